@@ -109,7 +109,7 @@ def test_an_existing_drive_is_not_preconditioned_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--state", "no.drive"], "no.drive: there is no such file; give the path of a drive saved with --save-state"),
+        (["--state", "no.drive"], "no.drive: no such file; use a file saved with --save-state"),
         (
             ["--state", "other.drive"],
             "other.drive: the drive was saved with ftl = fast, but this run has page",

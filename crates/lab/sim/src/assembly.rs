@@ -27,12 +27,12 @@ use crate::state::{self, Origin};
 pub(crate) trait Purpose {
     type Output;
 
-    /// Runs on a drive that serves requests one after the other.
+    /// Runs the code on a drive that serves requests one after the other.
     fn one_by_one<P>(self, drive: SerialDrive<P>) -> Result<Self::Output, SimError>
     where
         P: Parts<Flash: OneByOne>;
 
-    /// Runs on a drive with timing, which works on many requests at once.
+    /// Runs the code on a drive with timing, which works on many requests at once.
     fn in_time<P: TimedParts>(
         self,
         stack: Stack<Untimed<P>>,
@@ -47,7 +47,7 @@ pub(crate) fn assemble<U: Purpose>(setup: &Setup, start: Start, purpose: U) -> R
     setup.ftl.build_from(start, setup.shape(), setup.seed, assembly).map_err(SimError::Setup)?
 }
 
-/// Chooses the types of a drive: first its meter, which suits the FTL, then flash and checker.
+/// Chooses the types of a drive's parts: first the meter for the FTL, then flash and checker.
 struct Assembly<'s, U> {
     setup: &'s Setup,
     purpose: U,
@@ -73,7 +73,7 @@ impl<U: Purpose> Visitor for Assembly<'_, U> {
 
 impl<U: Purpose> Assembly<'_, U> {
     /// Chooses the flash model and the data checker. Code without a checker exists only for drives that count the
-    /// operations of the FTL. For all other drives, the test for a checker costs little.
+    /// operations of the FTL. All other drives test at run time for a checker, which costs little.
     fn with_meter<F, M>(self, ftl: F, meter: M) -> Result<U::Output, SimError>
     where
         F: Ftl + Send + 'static,
@@ -123,8 +123,8 @@ pub(crate) struct Prepared<P: TimedParts> {
     pub control: Control,
 }
 
-/// Prepares a device without modelling time, and builds a drive from it. If the set-up requires it, `trace` overwrites
-/// the device.
+/// Prepares a device without modelling time, and builds a drive from the device. If the set-up requires it, `trace`
+/// overwrites the device.
 pub(crate) fn prepare_drive<P: TimedParts>(
     mut stack: Stack<Untimed<P>>,
     timing: &Timing,

@@ -1,8 +1,8 @@
 //! Simulates caches of the host over one trace, without a drive.
 //!
-//! All caches read the same trace in memory, so many can run at a time. Each cache is a task on its own thread. Twenty
-//! times a second the task asks its caller if it may continue. A stopped task ends at its next check; a task without
-//! checks runs to its end.
+//! All caches read the same trace in memory, so many caches can run at once. Each cache is a task on its own thread.
+//! Twenty times a second, the caller's [`Watch`] decides if the task continues. A stopped task ends at its next check
+//! of the stop flag; a task without checks runs to its end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -199,7 +199,7 @@ pub(crate) fn watched<T: Send + 'static>(
     let stopped = Arc::clone(&stop);
     thread::spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| task(&stopped)));
-        // If the task was stopped, its result is not received.
+        // If the task was stopped, nobody receives its result.
         let _ = sender.send(result);
     });
     loop {

@@ -12,7 +12,7 @@ use ssdlab_trace::Request;
 
 use crate::caches::{CacheChoice, LOOK_EVERY, Watch, watched};
 
-/// A batch of successive accesses, and the number of distinct items up to the last of them.
+/// A batch of successive accesses, and the number of distinct items up to the end of the batch.
 #[derive(Debug)]
 struct Part {
     accesses: Vec<Access>,
@@ -43,7 +43,7 @@ impl Followers {
     /// Adds a cache to simulate, from the next access on.
     ///
     /// # Errors
-    /// Fails if the parameters of the cache are invalid, or its policy must know the future.
+    /// Fails if the parameters of the cache are invalid, or its policy needs to know future requests.
     pub fn follow(&mut self, cache: &CacheChoice) -> Result<Follower, CacheError> {
         let simulation = Simulation::new(cache.info, &cache.changes, cache.capacity, self.granularity)?;
         let (sender, parts) = mpsc::channel();
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::run::monitor::Control;
 
-    /// Compares a cache that follows the reader with a simulation of the whole trace, while another such cache is
+    /// Compares a cache that follows the reader with a simulation of the whole trace, while another following cache is
     /// stopped.
     #[test]
     fn a_follower_sees_the_whole_trace() {

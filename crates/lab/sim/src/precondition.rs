@@ -36,7 +36,7 @@ pub struct PreconditionSummary {
     pub runs_pages_written: u64,
     /// Write amplification at the end of overwriting, if any.
     pub write_amplification: Option<f64>,
-    /// True if write amplification was steady; `None` unless the set-up asks for that.
+    /// True if write amplification was steady; `None` unless the set-up preconditions until it is steady.
     pub stable: Option<bool>,
     /// Number of replays of the trace's writes, if the trace overwrote the device.
     pub replays: Option<u64>,
@@ -67,7 +67,7 @@ const FILL_CHUNK: u64 = 1 << 18;
 /// Number of pages overwritten between two reports to the monitor. It is small, because each page may cost merges of
 /// whole blocks.
 const OVERWRITE_CHUNK: u64 = 1 << 12;
-/// Number of writes by which the prefetch of map entries runs ahead.
+/// Number of writes ahead for which map entries are prefetched.
 const LOOKAHEAD: usize = 16;
 /// Number of windows in one device capacity written by the host. Write amplification is measured over each window.
 const WINDOWS_PER_PASS: u64 = 4;
@@ -97,7 +97,7 @@ pub(crate) trait Device {
     /// Preconditions a sample of the device, if the set-up requires it.
     fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
-    /// Loads those map entries into the drive's RAM that a used drive would have cached.
+    /// Loads the map entries that a used drive would have cached into the drive's RAM.
     fn preload(&mut self);
 
     /// Reports the result of the data check.
@@ -143,7 +143,7 @@ pub(crate) fn prepare(
     Ok((summary, control))
 }
 
-/// Overwrites the device by the writes and trims of a trace, and rewinds the trace.
+/// Overwrites the device with the writes and trims of a trace, and rewinds the trace.
 fn overwrite_by(
     trace: &mut Replays<'_>,
     repeat: Repeat,
@@ -411,7 +411,7 @@ mod tests {
     /// If differences shrink by a constant factor, logarithms give the number of windows until they fall below the
     /// bound.
     #[test]
-    fn the_end_of_overwriting_is_estimated_from_how_differences_shrink() {
+    fn the_end_of_overwriting_is_estimated_from_shrinking_differences() {
         for (latest, shrinks) in [(0.1, 0.5), (0.02, 0.9), (0.3, 0.2)] {
             let more = f64::ln(SETTLED / latest) / f64::ln(shrinks);
             let expected = expected_windows((Some(latest / shrinks), Some(latest)), 6, 4..64);

@@ -25,7 +25,7 @@ pub(crate) trait Checker: FlashSink {
 
 impl Checker for () {}
 
-/// A checker that is present only if the set-up asks for checks.
+/// A checker that is present only if the set-up enables checks.
 impl Checker for Option<Box<DataChecker>> {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
@@ -133,8 +133,8 @@ impl FlashSink for DataChecker {
                 }
                 self.host_reads.push(lpn);
             }
-            // The FTL must read the newest version of a map page. A map that computes places has no map pages; it reads
-            // data pages, whose spare areas lead to others.
+            // The FTL must read the newest version of a map page. A map that computes flash pages has no map pages. It
+            // reads data pages, whose spare areas point to other pages.
             Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate => {
                 let has_map_pages = self.versions.len() > self.logical_pages as usize;
                 if let Some(PageData { lpn, stamp }) = data
@@ -250,7 +250,7 @@ impl DataChecker {
             let version = self.versions[lpn.index()];
             match ftl.lookup(lpn) {
                 None if version == 0 => {}
-                None => self.blame(format!("logical page {lpn} was written and is lost")),
+                None => self.blame(format!("logical page {lpn} was written but is lost")),
                 Some(ppn) if version == 0 => {
                     self.blame(format!("logical page {lpn} was trimmed but reappeared at {ppn}"))
                 }
@@ -272,7 +272,7 @@ impl DataChecker {
             }
         }
         if served.next().is_some() {
-            self.blame(format!("a read of {count} pages at {lpn} read more flash pages than it needed"));
+            self.blame(format!("a read of {count} pages at logical page {lpn} read more flash pages than it needed"));
         }
         self.host_reads = reads;
         self.host_reads.clear();

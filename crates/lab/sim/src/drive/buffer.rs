@@ -110,7 +110,7 @@ impl Buffer {
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
                     // In a small buffer, both fill levels could round to the same number of pages. The time of a flush
-                    // would then depend on how often the buffer is asked for pages.
+                    // would then depend on the number of calls of [`Self::flush_next`].
                     Some((high, share(low).min(high - 1)))
                 }
             },
@@ -191,7 +191,7 @@ impl Buffer {
             self.draining = if self.draining { filled > low } else { filled >= high };
         }
         // In a full buffer, if only the gathered pages are being programmed, no slot becomes free until further pages
-        // join them. Then the policy is overruled.
+        // join them. Then pages are programmed regardless of the policy.
         let blocked = self.free.is_empty() && self.held() == self.waiting + gathered;
         while let Some(&(slot, number)) = self.order.front() {
             let held = &self.slots[slot as usize];
@@ -246,14 +246,14 @@ impl Buffer {
         }
     }
 
-    /// Requires that all pages accepted so far are flushed. Returns the number for [`Self::is_safe`], which checks if
-    /// they are.
+    /// Makes the buffer flush all pages accepted so far. Returns a number for [`Self::is_safe`], which checks if these
+    /// pages have left the buffer.
     pub fn force(&mut self) -> u64 {
         self.forced = self.accepted;
         self.accepted
     }
 
-    /// Returns true if no page that [`Self::force`] requires to be flushed is still waiting.
+    /// Returns true if no page that [`Self::force`] flushes is still waiting.
     pub fn has_forced_all(&self) -> bool {
         self.unprogrammed().next().is_none_or(|held| held.number >= self.forced)
     }

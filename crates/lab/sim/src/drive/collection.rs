@@ -1,4 +1,4 @@
-//! Garbage collection in advance of need: while the drive is idle, or always in the background.
+//! Garbage collection in advance: while the drive is idle, or always in the background.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::parallel::{JobKind, NEVER, Requester};

@@ -222,7 +222,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(is_awake || self.unfinished() < unfinished || self.holds_up() != host.held_up)
     }
 
-    /// Passes the results so far to the monitor, if the monitor wants them.
+    /// Passes the results so far to the monitor, if the monitor needs them.
     fn show(&self, host: &mut HostReplay<'_>) {
         host.reader.watch(|requests| self.measurement.so_far(&self.stack, requests));
     }
@@ -273,7 +273,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Lets the drive take requests from its queues, then does the work that this causes in the cache.
+    /// Lets the drive take requests from its queues, then does the resulting work of the cache.
     #[inline(always)]
     fn settle(&mut self) -> Result<(), SimError> {
         self.take_requests()?;

@@ -1,7 +1,8 @@
-//! A map cache in host memory (NVMe host memory buffer): the controller's own memory holds only the entries used last.
+//! A map cache in host memory (NVMe host memory buffer): the controller's own memory holds only the most recently used
+//! entries.
 //!
-//! The FTL's map cache holds the entries in either memory. An entry in the FTL's map cache that is not in the
-//! controller's own memory has to be fetched from the host.
+//! The FTL's map cache covers both memories: host memory and the controller's own memory. An entry in the FTL's map
+//! cache that is not in the controller's own memory has to be fetched from the host.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +15,9 @@ use crate::setup::drive::HostMemory;
 #[derive(Debug)]
 pub(crate) struct OwnMapMemory {
     options: HostMemory,
-    /// Number of the last use of each line of map entries.
+    /// Sequence number of the last use of each line of map entries.
     last_use: FxHashMap<u32, u64>,
-    /// Lines of map entries, by the number of their last use.
+    /// Lines of map entries, by the sequence number of their last use.
     by_use: BTreeMap<u64, u32>,
     uses: u64,
     /// Number of entries fetched from host memory.
@@ -60,7 +61,7 @@ mod tests {
 
     /// Compares the memory with a slow model: a list of lines, with the line used last at its end.
     #[test]
-    fn the_lines_used_last_are_in_the_own_memory() {
+    fn the_controller_memory_holds_the_most_recently_used_lines() {
         let options = HostMemory { own_entries: 20, fetched_entries: 4, latency: Nanos(7) };
         let mut memory = OwnMapMemory::new(options);
         let mut rng = Rng::named(1, "look-ups");

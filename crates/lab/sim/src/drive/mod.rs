@@ -218,7 +218,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(outcome)
     }
 
-    /// Returns the counters of the controller, if it has a feature that counts.
+    /// Returns the counters of the controller, if it has a feature with counters.
     fn controller_counters(&self) -> Option<ControllerCounters> {
         let (own_map_memory, read_cache) = (&self.stack.sinks.own_map_memory, &self.read_cache);
         if own_map_memory.is_none() && read_cache.is_none() && self.throttle.is_none() {
@@ -256,7 +256,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.advance(&mut host, Until::Time(until_ns))
     }
 
-    /// Takes the completed requests of a live run, with their completion times.
+    /// Removes and returns the completed requests of a live run, with their completion times.
     pub fn take_completed(&mut self) -> impl Iterator<Item = (Request, u64)> {
         self.completed.drain(..).map(|completed| (completed.request, completed.time_ns))
     }
@@ -357,7 +357,7 @@ mod tests {
     /// A die scheduler that never starts an operation.
     static BLOCKED: DieSchedulerInfo = DieSchedulerInfo {
         name: "blocked",
-        help: "none ever",
+        help: "no operation",
         source: "",
         parameters: &[],
         role: DieSchedulerRules { pick: |_| None, in_order: false, internal_read: Class::Internal },
@@ -365,7 +365,7 @@ mod tests {
 
     /// A drive that makes no progress ends the run with an error that describes its queues.
     #[test]
-    fn a_drive_whose_dies_do_nothing_says_so_and_stops() {
+    fn a_drive_whose_dies_do_nothing_ends_with_an_error() {
         let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
         let timing = Timing {
             read: PageTimes::uniform(Nanos(100)),

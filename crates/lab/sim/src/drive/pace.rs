@@ -29,8 +29,8 @@ impl Pacer {
         }
     }
 
-    /// Returns the time from which the token bucket has a token, or [`NEVER`] with credits, because time brings no
-    /// credits.
+    /// Returns the time from which the token bucket has a token, or [`NEVER`] with credits, because credits do not
+    /// depend on time.
     pub fn next_ns(&self) -> u64 {
         match self {
             Self::Tokens(bucket) => bucket.next_ns(),
@@ -39,7 +39,7 @@ impl Pacer {
     }
 }
 
-/// Credits for pages; collection gives the invalid pages of its victims.
+/// Credits for pages. Collection adds one credit for each invalid page of its victims.
 #[derive(Debug)]
 pub(super) struct Credits {
     left: u64,
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_come_at_their_interval_and_gather_up_to_the_burst() {
+    fn tokens_accumulate_at_their_interval_up_to_the_burst() {
         let mut bucket = TokenBucket::new(10, 3);
         let taken = |bucket: &mut TokenBucket, now_ns| (0..5).filter(|_| bucket.take(now_ns)).count();
         assert_eq!(taken(&mut bucket, 0), 3);

@@ -14,7 +14,7 @@ use ssdlab_core::PageSize;
 
 use crate::setup::drive::ReadAhead;
 
-/// Number of sequential streams that are followed at a time.
+/// Maximum number of sequential streams that are followed at once.
 const STREAMS: usize = 16;
 
 /// A page in the read cache.
@@ -49,7 +49,8 @@ pub(super) struct Counts {
 pub(super) struct ReadCache {
     options: ReadAhead,
     page: PageSize,
-    /// End address in bytes of each stream, with the number of its requests so far. The stream read last comes last.
+    /// End address in bytes of each stream, with the number of its requests so far. The most recently read stream comes
+    /// last.
     streams: VecDeque<(u64, u32)>,
     slots: Vec<Slot>,
     slot_of: FxHashMap<u32, u32>,
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_that_follow_each_other_are_a_stream() {
+    fn consecutive_reads_form_a_stream() {
         let mut cache = cache(3, 8);
         assert!(cache.follow(0, 4_096).is_empty());
         assert!(cache.follow(40_960, 45_056).is_empty(), "another stream");

@@ -177,7 +177,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Submits a request to the FTL; a flush request to the write buffer, if there is one.
+    /// Submits a request to the FTL. A flush request goes to the write buffer, if the drive has one.
     #[inline(always)]
     fn submit(&mut self, index: u32) -> Result<(), SimError> {
         let now_ns = self.now_ns();

@@ -10,7 +10,7 @@
 use crate::setup::drive::Thermal;
 use ssdlab_trace::Op;
 
-/// Temperature of a drive, and whether the drive throttles.
+/// Temperature and throttling state of a drive.
 #[derive(Debug)]
 pub(super) struct Throttle {
     options: Thermal,

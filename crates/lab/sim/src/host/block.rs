@@ -374,8 +374,8 @@ fn sectors_of(offset: u64, end: u64) -> (u64, u64) {
     (start, end.div_ceil(SECTOR) - start)
 }
 
-/// Returns the flags of a bio. Asynchronous writes count as background writes, because traces do not say which of them
-/// are.
+/// Returns the flags of a bio. Asynchronous writes count as background writes, because traces do not mark background
+/// writes.
 fn flags_of(request: &Request) -> Flags {
     let mut flags = match request.op {
         Op::Write if request.flags & flag::SYNC == 0 => Flags::BACKGROUND,

@@ -22,7 +22,7 @@ pub enum Part {
     Controller,
     /// Time on the link to the host: transfer of this request or of earlier requests.
     Link,
-    /// Time to program everything written before a flush request.
+    /// Time to program all data written before a flush request.
     Flush,
 }
 

@@ -71,7 +71,7 @@ mod tests {
     /// U. Let a share h of the writes go to a share c of the pages. The effective share is then 1 / (h² / c + (1 - h)²
     /// / (1 - c)).
     #[test]
-    fn the_share_is_that_of_closed_forms() {
+    fn shares_match_closed_forms() {
         for pages in [3_000_u32, 65_536, 300_000] {
             let below = |rng: &mut Rng, end: f64| rng.below((end * f64::from(pages)) as u64) as u32;
             let writes = 2 * u64::from(pages);

@@ -125,7 +125,7 @@ pub struct LogSummary {
     /// Metrics of the pages captured by sequential log blocks, for all streams together; `None` for a log without such
     /// blocks.
     pub capture: Option<CaptureSummary>,
-    /// Metrics of the pages captured by sequential log blocks, by stream, if the trace names streams.
+    /// Metrics of the pages captured by sequential log blocks, by stream, if the trace has stream numbers.
     pub capture_by_stream: Vec<CaptureSummary>,
 }
 

@@ -37,7 +37,7 @@ pub struct ReplaySummary {
     pub sustained_speed: Option<f64>,
 }
 
-/// Number of incomplete requests at a time.
+/// Number of incomplete requests at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Backlog {
     pub at_ns: u64,
@@ -65,7 +65,7 @@ impl ReplaySummary {
             speed,
             queue_depth,
             recorded_ns,
-            // The first request begins the time that is counted.
+            // The counted time starts at the first arrival, so the first request does not count.
             arrivals_per_s: per_second(requests.saturating_sub(1), arriving_ns).filter(|_| is_open && requests > 0),
             backlog_requests,
             sustained_speed: behind.map(|time| recorded_ns as f64 / time.elapsed_ns as f64),

@@ -76,7 +76,7 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     Ok(None)
 }
 
-/// True if the set-up requires a sample, or the device is so large that it is sampled if possible.
+/// True if the set-up requires a sample, or the device is so large that a sample is preferred.
 fn is_wanted(setup: &Setup) -> bool {
     let Overwrite::Steady(method) = setup.precondition.overwrite else { return false };
     let wanted = match method {
@@ -326,7 +326,7 @@ mod tests {
     /// pages per superblock, and write amplification over four further overwrites, for every victim policy. With random
     /// victims its standard deviation between drives is 1.7 %, so means of eight drives are compared.
     #[test]
-    fn superblocks_made_of_sections_are_those_of_an_exact_drive() {
+    fn superblocks_made_of_sections_resemble_an_exact_drive() {
         for (options, fill) in variants(Trigger::Partial { low: 3, step: 8, every: 4 }) {
             let mut setup = setup(options, fill, Method::Exact);
             let units = Units { per_flash_page: 2, collected: Collected::Superblock, ..Units::PAGE };

@@ -58,7 +58,7 @@ pub enum SimError {
         why: String,
     },
     /// The drive cannot be saved; the run itself is complete.
-    #[error("{}: {why}; give --save-state a writable path", path.display())]
+    #[error("{}: {why}; pass a writable path to --save-state", path.display())]
     Unsaved {
         /// File in which the drive was to be saved.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub enum SimError {
     Check {
         /// Number of the request, from 1; 0 during preconditioning.
         number: u64,
-        /// Description of what the check found.
+        /// Description of the violation.
         violation: String,
     },
 }

@@ -29,7 +29,7 @@ use monitor::Monitor;
 pub use outcome::Outcome;
 use repeat::Replays;
 
-/// Replays `source` against the device of `setup`, through its cache if there is one.
+/// Replays `source` against the device of `setup`, through the host cache if the set-up has one.
 ///
 /// # Errors
 /// Fails if the set-up is invalid, the source cannot be read or does not fit, or a check fails.
@@ -53,7 +53,7 @@ pub fn run_with_states(
     with_cached_drive(states, monitor, |states, monitor| run_once(setup, states, source, monitor))
 }
 
-/// Calls `once`. If it cannot use the file of a preconditioned drive, removes that file and calls `once` again.
+/// Calls `once`. If the file of a preconditioned drive cannot be used, removes the file and calls `once` again.
 pub(crate) fn with_cached_drive<T>(
     states: States<'_>,
     monitor: &mut dyn Monitor,

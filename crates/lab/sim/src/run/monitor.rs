@@ -76,7 +76,7 @@ impl Status {
     }
 }
 
-/// Answer of a monitor to a progress report.
+/// Decision of a monitor after a progress report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
     /// The run continues.

@@ -2,7 +2,7 @@
 //!
 //! A window is the smallest number of replays that writes as many pages as the flash has. Collection may begin in the
 //! first window; each later window collects all blocks. Two successive windows are steady if their write amplification
-//! differs by less than the share that the set-up gives. A replay that writes nothing is steady.
+//! differs by less than `within` of [`Repeat::UntilSteady`]. A replay that writes nothing is steady.
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::setup::host::Repeat;
 pub struct RepeatSummary {
     /// Number of replays begun, including the measured replay.
     pub replays: u64,
-    /// True if write amplification became steady; `None` unless the set-up asks for that.
+    /// True if write amplification became steady; `None` unless the trace is repeated until it is steady.
     pub steady: Option<bool>,
     /// Number of logical pages written in all replays, in capacities of the device.
     pub capacities_written: f64,

@@ -62,10 +62,11 @@ pub struct Front {
 /// Unit in which the data of a request moves between host and drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransferUnit {
-    /// The data of a request moves at once: of a write before the buffer takes it, of a read after the last page is read.
+    /// All data of a request is transferred at once: for a write before the buffer takes the data, for a read after the
+    /// last page is read.
     Request,
-    /// Each page moves by itself: a page of a read when it has left the flash. A page of a write enters the write buffer
-    /// when it has arrived.
+    /// Each page is transferred separately. A page of a read is transferred once it has left the flash; a page of a
+    /// write enters the write buffer once it has arrived.
     Page,
 }
 
@@ -160,7 +161,7 @@ pub enum Protocol {
         queues: u32,
         /// Maximum number of requests that a queue holds.
         depth: u32,
-        /// Maximum number of requests that the drive processes at a time.
+        /// Maximum number of requests that the drive processes at once.
         slots: u32,
         /// Order in which the drive serves the queues.
         arbitration: Arbitration,
@@ -217,7 +218,8 @@ pub enum Pace {
 /// Read-ahead of sequential streams into a read cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadAhead {
-    /// Number of consecutive reads, each at the end of the one before, from which on pages are read in advance; above 0.
+    /// Number of consecutive reads after which pages are read in advance; above 0. Each read starts where the previous
+    /// read ended.
     pub requests: u32,
     /// Number of pages after a read that are read in advance, at least 1.
     pub pages: u32,
@@ -296,8 +298,8 @@ pub enum Collect {
 /// Amount of garbage collection in advance: in total, and between two checks for waiting requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
-    /// Target number of erased blocks per plane, in addition to the FTL's reserve. Garbage collection stops when it is
-    /// reached.
+    /// Target number of erased blocks per plane, in addition to the FTL's reserve. Garbage collection stops at this
+    /// number.
     pub blocks: u32,
     /// Number of pages that collection copies before it considers waiting requests again.
     pub step: u32,

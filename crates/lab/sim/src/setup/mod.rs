@@ -45,8 +45,8 @@ pub enum Overwrite {
     Passes(f64),
     /// The device is overwritten uniformly at random until write amplification is stable.
     Steady(Method),
-    /// The device is overwritten by the writes and trims of the trace, repeatedly. Not allowed with a host cache, which
-    /// would absorb some writes.
+    /// The device is overwritten with the writes and trims of the trace, repeatedly. Not allowed with a host cache,
+    /// which would absorb some writes.
     Trace(Repeat),
 }
 
@@ -59,7 +59,7 @@ pub enum Method {
     Auto,
     /// Preconditioning writes every page of the device.
     Exact,
-    /// A few planes, or a section of every superblock, are brought to steady state. The rest takes over their state.
+    /// A few planes, or a section of every superblock, are brought to steady state. Their state is copied to the rest.
     Sampled,
 }
 
@@ -175,7 +175,7 @@ impl Setup {
         self.ftl.device_reserve_blocks(&self.shape())
     }
 
-    /// Returns the shape that the FTL needs to know of the device.
+    /// Returns the properties of the device that the FTL needs.
     pub const fn shape(&self) -> Shape {
         Shape {
             logical_pages: self.logical_pages,

@@ -25,7 +25,7 @@ pub struct ScaleModel {
 }
 
 impl Size {
-    /// Returns the scale model, if the drive is one.
+    /// Returns the scale model; `None` for other drives.
     pub const fn model(&self) -> Option<ScaleModel> {
         match self {
             Self::Model(model) => Some(*model),

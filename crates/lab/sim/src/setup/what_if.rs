@@ -1,8 +1,8 @@
 //! What-if changes: the drive with one resource faster, larger or removed.
 //!
 //! The FTL's reserve (for open blocks, free blocks and the map) depends on the FTL, so a change of the FTL changes the
-//! reserve. The over-provisioning without the reserve stays the same, as with `device.reserve = "extra"`. The
-//! configuration crate knows which settings make each change.
+//! reserve. The over-provisioning without the reserve stays the same, as with `device.reserve = "extra"`.
+//! `ssdlab-config` has the settings for each change.
 
 use serde::Serialize;
 use ssdlab_core::Nanos;
@@ -51,7 +51,7 @@ what_ifs! {
     Buffer = "buffer",
     /// The write buffer has power-loss protection.
     Protected = "protected",
-    /// The drive and the block layer accept twice as many requests at a time.
+    /// The drive and the block layer accept twice as many requests at once.
     Slots = "slots",
     /// The host keeps twice as many requests outstanding.
     Depth = "depth",

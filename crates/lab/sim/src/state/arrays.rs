@@ -16,7 +16,7 @@ use super::frames::damaged;
 pub(super) const PAGE_BYTES: usize = 4 << 10;
 /// Number of bytes per checksum. A chunk of this size fits the cache of a processor core.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Number of chunks that a thread takes at a time. Threads then rarely work in the same huge page.
+/// Number of consecutive chunks that a thread takes at once, so that threads rarely work in the same huge page.
 const CHUNKS_AT_ONCE: usize = 64;
 
 /// Returns the checksum of a chunk, seeded with its offset, so that swapped chunks are detected.

@@ -52,7 +52,7 @@ impl From<io::Error> for Unusable {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::Missing,
-            io::ErrorKind::UnexpectedEof => Self::Unreadable("it ends early".into()),
+            io::ErrorKind::UnexpectedEof => Self::Unreadable("the file ends early".into()),
             _ => Self::Unreadable(error.to_string()),
         }
     }
@@ -116,7 +116,7 @@ fn head(frames_at: u64) -> Vec<u8> {
 }
 
 impl Reader {
-    /// Checks that nothing in the file is left unread.
+    /// Checks that the whole file was read.
     pub fn finish(mut self) -> Result<(), Unusable> {
         match self.frames.fill_buf()? {
             [] if self.next_array == self.frames_at => Ok(()),

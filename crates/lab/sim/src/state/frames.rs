@@ -52,7 +52,7 @@ pub(super) fn read(from: &mut impl Read) -> io::Result<Vec<u8>> {
 }
 
 pub(super) fn damaged() -> Error {
-    Error::new(ErrorKind::InvalidData, "its checksum is wrong")
+    Error::new(ErrorKind::InvalidData, "the file has a wrong checksum")
 }
 
 #[cfg(test)]

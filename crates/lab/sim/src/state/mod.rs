@@ -56,16 +56,16 @@ fn cached_lines(setup: &Setup) -> Vec<Line> {
     [shape(setup), preconditioning(setup)].concat()
 }
 
-/// Returns the settings that must be equal for a drive to continue from a saved drive. Settings of the time model are
-/// not among them.
+/// Returns the settings that must be equal for a drive to continue from a saved drive. Settings of the time model may
+/// differ.
 fn shape(setup: &Setup) -> Vec<Line> {
     let mut lines = setup.lines();
     lines.push(line("check", setup.check));
     lines
 }
 
-/// Returns the settings that determine how the drive was preconditioned. The settings of the drive itself are those of
-/// [`shape`].
+/// Returns the settings that determine how the drive was preconditioned. [`shape`] returns the settings of the drive
+/// itself.
 fn preconditioning(setup: &Setup) -> Vec<Line> {
     let Precondition { fill, overwrite } = setup.precondition;
     let overwrite = match overwrite {
@@ -102,7 +102,7 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// Returns how the FTL starts: with erased flash, or with the state of a saved drive.
+    /// Returns the start state of the FTL: erased flash, or the state of a saved drive.
     pub fn start(&self) -> Start {
         if self.saved.is_some() { Start::Loaded } else { Start::Erased }
     }
@@ -139,7 +139,7 @@ pub(crate) fn prepare(
 
 fn refused(path: &Path, unusable: Unusable) -> SimError {
     let remedy = match &unusable {
-        Unusable::Missing => "give the path of a drive saved with --save-state".into(),
+        Unusable::Missing => "use a file saved with --save-state".into(),
         Unusable::Differs(Difference { remedy, .. }) => {
             format!("{remedy}, or save a matching drive with --save-state")
         }
@@ -150,7 +150,7 @@ fn refused(path: &Path, unusable: Unusable) -> SimError {
 
 fn why(unusable: Unusable) -> String {
     match unusable {
-        Unusable::Missing => "there is no such file".into(),
+        Unusable::Missing => "no such file".into(),
         Unusable::Differs(Difference { then, now, .. }) => {
             format!("the drive was saved with {then}, but this run has {now}")
         }

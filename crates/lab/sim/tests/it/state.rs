@@ -291,7 +291,7 @@ fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
     fs::write(&kept.0, "a trace").expect("writable");
     assert!(refused(&setup).contains("not an ssdlab drive file") || refused(&setup).contains("ends early"));
     fs::remove_file(&kept.0).expect("there");
-    assert!(refused(&setup).contains("there is no such file; give the path of a drive saved with --save-state"));
+    assert!(refused(&setup).contains("no such file; use a file saved with --save-state"));
 }
 
 /// The key of a preconditioned drive has exactly the settings that it depends on.

@@ -4,7 +4,7 @@
 //! request -> look-up -> misses are read from below at once
 //!                       -> pages copied, restored, compressed -> complete
 //!                       evicted dirty pages, and dirty pages above a limit, are written below; no request waits
-//!                       a write that dirties pages waits until few enough are dirty -> complete
+//!                       a write that dirties pages waits while too many pages are dirty -> complete
 //! ```
 //! - Look-ups take no time; the host works on one page at a time.
 //! - A page is dirty until its write to the drive has completed. So [`CacheOptions::dirty_percent`] limits the pages

@@ -48,7 +48,7 @@ impl Cache {
     /// # Errors
     /// Fails if the options are invalid, or the page size does not divide the device.
     fn new(setup: &Setup, options: &CacheOptions, background_percent: u32) -> Result<Self, SimError> {
-        let impossible = |error: CacheError| SimError::Setup(format!("the host cache: {error}"));
+        let impossible = |error: CacheError| SimError::Setup(format!("host cache: {error}"));
         let device_bytes = setup.capacity_bytes();
         if !device_bytes.is_multiple_of(u64::from(options.page_bytes)) {
             return Err(SimError::Setup(format!(

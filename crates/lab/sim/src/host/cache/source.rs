@@ -1,8 +1,8 @@
 //! A cache above a serial drive, which serves one request at a time. For the drive, the cache is the source of
 //! requests.
 //!
-//! In a closed loop, the work of the cache adds to latencies but does not delay backing requests. In an open loop it
-//! delays them.
+//! In a closed loop, the work of the cache adds to latencies but does not delay backing requests. In an open loop, the
+//! work also delays backing requests.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -44,7 +44,7 @@ impl ClosedLoop {
     }
 }
 
-/// Times that a host with think time spent thinking and waiting, summed over all completions that a stream waited for.
+/// Sums of the think times and waiting times of all streams of a host with think time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cycles {
     thinking_ns: u128,

@@ -107,7 +107,7 @@ impl JobReplay {
         }
     }
 
-    /// Starts the jobs of the next group; returns false if there is none.
+    /// Starts the jobs of the next group; returns false after the last group.
     fn start_group(&mut self, now_ns: u64) -> bool {
         let Some(group) = self.jobs.iter().map(|state| state.job.group).filter(|&group| group >= self.next_group).min()
         else {

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! open:      each request arrives at its time in the trace
-//! bounded:   the same, but a stream at its depth holds its requests back until earlier ones complete
+//! bounded:   like open, but a stream at its depth holds its requests back until earlier requests complete
 //! closed:    a completion, and after the think time the next request of the trace
-//! streams:   the same for each stream by itself
+//! streams:   like closed, but separately for each stream
 //! processes: a read or synchronous write completes, and after the think time its process continues;
 //!            an asynchronous write is issued after all earlier requests of the trace
 //! jobs:      closed loops with their own requests, depths, pauses and ends, if the source consists of jobs
@@ -134,7 +134,7 @@ impl<'s> HostReplay<'s> {
         }
     }
 
-    /// Passes the measurements of jobs to the source, and returns the answer of the monitor.
+    /// Passes the measurements of jobs to the source, and returns the decision of the monitor.
     pub fn finish(self) -> Control {
         let Self { mut reader, model, .. } = self;
         if let Model::Jobs(model) = model {

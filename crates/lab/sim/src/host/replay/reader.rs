@@ -6,7 +6,7 @@ use ssdlab_trace::{JobOutcome, Request, Source};
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, SoFar, Status, prepare_source};
 
-/// Number of requests read from a source at a time.
+/// Number of requests read from a source in one batch.
 pub(crate) const BATCH: usize = 4096;
 /// Number of bytes replayed between two progress reports; a whole batch of large requests would take too long.
 const REPORT_BYTES: u64 = BATCH as u64 * 4096;
@@ -86,8 +86,8 @@ impl<'s> TraceReader<'s> {
         (at_end || self.bytes_since_report > REPORT_BYTES) && self.control == Control::Continue
     }
 
-    /// Calls `results` with the number of issued requests and passes the results to the monitor, if the monitor wants
-    /// them.
+    /// Calls `results` with the number of issued requests and passes the results to the monitor, if
+    /// [`Monitor::watches`] is true.
     #[cold]
     pub fn watch(&mut self, results: impl FnOnce(u64) -> SoFar) {
         if self.monitor.watches() {
@@ -137,7 +137,7 @@ impl<'s> TraceReader<'s> {
         request
     }
 
-    /// Reads further requests of a job into `out`; none at the end of the job.
+    /// Reads further requests of a job into `out`; adds nothing at the end of the job.
     pub fn read_job(&mut self, job: usize, out: &mut Vec<Request>) -> Result<(), SimError> {
         self.source.fill_job(job, out, BATCH)?;
         Ok(())

@@ -21,7 +21,7 @@ const SETTLES_AFTER: f64 = 2.0;
 /// not steady.
 const SETTLED: f64 = 0.05;
 
-/// Minimum fraction of garbage collection done in idle time from which the diagnosis treats all collection as hidden
+/// If at least this fraction of garbage collection runs in idle time, the diagnosis treats all collection as hidden
 /// from requests.
 const ALL: f64 = 0.95;
 
@@ -111,7 +111,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings
 }
 
-/// Finds that collection in idle time never runs, or that it does nearly all collection.
+/// Returns a finding if collection in idle time never runs, or does nearly all collection.
 fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     let Clock::Event(_, DriveOptions { collect: Collect::Idle { after, .. }, .. }) = setup.clock else { return None };
     let (all, idle) = (outcome.summary.flash.0.collected(), outcome.collected_ahead);
@@ -126,8 +126,8 @@ fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     Some(finding.with("collected", all as f64).with("collected_idle", idle as f64))
 }
 
-/// Finds that write amplification is not yet steady: it differs between the last two replays, or between the last part
-/// of a single replay and the whole replay.
+/// Returns a finding if write amplification is not yet steady: it differs between the last two replays, or between the
+/// last part of a single replay and the whole replay.
 fn unsettled(summary: &Summary, series: &Series) -> Option<Finding> {
     let replays = summary.repeat.as_ref().map_or(&[][..], |repeat| &repeat.write_amplification);
     let (name, before, now) = match *replays {

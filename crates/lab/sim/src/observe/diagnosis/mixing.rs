@@ -15,7 +15,7 @@ use crate::setup::what_if::WhatIf;
 /// Maximum effective number of written pages, as a share of the logical pages, at which writes count as concentrated.
 const CONCENTRATED: f64 = 0.5;
 
-/// Finds hot data mixed with cold data; `written_share` is [`crate::Outcome::written_share`].
+/// Returns a finding if hot and cold data share blocks; `written_share` is [`crate::Outcome::written_share`].
 pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Option<f64>) -> Option<Finding> {
     let (written, amplification) = (written_share?, summary.write_amplification?);
     let collection = summary.collection?;

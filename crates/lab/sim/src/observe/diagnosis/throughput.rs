@@ -1,4 +1,4 @@
-//! Finds what limits throughput, the likeliest limit first.
+//! Finds the limits of throughput, the likeliest first.
 //!
 //! If the drive keeps up, arrivals are the limit; otherwise the limit is a resource that is busy most of the time. If
 //! no resource is busy most of the time, each notable wait of requests is a cause, and so is a host that thinks or
