@@ -288,7 +288,7 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("scene", "fault"),
     [
-        ("", "no requests given; give pages to write, such as 0 4 8-11"),
+        ("", "no requests; enter pages to write, such as 0 4 8-11"),
         ("title = ", "Invalid value (at end of document); correct it there"),
         ("titel = 1", "titel: unknown key; did you mean title?"),
         ("title = 1", 'title: 1 is not text; write title = "..."'),
@@ -370,7 +370,7 @@ def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) ->
     alone = ssdlab.explain(ftl, "0")
     assert result.recordings[0]["drive"] == alone.recordings[0]["drive"]
     assert result.scene.requests == "0 4 8 12 0 4" and "<iframe" in result._repr_html_()
-    with pytest.raises(ConfigError, match="no requests given"):
+    with pytest.raises(ConfigError, match="no requests; enter"):
         ssdlab.simulate(small).explain("")
     for wrong in ([0, 1], ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])):
         with pytest.raises(ConfigError, match=r"requests: .* is not a string; give a string, such as '0 4 8-11 r5'"):

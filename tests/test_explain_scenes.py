@@ -125,4 +125,4 @@ def test_an_slc_cache_is_fast_until_it_is_full() -> None:
     assert slc["end"]["erases"] == [3, 3, *[0] * 7]
     assert (slc["title"], native["title"]) == ("Page mapping, greedy, SLC cache", "Page mapping, greedy")
     folds = [line for line in slc["sentences"] if "is folded" in line]
-    assert folds[0] == "Room is short: B0 of the SLC cache is folded, with 2 valid pages." and len(folds) == 6
+    assert folds[0] == "Free space is short: B0 of the SLC cache is folded, with 2 valid pages." and len(folds) == 6

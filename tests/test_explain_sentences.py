@@ -18,14 +18,14 @@ def told(requests: str, **settings: object) -> list[str]:
 def test_a_page_that_breaks_the_sequential_log_is_written_in_a_merge() -> None:
     """Before the next page by a full merge to a new data block; behind it by a partial merge to the log block."""
     lines = told("0 1 1 4 4 6", ftl="fast", ftl__fast__log=3)
-    broken = [line for line in lines if "ends here" in line]
-    ends = "ends here because the new page does not continue it"
+    broken = [line for line in lines if "is closed" in line]
+    ends = "is closed because the new page does not continue its sequence"
     assert [re.sub(r"^S\d+ ", "", line) for line in broken] == [
         f"{ends} (2 of its 4 pages programmed).",
         f"{ends} (1 of its 4 pages programmed).",
     ]
     in_merges = [line for line in lines if "during the merge" in line]
-    written = [re.findall(r"^Page (\d+) .*, at (\w)", line)[0] for line in in_merges]
+    written = [re.findall(r"^Host page (\d+) .*, at (\w)", line)[0] for line in in_merges]
     assert written == [("1", "D"), ("6", "S")]
 
 
@@ -40,9 +40,9 @@ def test_a_page_in_the_log_has_a_reason() -> None:
     empty = {"precondition__fill": "0%", "nand__order": "ascending"}
     assert to_the_log("7 5 5", ftl__fast__log=3, **empty) == [order, "Page 5 has a copy in the log"]
     assert to_the_log("4 8 12 1 4 8 12 5 t2 2", ftl__fast__log=2, nand__order="any")[-1] == (
-        "The place of page 2 stayed occupied until the log had room"
+        "The place of page 2 stayed programmed until the log had space"
     )
-    assert to_the_log("5", ftl__fast__log=3) == ["The place of page 5 is taken"]
+    assert to_the_log("5", ftl__fast__log=3) == ["The place of page 5 is already programmed"]
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_a_page_in_the_log_has_a_reason() -> None:
         ({"ftl": "fast", "ftl__fast__log": 4}, "0 1 1", "for the merge of a sequential log block"),
         ({"ftl": "sbfast", "ftl__sbfast__sub_block": 4, "ftl__sbfast__log": 4, "ftl__sbfast__slb": 2,
           "nand__order": "ascending"}, "0 3 1", "for the merge of a sequential log block"),
-        ({"ftl": "fast", "ftl__fast__log": 2, "ftl__fast__sw": 0}, "1 5 9 13 17 21 25 29 2", "for room in the log"),
-        ({"ftl": "bast", "ftl__bast__log": 1}, "1 5", "for room in the log"),
+        ({"ftl": "fast", "ftl__fast__log": 2, "ftl__fast__sw": 0}, "1 5 9 13 17 21 25 29 2", "for space in the log"),
+        ({"ftl": "bast", "ftl__bast__log": 1}, "1 5", "for space in the log"),
     ],
 )  # fmt: skip
 def test_waits_of_a_page_are_described(settings: dict[str, object], requests: str, awaited: str) -> None:
@@ -62,9 +62,9 @@ def test_waits_of_a_page_are_described(settings: dict[str, object], requests: st
 
 def test_a_trim_invalidates_only_existing_pages() -> None:
     lines = told("t5 5 t5 t5", precondition__fill="0%", ftl="bast")
-    trims = [line for line in lines if "forgets" in line]
-    expected = ["nothing was there", "the copy counts as outdated", "nothing was there"]
-    assert trims == [f"The host forgets page 5: {what}." for what in expected]
+    trims = [line for line in lines if "is trimmed" in line]
+    expected = ["it had no copy", "its copy is outdated", "it had no copy"]
+    assert trims == [f"Page 5 is trimmed: {what}." for what in expected]
 
 
 COST = re.compile(r"(\d+) reads?, (\d+) programs?, (\d+) erases?\.$")

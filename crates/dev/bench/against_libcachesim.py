@@ -1,7 +1,8 @@
 """Compares simulated caches with libCacheSim: requests per second from one file, alternating in the same run.
 
-Run it with the Python that has ssdlab; the first argument is the Python that has libcachesim. Both read the requests
-from the file and simulate one cache. ssdlab reads on a separate thread, so both wall time and processor time are shown.
+Run this script with the Python that has ssdlab; the first argument is the Python that has libcachesim. Both programs
+read the requests from the file and simulate one cache. ssdlab reads on a separate thread, so the table shows wall time
+and processor time.
 A second table times whole processes, as users start them.
 """
 

@@ -36,7 +36,7 @@ LOADS = {
     "128 KiB sequential read, depth 4, written at random": ("read", "128k", 4, 1),
     "128 KiB sequential write, depth 4, written at random": ("write", "128k", 4, 1),
 }
-"""For each load: fio's access pattern, block size, queue depth and number of jobs."""
+"""Access pattern, block size, queue depth and number of jobs of each fio load."""
 
 NBDKIT = "nbdkit --foreground --unix {socket} memory {size}"
 
@@ -52,7 +52,7 @@ def serving(command: str, folder: Path) -> Iterator[tuple[str, int]]:
     try:
         while not socket.exists():
             if process.poll() is not None:
-                sys.exit(f"{shlex.join(words)} ended with {process.returncode}")
+                sys.exit(f"{shlex.join(words)} exited with status {process.returncode}")
             time.sleep(0.01)
         uri = f"nbd+unix:///?socket={socket}"
         fio(uri, "write", "1m", 4, 1, "--refill_buffers")
@@ -86,7 +86,7 @@ def main(commands: dict[str, str]) -> None:
     """Prints a table of medians. A ratio is the median over rounds, because a busy machine slows down whole rounds."""
     for program in ("fio", "nbdkit"):
         if not shutil.which(program):
-            print(f"skipped the comparison with nbdkit: {program} is missing; install the Debian package of that name")
+            print(f"skipped the comparison with nbdkit: {program} is missing; run: apt install {program}")
             return
     timed = (f"--runtime={SECONDS * 1000:.0f}ms", "--time_based")
     print("\n### NBD: requests of fio against `nbdkit memory`\n")

@@ -28,7 +28,7 @@ repeats the run twice, and prints the smaller time and the sum of both times."""
 
 @dataclass(frozen=True)
 class Case:
-    """Requests that a measurement replays."""
+    """Requests that a measurement replays: a trace or a generated workload."""
 
     name: str
     trace: str = ""
@@ -37,7 +37,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Times:
-    """Processor time in seconds of a process with one run, and of another run when everything is loaded."""
+    """Processor time in seconds: of a process with one run, and of a further run within a running process."""
 
     process: float
     again: float
@@ -51,7 +51,7 @@ def took(case: Case, *, attribution: bool) -> Times:
 
 
 def pair(case: Case, *, with_first: bool) -> tuple[Times, Times]:
-    """Runs without and with attribution directly after each other, so that a slow machine affects both."""
+    """Runs without and with attribution directly after each other, so that a slow machine affects both runs."""
     times = {attribution: took(case, attribution=attribution) for attribution in (with_first, not with_first)}
     return times[False], times[True]
 

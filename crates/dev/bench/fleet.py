@@ -16,7 +16,7 @@ from ssdlab.model import volumes
 from ssdlab.model.requests import batches
 
 SPEED = 10_000_000
-"""Requests."""
+"""Number of requests in the measured trace."""
 VOLUMES = 1000
 TRIES = 3
 """Number of repetitions of each pass; the fastest counts."""
@@ -46,7 +46,7 @@ def parting(trace: Path, folder: Path) -> float:
 
 
 def main() -> None:
-    """Prints a table."""
+    """Prints the table of measurements of a fleet."""
     asked = int(sys.argv[sys.argv.index("--requests") + 1]) if "--requests" in sys.argv else SPEED
     requests = asked // (100 if "--short" in sys.argv else 1)
     rows: list[tuple[str, str]] = []

@@ -33,7 +33,7 @@ def from_python(config: ssdlab.Config) -> tuple[float, int]:
 
 
 def main() -> None:
-    """Simulates from Rust and from Python alternately, because of noise, and prints the best time of each."""
+    """Simulates alternately from Rust and from Python, so that noise affects both, and prints the best time of each."""
     config = ssdlab.Config(overrides=SETS)
     rust: list[float] = []
     python: list[float] = []

@@ -10,7 +10,7 @@ LARGE = [
     "device.capacity=512GiB", "precondition.fill=0%", "precondition.overwrite=none", "workload.size=8KiB",
     "host.replay.closed.queue_depth=16",
 ]  # fmt: skip
-"""An empty drive."""
+"""Settings of an empty large drive."""
 STEADY = "`ssdlab run --json`, 1 request to {} in steady state"
 
 
@@ -27,7 +27,7 @@ def running(*settings: str) -> list[str]:
 
 
 def main() -> None:
-    """Runs all commands alternately, so that noise affects them alike, and prints the shortest time of each."""
+    """Runs all commands alternately, so that noise affects all, and prints the shortest time of each command."""
     with tempfile.TemporaryDirectory() as directory:
         tiny = running(*TINY)
         commands = {

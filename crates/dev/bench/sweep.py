@@ -49,7 +49,7 @@ def swept(asked: Plan, *, jobs: int | None = None, cluster: str | None = None) -
 
 
 def main() -> None:
-    """Prints a table."""
+    """Prints the table of measurements of studies."""
     share = 10 if "--short" in sys.argv else 1
     rows: list[tuple[str, str]] = []
 

@@ -74,7 +74,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
     }
 }
 
-/// Returns a drive of today in steady state: preset `client-nvme` with 1 TB, or a scale model of it.
+/// Returns a modern drive in steady state: preset `client-nvme` with 1 TB, or a scale model of it.
 fn modern(scale: Scale, depth: u32) -> Setup {
     let preset = match scale {
         Scale::Smoke => "small-nvme",
@@ -163,8 +163,8 @@ pub fn report(scale: Scale) {
         ("reads", 1, 1.0, drive(1, Overwrite::None)),
         ("reads", 256, 1.0, drive(256, Overwrite::None)),
         ("70 % reads, steady state", 64, 0.7, drive(64, steady)),
-        ("drive of today: writes", 64, 0.0, modern(scale, 64)),
-        ("drive of today: reads", 64, 1.0, modern(scale, 64)),
+        ("modern drive: writes", 64, 0.0, modern(scale, 64)),
+        ("modern drive: reads", 64, 1.0, modern(scale, 64)),
     ] {
         let before = machine::resident_bytes();
         machine::reset_peak();

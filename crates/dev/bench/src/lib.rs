@@ -40,7 +40,7 @@ struct Clocked {
 impl Monitor for Clocked {
     fn report(&mut self, status: &Status) -> Control {
         // Each report during the warm-up overwrites the recorded start. So the last report, at the start of the
-        // measured phase, determines it.
+        // measured phase, determines the recorded start.
         if status.phase == Phase::Warmup {
             self.began = Some(machine::processor_seconds());
         }

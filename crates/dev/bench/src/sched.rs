@@ -41,7 +41,7 @@ struct Row {
     order: String,
 }
 
-/// Scheduler with queued requests, and a device that completes each batch before the next.
+/// Scheduler with queued requests, and a device that completes each batch before the next batch.
 struct Bench {
     scheduler: Box<dyn IoScheduler>,
     requests: Requests,

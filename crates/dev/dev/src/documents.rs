@@ -45,7 +45,7 @@ pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
 }
 
 /// Finds the registries in a source file: public static slices and [`Registry`](ssdlab_core::Registry) values. Returns
-/// each in the form in which a document should refer to it.
+/// each registry as the reference that a document should use.
 pub fn tables(root: &Path, path: &Path, source: &str) -> Vec<Item> {
     let declared = source.lines().filter_map(|line| {
         let declaration = line.trim_start().strip_prefix("pub static ")?;

@@ -8,7 +8,8 @@ pub fn formats_markdown() -> String {
     let mut page = String::from(
         "# Trace formats\n\n\
          Generated from the table `FORMATS`; do not edit. Each format has a file below\n\
-         `crates/host/trace/src/formats/` with its columns and units. `ssdlab trace convert` writes those marked so.\n\n\
+         `crates/host/trace/src/formats/` with its columns and units. `ssdlab trace convert` writes the formats with\n\
+         `yes` in column `written`.\n\n\
          | format | | source | written | objects of a cache |\n|---|---|---|---|---|\n",
     );
     for info in FORMATS.iter() {

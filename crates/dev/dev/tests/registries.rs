@@ -1,4 +1,5 @@
-//! Checks that adding a member to a registry takes one file and one line: no other product code names existing members.
+//! Checks that adding a member to a registry takes one file and one line: no other product code mentions existing
+//! members.
 
 use ssdlab_dev::crates;
 use ssdlab_dev::pages::root;
@@ -6,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Name of a member, its file, and the other files that name it, with the number of lines.
+/// Name of a member, its file, and the other files that mention the member, with the number of lines.
 type Member = (&'static str, &'static str, &'static [(&'static str, usize)]);
 
 /// One member of each kind. The registry's file declares the module and registers the member.
@@ -15,7 +16,8 @@ const MEMBERS: &[Member] = &[
     (
         "shared",
         "crates/flash/ftl/src/placement/shared.rs",
-        // The validation uses it, because the analytic formulas assume it; policies of others are tested with it.
+        // The validation uses `shared`, because the analytic formulas assume this placement. The conformance tests draw
+        // it at random.
         &[
             ("crates/conformance/src/drive.rs", 1),
             ("crates/flash/ftl/src/placement/mod.rs", 2),
@@ -25,13 +27,13 @@ const MEMBERS: &[Member] = &[
     (
         "two_q",
         "crates/flash/ftl/src/map/cache/two_q.rs",
-        // The cache's replacement policy has a file of the same name.
+        // A replacement policy of the host's cache has a file of the same name.
         &[("crates/host/cache/src/policy/mod.rs", 2), ("crates/flash/ftl/src/map/cache/mod.rs", 2)],
     ),
     (
         "dftl",
         "crates/flash/ftl/src/map/dftl.rs",
-        // A preset of the same name, and the former spelling from when DFTL was not a map.
+        // A preset has the same name, and `choice.rs` accepts the spelling from when DFTL was not a map.
         &[
             ("crates/lab/config/src/presets.rs", 1),
             ("crates/flash/ftl/src/choice.rs", 1),
@@ -41,7 +43,7 @@ const MEMBERS: &[Member] = &[
     (
         "bast",
         "crates/flash/ftl/src/log/bast.rs",
-        // A step-by-step page calls its log blocks "log", because it has no other kind.
+        // Step-by-step pages label the log blocks of BAST "log", because BAST has only one kind of log block.
         &[
             ("crates/flash/ftl/src/choice.rs", 1),
             ("crates/flash/ftl/src/log/mod.rs", 1),
@@ -81,7 +83,7 @@ const MEMBERS: &[Member] = &[
 ];
 
 #[test]
-fn only_its_file_and_its_registry_name_a_member() {
+fn only_its_file_and_its_registry_mention_a_member() {
     let mut sources = Vec::new();
     for folder in crates(&root()).unwrap().iter().filter(|folder| !folder.starts_with(root().join("crates/dev"))) {
         collect(&folder.join("src"), &mut sources);
@@ -99,7 +101,7 @@ fn only_its_file_and_its_registry_name_a_member() {
     }
 }
 
-/// True if a line of code names the member: as a string, in a key, as a module or in a path.
+/// True if a line of code mentions the member: as a string, in a key, as a module or in a path.
 fn names(line: &str, name: &str) -> bool {
     let code = line.trim_start();
     let forms =

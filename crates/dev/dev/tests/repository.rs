@@ -24,7 +24,7 @@ fn groups_depend_on_lower_groups_only() {
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
 }
 
-/// Property tests of a change try the same cases every time.
+/// All property tests take their configuration from the tiers, so that they try the same cases every time.
 #[test]
 fn property_tests_take_their_cases_from_the_tiers() {
     let mut found = Vec::new();

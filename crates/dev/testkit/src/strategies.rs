@@ -99,7 +99,7 @@ fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
     prop_oneof![page, log]
 }
 
-/// Generates small devices with data checks, any FTL and any options. The spare space is at least what the FTL needs.
+/// Generates small devices with data checks, any FTL and any options. The spare space suffices for the FTL.
 pub fn setups() -> impl Strategy<Value = Setup> {
     let precondition = prop_oneof![
         Just(Precondition { fill: 0.0, overwrite: Overwrite::None }),

@@ -113,7 +113,7 @@ impl Twin {
         None
     }
 
-    /// Returns the open block, or opens a block instead of a full one.
+    /// Returns the open block. If the block is full, closes it and opens a free block.
     fn writable(&mut self, plane: usize, open: Option<u32>) -> Option<u32> {
         self.closed_if_full(open).or_else(|| self.planes[plane].free.pop_front())
     }

@@ -5,9 +5,9 @@
 //! ci      the number of cases that each test specifies; the default
 //! deep    twenty times as many cases with a random seed, overnight
 //! ```
-//! Cases of `quick` and `ci` are drawn from a fixed seed, so that the same cases are tried every time, and no file of
-//! earlier failures adds to them. `deep` draws a seed for each test; a failing test shows how to replay it.
-//! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` override both. The Python tests use the same variable
+//! Cases of `quick` and `ci` are drawn from a fixed seed, so that the same cases are tried every time. No file of
+//! earlier failures adds further cases. `deep` draws a seed for each test; a failing test shows how to replay it.
+//! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` override the tier. The Python tests use the same variable
 //! (`tests/conftest.py`).
 
 #![allow(clippy::print_stdout, reason = "a failing test shows how to replay it")]

@@ -126,7 +126,7 @@ pub struct SegmentAdvice {
 }
 
 impl MapAdvisor {
-    /// Creates an advisor for the device of `setup`, whatever FTL the set-up has.
+    /// Creates an advisor for the device of `setup`, regardless of the FTL of the set-up.
     ///
     /// # Errors
     /// Fails if the set-up has no serial timing, or the sizes are inconsistent.
@@ -143,7 +143,7 @@ impl MapAdvisor {
                 let mut why =
                     String::from("time: the estimate adds up service times of one chip and cannot use \"event\"; ");
                 why.push_str("set it to \"serial\"");
-                // The settings below are invalid with serial time, so the message also says how to change them.
+                // The settings below are invalid with serial time, so the message also includes their remedies.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");
                 }

@@ -22,7 +22,7 @@ impl MapSizes {
     }
 
     /// Returns those cache sizes of the map-cache document (8 to 512 KiB) that are multiples of all segment sizes. If
-    /// there are none, returns seven sizes that double from the largest segment.
+    /// no size is such a multiple, returns seven sizes that double from the largest segment.
     pub fn usual_caches(segment_bytes: &[u32]) -> Vec<u64> {
         let largest = u64::from(segment_bytes.iter().max().copied().unwrap_or(1)).max(1);
         let caches: Vec<u64> = (13..20).map(|shift| 1 << shift).filter(|bytes| bytes % largest == 0).collect();
@@ -54,7 +54,7 @@ impl MapSizes {
             }
         }
         if self.segment_bytes.is_empty() || self.cache_bytes.is_empty() {
-            return Err("no sizes to compare; give at least one segment size and one cache size".into());
+            return Err("no sizes to compare; set at least one segment size and one cache size".into());
         }
         // Segment sizes are powers of two, so a multiple of the largest size is a multiple of all sizes.
         let segment = self.segment_bytes.iter().max().copied().unwrap_or(1);

@@ -127,7 +127,7 @@ mod tests {
 
     /// Number of map entries per map page.
     const PER_PAGE: u32 = 8;
-    /// Number of pages of the device; they fill the last map page only partly.
+    /// Number of pages of the device, which fill the last map page only partly.
     const PAGES: u32 = 60;
 
     fn simulated(capacity: u32, page_shift: u32, uses: &[(u32, bool)]) -> u64 {

@@ -10,7 +10,7 @@ struct Question {
     /// Requests, as text, that the drive serves before the recording begins.
     before: String,
     requests: String,
-    /// First and last number of steps after which a picture is wanted instead of the recording.
+    /// Returns pictures instead of the recording: first and last number of steps after which to draw the drive.
     #[serde(default)]
     frames: Option<(usize, usize)>,
 }
@@ -32,13 +32,13 @@ pub fn answer(question: &str) -> String {
                 .map(|(text, name)| parse(&text).map_err(|why| format!("{name}: {why}")));
             let (before, requests) = (before?, requests?);
             if requests.is_empty() {
-                return Err("no requests given; give pages to write, such as 0 4 8-11".into());
+                return Err("no requests; enter pages to write, such as 0 4 8-11".into());
             }
             let recording = record(&drive, &before, &requests)?;
             let Some((first, last)) = frames else { return Ok(Answer::Recording(Box::new(recording))) };
             let steps = recording.steps.len();
             if first > last || last > steps {
-                return Err(format!("no frames {first} to {last}; the recording has frames 0 to {steps}"));
+                return Err(format!("frames {first} to {last} do not exist; choose frames from 0 to {steps}"));
             }
             Ok(Answer::Frames(recording.frames(first, last)))
         },

@@ -129,8 +129,8 @@ pub struct PageScheme {
     /// Parameters of the placement that differ from their defaults, as in [`Named`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub placement: BTreeMap<String, String>,
-    /// Thresholds of batched garbage collection, in free blocks: collection starts below the first and ends at the
-    /// second.
+    /// Thresholds of batched garbage collection, in free blocks: collection starts below the first threshold and ends
+    /// at the second threshold.
     pub batch: Option<(u32, u32)>,
     /// Partial garbage collection: number of free blocks below which collection runs, and pages of a victim copied
     /// before each host page.
@@ -142,7 +142,7 @@ pub struct PageScheme {
     pub least_worn: bool,
     /// Map of page mapping: its name and parameters.
     pub map: Named,
-    /// SLC cache; `None` without one.
+    /// Options of the SLC cache; `None` without an SLC cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<Slc>,
 }

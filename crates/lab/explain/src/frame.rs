@@ -12,9 +12,9 @@ pub struct Frame {
     pub blocks: Vec<Block>,
     /// Number of pages that the host has written since the start of the recording.
     pub host: u32,
-    /// Number of flash pages programmed since then, including copies.
+    /// Number of flash pages programmed since the start of the recording, including copies.
     pub programs: u32,
-    /// Number of blocks erased since then.
+    /// Number of blocks erased since the start of the recording.
     pub erases: u32,
 }
 
@@ -41,7 +41,7 @@ pub struct Block {
 pub struct Page {
     /// Number of the logical page, with the letter `m` for a map page; empty if the flash page is erased.
     pub text: String,
-    /// True if this is the newest copy.
+    /// True if this flash page is the newest copy of its logical page.
     pub valid: bool,
     /// True if the log holds this page for the second time.
     pub second: bool,

@@ -7,7 +7,7 @@ use crate::{Drive, Scheme, State, Step, Use};
 pub(crate) struct Labelled<'a> {
     pub drive: &'a Drive,
     pub state: State,
-    /// Number of the step that opened, erased or rotated each block last; negative if none did.
+    /// Number of the last step that opened, erased or rotated each block; negative if no step did.
     since: Vec<i64>,
 }
 
@@ -49,12 +49,12 @@ impl<'a> Labelled<'a> {
         match owner {
             None => "new".into(),
             Some(lbn) if self.data_block(lbn) == Some(number) => format!("D{lbn}"),
-            // During a merge both the old and the new data block exist.
+            // During a merge, both the old and the new data block exist.
             Some(lbn) => format!("D{lbn}′"),
         }
     }
 
-    /// Returns the data block of a logical block, the older one if there are two.
+    /// Returns the data block of a logical block; during a merge, the older of its two data blocks.
     pub fn data_block(&self, lbn: u32) -> Option<u32> {
         let blocks = self.state.blocks.iter().zip(&self.since).zip(0..);
         let own = blocks.filter(|((block, _), _)| block.used == Use::Data && block.owner == Some(lbn));
@@ -92,7 +92,7 @@ impl<'a> Labelled<'a> {
         format!("{}·{}", self.block(self.state.block_of(ppn)), ppn % self.drive.pages_per_block)
     }
 
-    /// Returns the number of a map page, if `lpn` stands for one.
+    /// Returns the number of the map page that `lpn` stands for; `None` for a logical page.
     fn map_page(&self, lpn: u32) -> Option<u32> {
         lpn.checked_sub(self.drive.logical_pages).filter(|_| !self.is_log())
     }

@@ -7,7 +7,7 @@
 //! with its copies and erases. Sentences describe each step and sum up each span.
 //!
 //! Input and output are JSON ([`answer`]). The Python package and the page call the same function; the page runs this
-//! crate as WebAssembly. Viewers that cannot apply steps ask for pictures, as [`Frame`]s.
+//! crate as WebAssembly. Viewers that cannot apply steps request pictures, as [`Frame`]s.
 
 mod answer;
 mod drive;

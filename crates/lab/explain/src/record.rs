@@ -167,7 +167,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns the erases of each block, those in SLC mode included.
+/// Returns the number of erases of each block, including erases in SLC mode.
 fn erases<F: Ftl>(ftl: &F) -> Vec<u32> {
     let mut erases = ftl.erase_counts().to_vec();
     if let Some(slc) = ftl.slc_counts() {

@@ -7,7 +7,7 @@ use crate::label::Labelled;
 use crate::span::{Span, What};
 use crate::{Drive, Entry, Op, Ram, Scheme, State, Step};
 
-/// Returns a sentence for each step, and one that sums up each span, of a recording that starts in state `start`.
+/// Returns a sentence for each step, and a summary of each span, of a recording that starts in state `start`.
 pub(crate) fn sentences(
     drive: &Drive,
     choice: &FtlChoice,
@@ -29,7 +29,7 @@ pub(crate) fn sentences(
     (sentences, summaries)
 }
 
-/// Title of an FTL with its victim policy and map.
+/// Returns the title of an FTL with its victim policy and map.
 pub(crate) fn title(choice: &FtlChoice) -> String {
     match choice {
         FtlChoice::Log(choice, _) => short(choice),
@@ -41,13 +41,13 @@ pub(crate) fn title(choice: &FtlChoice) -> String {
     }
 }
 
-/// Title of a registered entry: its help up to a colon, else its name.
+/// Returns the title of a registered entry: its help text up to a colon, otherwise its name.
 fn short<R>(choice: &Choice<R>) -> String {
     let Info { name, help, .. } = choice.info;
     help.split_once(": ").map_or_else(|| name.replace('_', " "), |(title, _)| title.into())
 }
 
-/// Help of a registered entry as part of a sentence.
+/// Returns the help text of a registered entry as part of a sentence.
 fn in_sentence<R>(choice: &Choice<R>) -> String {
     let help = choice.info.help.trim_end_matches('.');
     let (first, rest) = help.split_at(1);
@@ -108,7 +108,7 @@ impl Writer<'_> {
         matches!(self.choice, FtlChoice::Log(..))
     }
 
-    /// Entries in RAM before step `at`.
+    /// Returns the map entries in RAM before step `at`.
     fn ram_before(&self, at: usize) -> &[Entry] {
         let seen = self.ram.iter().enumerate().rfind(|(number, ram)| *number == 0 || ram.step < at);
         seen.map_or(&[], |(_, ram)| &ram.entries)
@@ -151,7 +151,7 @@ impl Writer<'_> {
                 )
             }
             What::Collection { block, valid, reason } => {
-                // Host requests come in between the steps of background GC.
+                // Host requests can interrupt the steps of background GC.
                 let own = |step: &&Step| ["gc", "map_gc", "map_update", "fold"].contains(&cause(step));
                 let done = |kind: fn(&Step) -> bool| inside.iter().filter(own).filter(|step| kind(step)).count();
                 let cost = costs(
@@ -166,13 +166,17 @@ impl Writer<'_> {
                 let (old, new) = (self.ram_before(span.from), self.ram_before(span.from + 1));
                 let gone = old.iter().find(|old| new.iter().all(|entry| entry.first != old.first));
                 let left = gone.map_or(String::new(), |gone| {
-                    let then = if gone.dirty { " and its dirty map page is written back" } else { ", clean" };
+                    let then = if gone.dirty {
+                        ", and its dirty map page is written back"
+                    } else {
+                        " without a write, because it is clean"
+                    };
                     format!(" {} is evicted{then}.", entry_name(gone))
                 });
                 let read = if inside.iter().any(|step| matches!(step, Step::Read { cause: "map_load", .. })) {
                     format!("The map page of page {lpn} is read.")
                 } else {
-                    "No map page holds it yet.".into()
+                    "No map page holds the entry yet.".into()
                 };
                 format!("Miss: the entry of page {lpn} is not in RAM.{left} {read}")
             }
@@ -186,7 +190,7 @@ impl Writer<'_> {
             }
             ("map_full", _) => "space for map pages is short, so the block with the fewest valid pages is taken".into(),
             ("failed", _) => "a program failed".into(),
-            ("fold", _) => "room is short, so the oldest block of the SLC cache is folded".into(),
+            ("fold", _) => "free space is short, so the oldest block of the SLC cache is folded".into(),
             (_, FtlChoice::Page(options, _)) => in_sentence(&options.gc),
             (_, FtlChoice::Log(choice, _)) => in_sentence(choice),
         }
@@ -221,15 +225,15 @@ impl Writer<'_> {
             Step::Program { ppn, lpn, role, cause } => self.program(before, &after.place(ppn), lpn, role, cause),
             Step::Copy { from, to, lpn, role, cause, newest } => {
                 let why = match (newest, role, cause) {
-                    (false, ..) => "an older copy; the newest stays in another log block",
+                    (false, ..) => "it is an older copy; the newest copy stays in another log block",
                     (_, "sequential", _) => "its place in the sequential log block of its logical block is free",
                     (.., "gc" | "map_gc") => "it is valid, and its block is about to be erased",
                     (.., "fold") => "it moves out of the SLC cache",
                     (.., "switch_merge") => "for the switch merge",
                     (.., "partial_merge") => "it completes the log block",
                     (.., "full_merge") => "it is the newest copy",
-                    (.., "second_chance") => "still valid: it gets a second chance",
-                    (.., "isolation") => "still valid and cold: it goes to the isolation area",
+                    (.., "second_chance") => "it is still valid and gets a second chance",
+                    (.., "isolation") => "it is still valid and cold, so it goes to the isolation area",
                     (.., other) => other,
                 };
                 format!("Copies {} from {} to {}: {why}.", before.page(lpn), before.place(from), after.place(to))
@@ -241,10 +245,10 @@ impl Writer<'_> {
             Step::Trim { lpn, .. } => {
                 // A recording has a separate trim step for each page.
                 let found = before.state.map[lpn as usize].is_some();
-                let what = if found { "the copy counts as outdated" } else { "nothing was there" };
-                format!("The host forgets page {lpn}: {what}.")
+                let what = if found { "its copy is outdated" } else { "it had no copy" };
+                format!("Page {lpn} is trimmed: {what}.")
             }
-            Step::Captured { lpn } => format!("Captured: page {lpn} lies in a sequential log block."),
+            Step::Captured { lpn } => format!("Page {lpn} is captured: it is now in a sequential log block."),
             Step::Merged { lbn, copies, erases, data, .. } => {
                 let (copies, erases) = (plural(copies as usize, "copy"), plural(erases as usize, "data block"));
                 let now = data.map_or(String::new(), |pbn| format!("; PBN {pbn} is {} now", after.block(pbn)));
@@ -256,14 +260,14 @@ impl Writer<'_> {
                 format!("The page waited {}: {merged} merged, {copies}, {erases}.", self.awaited(at))
             }
             Step::LookedUp { lpn, hit, .. } => {
-                let found = if hit { "in RAM, a hit" } else { "not in RAM, a miss" };
+                let found = if hit { "in RAM (hit)" } else { "not in RAM (miss)" };
                 format!("Looks up page {lpn} in the map: its entry is {found}.")
             }
             Step::Victim { block, valid, reason } => {
                 let valid = plural(valid as usize, "valid page");
                 let name = before.block(block);
                 if reason == "fold" {
-                    format!("Room is short: {name} of the SLC cache is folded, with {valid}.")
+                    format!("Free space is short: {name} of the SLC cache is folded, with {valid}.")
                 } else {
                     format!("Free pages are short: {name} is the victim, with {valid}.")
                 }
@@ -277,9 +281,9 @@ impl Writer<'_> {
                 let why = match reason {
                     "full" => "is full, and its logical block is written again",
                     "completed" => "has every page in its place",
-                    "evicted" => "is given up because all log blocks are in use",
+                    "evicted" => "is evicted because all log blocks are in use",
                     "oldest" => "is the oldest of the full random log and is reclaimed",
-                    "broken" => "ends here because the new page does not continue it",
+                    "broken" => "is closed because the new page does not continue its sequence",
                     "restarted" => "is replaced because a first page starts a new sequence",
                     "merged" => "is merged along with its logical block",
                     "drained" => "has no valid page left",
@@ -290,7 +294,7 @@ impl Writer<'_> {
             }
             Step::Rotated { block } => {
                 let name = before.block(block);
-                format!("Every page of {name} is valid: all get their second chance in place, without a copy.")
+                format!("Every page of {name} is valid: all pages get their second chance in place, without a copy.")
             }
             Step::Drained { lpn } => {
                 format!("The isolation area is full: the logical block of its oldest valid page, {lpn}, is merged.")
@@ -315,13 +319,13 @@ impl Writer<'_> {
         }
     }
 
-    /// Reason why the page of a reclaim waited: a block that left the log before the page was written.
+    /// Returns the reason why the page of a reclaim waited: a block that left the log before the page was written.
     fn awaited(&self, reclaimed: usize) -> &'static str {
         let mut written = 0;
         for step in self.steps[..reclaimed].iter().rev() {
             match step {
                 Step::Drained { .. } | Step::Retired { reason: "full" | "evicted" | "oldest" | "drained", .. } => {
-                    return "for room in the log";
+                    return "for space in the log";
                 }
                 Step::Request { .. } => break,
                 step => written += usize::from(is_host_program(step)),
@@ -349,18 +353,18 @@ impl Writer<'_> {
             _ if !self.is_log() => format!("Page {lpn} is appended at {at}.{outdated}"),
             "log" => format!("{}: it goes to the log, at {at}.{outdated}", self.why_to_log(lpn, before)),
             "sequential" => format!("Page {lpn} goes to the sequential log, in its place at {at}.{outdated}"),
-            _ if old.is_none() => format!("The place of page {lpn} is erased: it is written there, at {at}."),
-            _ => format!("Page {lpn} of the host is written during the merge, at {at}.{outdated}"),
+            _ if old.is_none() => format!("The place of page {lpn} is erased, so the page is written there, at {at}."),
+            _ => format!("Host page {lpn} is written during the merge, at {at}.{outdated}"),
         }
     }
 
-    /// Reason why a page is not written in place; the FTL decides before it makes room in the log.
+    /// Returns the reason why a page is not written in place. The FTL decides this before it makes room in the log.
     fn why_to_log(&self, lpn: u32, before: &Labelled<'_>) -> String {
         let size = self.drive.pages_per_block;
         let written = |ppn: u32| before.state.pages[ppn as usize].lpn.is_some();
         let data = before.data_block(lpn / size).map(|block| block * size);
         if data.is_some_and(|first| written(first + lpn % size)) {
-            return format!("The place of page {lpn} is taken");
+            return format!("The place of page {lpn} is already programmed");
         }
         if before.state.map[lpn as usize].is_some() {
             return format!("Page {lpn} has a copy in the log");
@@ -370,6 +374,6 @@ impl Writer<'_> {
                 "The place of page {lpn} is erased, but later pages are programmed, and the chip requires ascending order"
             );
         }
-        format!("The place of page {lpn} stayed occupied until the log had room")
+        format!("The place of page {lpn} stayed programmed until the log had space")
     }
 }

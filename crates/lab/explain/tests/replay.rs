@@ -252,13 +252,13 @@ fn a_question_is_answered_as_json() {
     let recording = &answer("3", "")["recording"];
     assert_eq!(recording["steps"][0]["step"], "request");
     assert_eq!(recording["sentences"][0], "The host writes page 3.");
-    assert_eq!(answer(" ", "")["error"], "no requests given; give pages to write, such as 0 4 8-11");
+    assert_eq!(answer(" ", "")["error"], "no requests; enter pages to write, such as 0 4 8-11");
     let frames = &answer("3", r#","frames":[0,1]"#)["frames"];
     assert_eq!(frames.as_array().map(Vec::len), Some(2));
     assert_eq!(frames[1]["blocks"][0]["name"], "D0");
     assert_eq!(frames[1]["blocks"][0]["pages"][3], serde_json::json!({"text": "3", "valid": true, "second": false}));
     let refused = &answer("3", r#","frames":[1,99]"#)["error"];
-    assert_eq!(refused, "no frames 1 to 99; the recording has frames 0 to 3");
+    assert_eq!(refused, "frames 1 to 99 do not exist; choose frames from 0 to 3");
 }
 
 /// Four pages fill the SLC cache in 4 x 0.1 ms. Two more wait for a fold: two reads, a word line, an erase, and then
@@ -281,5 +281,5 @@ fn an_slc_cache_that_is_full_is_folded() {
     let ended = recording["ended_ns"].as_array().expect("a time for each step");
     assert_eq!(ended.last(), Some(&serde_json::json!(400_000 + 3_050_000)));
     let sentences = recording["sentences"].as_array().expect("a sentence for each step");
-    assert!(sentences.contains(&"Room is short: B0 of the SLC cache is folded, with 2 valid pages.".into()));
+    assert!(sentences.contains(&"Free space is short: B0 of the SLC cache is folded, with 2 valid pages.".into()));
 }
