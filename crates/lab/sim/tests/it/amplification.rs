@@ -1,7 +1,7 @@
-//! Goal: steady-state write amplification under uniform random writes meets the analytic values within
-//! 1 %. Method: N sealed blocks hold exactly alpha x U pages; the frontier and one spare come on top;
-//! survivors share the frontier; fill, 6 overwrites, then 3 measured. `ssdlab validate` does every row of
-//! the reference table; these rows are the quick ones.
+//! Goal: steady-state write amplification under uniform random writes meets the analytic values within 1 %. Method: N
+//! closed blocks hold exactly alpha x U pages, in addition to the open block and one spare block. Garbage collection
+//! writes to the host's open block. The drive is filled and overwritten six times; three further overwrites are
+//! measured. `ssdlab validate` covers every row of the reference table; these rows are the fast ones.
 
 use ssdlab_core::Rng;
 use ssdlab_ftl::FtlChoice;
@@ -36,7 +36,7 @@ impl Source for Uniform {
     }
 
     fn rewind(&mut self) -> Result<(), TraceError> {
-        unreachable!("it is replayed once")
+        unreachable!("the source is replayed once")
     }
 }
 
@@ -86,7 +86,7 @@ fn write_amplification_meets_the_closed_forms() {
             measured(gc::d_choices::INFO.with(&[10]), 0.28, 4_000, 64),
             analytic::d_choices(alpha(0.28), 64, 10),
         ),
-        // A window of one is FIFO, a window of all is greedy.
+        // A window of one block is FIFO.
         (
             "window 1, 15 %",
             measured(gc::windowed_greedy::INFO.with(&[1]), 0.15, 4_000, 64),
@@ -99,9 +99,10 @@ fn write_amplification_meets_the_closed_forms() {
     }
 }
 
-/// Collection within planes costs no more than collection over all blocks, because host pages come to each plane
-/// evenly: a device of many planes is as good as one of a single plane of that size. A single large plane is a little
-/// worse than many small ones, as each of these has an open block beyond its share of the over-provisioning.
+/// Collection within planes costs no more than collection over all blocks, because host pages are spread evenly over
+/// the planes. A device of many planes has the write amplification of a device with a single plane of that size. A
+/// single large plane amplifies slightly more than many small planes, because each small plane has an open block beyond
+/// its share of the over-provisioning.
 #[test]
 fn planes_do_not_change_write_amplification() {
     let greedy = |planes, blocks, spare| measured_on(planes, gc::greedy::INFO.defaults(), spare, blocks, 64);
@@ -112,25 +113,25 @@ fn planes_do_not_change_write_amplification() {
         let off = (many / one - 1.0) * 100.0;
         assert!(off.abs() < 2.0, "{over_provisioning}, 64 planes: {many:.4} against {one:.4} ({off:+.2} %)");
         assert!(many < 1.02 * large, "{over_provisioning}, 64 planes: {many:.4} against {large:.4}");
-        // With as many blocks in a plane as drives have, the open one is no longer felt.
+        // With as many blocks per plane as in real drives, the open block has no measurable effect.
         let roomy = |planes| measured_on(planes, gc::greedy::INFO.defaults(), spare, 16 * 1_024, 16);
         let (many, large) = (roomy(16), roomy(1));
         let off = (many / large - 1.0) * 100.0;
-        assert!(off.abs() < 2.0, "{over_provisioning}, 16 roomy planes: {many:.4} against {large:.4} ({off:+.2} %)");
+        assert!(off.abs() < 2.0, "{over_provisioning}, 16 large planes: {many:.4} against {large:.4} ({off:+.2} %)");
     }
 }
 
-/// Goal: the over-provisioning that collection is measured to have is what write amplification comes of, on drives of
-/// few blocks too, where that without the reserve is off by factors. Method: under uniform writes the closed form of
-/// greedy collection gives it; with few and with many blocks in a plane, whatever begins collection and wherever
-/// survivors go.
+/// Goal: the measured effective over-provisioning predicts write amplification, also on drives with few blocks, where
+/// the over-provisioning without the reserve is off by factors. Method: compares write amplification under uniform
+/// writes with the closed form of greedy collection, for few and many blocks per plane, all triggers and both
+/// placements.
 #[test]
 fn the_measured_over_provisioning_gives_write_amplification() {
     let (own, shared) = (&placement::own::INFO, &placement::shared::INFO);
     let (batch, few, many) = (Trigger::Batch { low: 4, high: 16 }, 8, 800);
     let partial = Trigger::Partial { low: 4, step: 8, every: 1 };
     let mut worst_by_reserve: f64 = 0.0;
-    // Planes, blocks of data in each, and beyond these.
+    // Number of planes, and per plane the numbers of data blocks and of further blocks.
     for (planes, data, beyond, placement, trigger) in [
         (16, few, 22, own, batch),
         (16, few, 8, own, Trigger::Batch { low: 2, high: 4 }),
@@ -170,15 +171,15 @@ fn the_measured_over_provisioning_gives_write_amplification() {
     assert!(worst_by_reserve > 2.0, "{worst_by_reserve}");
 }
 
-/// Goal: batches of collection, which come to all planes together, need whole rounds to meet the closed form. Method: a
-/// drive of 1 GiB with 16 planes, measured over few rounds and over many. A round takes `high - low + 1` blocks of host
-/// pages in each plane, so one that is cut off in the middle adds or hides the copies of one round at most.
+/// Goal: write amplification of batched collection meets the closed form over whole rounds, because all planes collect
+/// together. Method: a drive of 1 GiB with 16 planes, measured over few and over many rounds. In a round, the host
+/// writes `high - low + 1` blocks per plane. A round that is cut off adds or hides the copies of at most one round.
 #[test]
 fn batches_give_write_amplification_over_whole_rounds() {
     let (planes, data, pages_per_block, low, high) = (16, 64, 256, 4, 16);
     let trigger = Trigger::Batch { low, high };
     let options = PageOptions { trigger, ..SMALL_OPTIONS };
-    // 7 % beyond the reserve, in whole blocks.
+    // 7 % over-provisioning without the reserve, in whole blocks.
     let blocks = (data + 5 + options.reserve_blocks()) * planes;
     let mut setup = small_setup(blocks, pages_per_block, 0);
     setup.geometry.parallelism.channels = planes;
@@ -205,5 +206,5 @@ fn batches_give_write_amplification_over_whole_rounds() {
         assert!(off < 0.015 + 1.0 / rounds, "{rounds} rounds: {ours:.4} against {theory:.4}");
         worst = worst.max(off);
     }
-    assert!(worst > 0.03, "parts of rounds show: {worst}");
+    assert!(worst > 0.03, "incomplete rounds have no effect: {worst}");
 }

@@ -1,5 +1,5 @@
-//! Goal: the parts of every response time add up to it. Method: random drives under random schedulers; small cases by
-//! hand.
+//! Goal: the parts of a response time add up to the response time. Method: random drives under random schedulers; small
+//! cases by hand.
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
@@ -64,11 +64,11 @@ proptest! {
         adds_up(Some(found.all), latency.all);
         adds_up(found.read, latency.read);
         adds_up(found.write, latency.write);
-        // The time of each die is the time of the run.
+        // The times of each die add up to the time of the run.
         let drive = outcome.summary.drive.as_ref().expect("a drive");
         let elapsed_ns = outcome.summary.time.expect("timed").elapsed_ns;
         prop_assert_eq!(found.dies_ns.iter().sum::<u64>(), elapsed_ns * u64::from(drive.dies));
-        // Attribution changes nothing else.
+        // Attribution does not change other results.
         let mut without = replay(&Setup { attribution: false, ..setup.clone() }, &requests).summary;
         let mut with = outcome.summary.clone();
         with.diagnosis.clear();
@@ -84,33 +84,33 @@ fn request(op: Op, page: u64, pages: u32) -> Request {
     Request { time_ns: 0, offset: page * PAGE, bytes: pages * PAGE as u32, op, flags: 0, stream: 0 }
 }
 
-/// A full drive of one die with `depth` requests outstanding.
+/// Returns a full drive of one die with `depth` requests outstanding.
 fn one_die(drive: DriveOptions, depth: u32) -> Setup {
     let mut setup = drive_setup(array(1, 1, 1, 1), 12, 8, depth);
     setup.precondition.fill = 1.0;
     Setup { clock: Clock::Event(TIMING, drive), attribution: true, ..setup.clone() }
 }
 
-/// Parts by name, without those that are 0.
+/// Returns the parts that are not 0, with their names.
 fn named(parts: &LatencyBreakdown) -> Vec<(&'static str, u128)> {
     PART_NAMES.into_iter().zip(parts.parts_ns).filter(|(_, ns)| *ns > 0).collect()
 }
 
-/// 100 ns to read, 20 ns to move a page, 1,000 ns to program.
+/// A read takes 100 ns, the transfer of a page 20 ns, a program 1,000 ns.
 #[test]
-fn requests_wait_for_what_is_before_them() {
-    // Three reads: the second waits for the first, the third for both.
+fn requests_are_charged_for_earlier_requests() {
+    // Three reads: the second read waits for the first read, the third read for both.
     let reads = [0, 3, 9].map(|page| request(Op::Read, page, 1));
     let found = replay(&one_die(PLAIN, 3), &reads);
     assert_eq!(named(&response(&found).all.all), [("host_reads", 300), ("bus", 20 + 40 + 60), ("own_work", 300)]);
-    // Two pages of one request: it waits for itself.
+    // One request for two pages: the second page waits for the first page.
     let found = replay(&one_die(PLAIN, 1), &[request(Op::Read, 0, 2)]);
     assert_eq!(named(&response(&found).all.all), [("bus", 40), ("own_work", 200)]);
     // A write, and a read of another page behind it.
     let found = replay(&one_die(PLAIN, 2), &[request(Op::Write, 0, 1), request(Op::Read, 30, 1)]);
     let read = response(&found).read.expect("a read").all;
     assert_eq!(named(&read), [("host_writes", 1_000), ("bus", 40), ("own_work", 100)]);
-    // Half a page is written: the rest is read first.
+    // A write of half a page: the other half is read first.
     let half = Request { bytes: 2048, ..request(Op::Write, 5, 1) };
     let found = replay(&one_die(PLAIN, 1), &[half]);
     assert_eq!(named(&response(&found).all.all), [("partial_pages", 100), ("bus", 40), ("own_work", 1_000)]);
@@ -121,7 +121,8 @@ fn each_station_is_charged_for_its_time() {
     let front =
         Front { link_bytes_per_s: Some(4_096_000_000), controller: Controller::serial(Nanos(70)), ..PLAIN.front };
     let found = replay(&one_die(DriveOptions { front, ..PLAIN }, 2), &[0, 9].map(|page| request(Op::Read, page, 1)));
-    // The controller takes 70 ns for each, the link 1,000 ns. The second read comes to the die 70 ns later.
+    // The controller takes 70 ns per request, the link 1,000 ns. The second read reaches the die 70 ns after the first
+    // read.
     assert_eq!(
         named(&response(&found).all.all),
         [("host_reads", 30), ("bus", 60), ("own_work", 200), ("controller", 210), ("link", 1_000 + 1_880)]
@@ -136,8 +137,8 @@ fn each_station_is_charged_for_its_time() {
         named(&response(&found).all.all),
         [("bus", 20), ("own_work", 100), ("controller", 104), ("link", 1_000)]
     );
-    // With one page of buffer the second write waits until the first is programmed, 20 ns of that for the bus. A flush
-    // waits for both.
+    // With a buffer of one page, the second write waits until the first page is programmed, including 20 ns for the
+    // bus. A flush waits for both pages.
     let buffer = Some(WriteBuffer { pages: 1, flush: FlushPolicy::Eager, protected: false });
     let flush = Request { offset: 0, bytes: 0, ..request(Op::Flush, 0, 0) };
     let writes = [request(Op::Write, 0, 1), request(Op::Write, 20, 1), flush];
@@ -145,10 +146,10 @@ fn each_station_is_charged_for_its_time() {
     assert_eq!(named(&response(&found).all.all), [("host_writes", 1_000), ("bus", 20), ("flush", 1_020)]);
 }
 
-/// Each page is read as a job of its own, and leaves over the link in 1,000 ns. The last page leaves the die after
-/// 480 ns, and waits for the DRAM and the link behind the pages before it.
+/// Each page is read by a separate job, and takes 1,000 ns on the link. The last page leaves the die after 480 ns, and
+/// waits for the DRAM and the link behind the earlier pages.
 #[test]
-fn pages_that_move_by_themselves_are_charged_for_the_last() {
+fn separately_transferred_pages_are_charged_up_to_the_last_page() {
     let front = Front { link_bytes_per_s: Some(4_096_000_000), transfer: TransferUnit::Page, ..PLAIN.front };
     let found = replay(&one_die(DriveOptions { front, ..PLAIN }, 1), &[request(Op::Read, 0, 4)]);
     assert_eq!(
@@ -187,7 +188,7 @@ fn delays_by_the_controller_are_charged() {
     );
 }
 
-/// A read that waits only for a page that is read in advance waits for the flash.
+/// A read that waits for a page being read in advance is charged for waiting for the flash.
 #[test]
 fn a_read_waits_for_a_page_that_is_read_in_advance() {
     let read_ahead = Some(ReadAhead { requests: 2, pages: 2, cache_pages: 4 });
@@ -196,9 +197,10 @@ fn a_read_waits_for_a_page_that_is_read_in_advance() {
     assert_eq!(named(&response(&found).all.all), [("host_reads", 100), ("bus", 2 * 20 + 20), ("own_work", 200)]);
 }
 
-/// A request that the drive does not take because the flash has enough to do waits for the flash, not in the queue.
+/// A request that the drive does not take because the flash is busy is charged for waiting for the flash, not for the
+/// queue.
 #[test]
-fn a_request_waits_for_flash_that_has_enough_to_do() {
+fn a_request_waits_for_busy_flash() {
     let busy = DriveOptions { backlog: 1, ..PLAIN };
     let found = replay(&one_die(busy, 2), &[0, 9].map(|page| request(Op::Read, page, 1)));
     assert_eq!(named(&response(&found).all.all), [("host_reads", 100), ("bus", 20 + 40), ("own_work", 200)]);

@@ -1,5 +1,5 @@
-//! Goal: the block layer above a drive changes the order of requests and nothing else. Method: schedulers that do
-//! nothing against the drive alone, random requests through every scheduler with the data checked.
+//! Goal: the block layer above a drive changes only the order of requests. Method: compares one request at a time
+//! through every scheduler with the drive alone; sends random requests through every scheduler with the data check.
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
@@ -13,7 +13,7 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
     run(setup, &mut SliceSource::new(requests), &mut ()).expect("runs")
 }
 
-/// Requests in whole sectors, as a block device knows no others, each of some process.
+/// Rounds requests to whole sectors, the unit of block devices, and assigns them to three processes.
 fn in_sectors(requests: &[Request]) -> Vec<Request> {
     let whole = |(number, request): (usize, &Request)| Request {
         offset: request.offset / 512 * 512,
@@ -28,12 +28,12 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(1_000))]
 
     #[test]
-    fn a_scheduler_with_nothing_to_choose_from_changes_nothing(
+    fn a_scheduler_with_one_request_at_a_time_changes_nothing(
         setup in on_any_drive(),
         requests in requests(100),
         number in 0..SCHEDULERS.len(),
     ) {
-        // A request that goes on at the beginning of the device is two of the block layer's.
+        // A request that wraps around the end of the device would become two requests of the block layer.
         let capacity = setup.capacity_bytes();
         let inside = |request: Request| {
             let offset = request.offset % capacity;
@@ -46,7 +46,7 @@ proptest! {
         if !info.role.work_conserving {
             return Ok(());
         }
-        // A drive without a volatile cache is not even told of a flush.
+        // The block layer drops flushes to a drive without a volatile cache.
         let block = BlockOptions { volatile_cache: true, ..block_options(info.name) };
         let above = Setup { block: Some(block), ..alone.clone() };
         let (alone, above) = (replay(&alone, &requests).summary, replay(&above, &requests).summary);
@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn any_scheduler_serves_every_request_with_the_data_written_last(
+    fn every_scheduler_serves_every_request_with_the_newest_data(
         setup in on_any_drive(),
         requests in requests(300),
         number in 0..SCHEDULERS.len(),

@@ -1,5 +1,5 @@
-//! Goal: a cache above a drive of any kind loses nothing and counts right. Method: random small devices, caches and
-//! requests through the checked stack; what the cache says it sent below is what the drive was asked for.
+//! Goal: a cache above any drive loses no data and counts correctly. Method: random small devices, caches and requests
+//! with the data check; compares the cache's counts of backing requests with the requests that the drive received.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use ssdlab_testkit::small_setup;
 use ssdlab_testkit::strategies::{requests, setups};
 use ssdlab_trace::{Op, Request, SliceSource};
 
-/// Any cache of a small device.
+/// Generates caches for a small device.
 pub fn caches() -> impl Strategy<Value = CacheOptions> {
     let able: Vec<_> = POLICIES.iter().copied().filter(|info| !info.role.needs_future).collect();
     let writes = prop_oneof![3 => Just(WriteMode::Back), 1 => Just(WriteMode::Through)];
@@ -47,7 +47,7 @@ fn pools() -> impl Strategy<Value = CompressedOptions> {
     })
 }
 
-/// Pages of 512 bytes that requests of this kind touch.
+/// Returns the number of pages of 512 bytes that requests with operation `op` touch.
 fn touched(requests: &[Request], op: Op) -> u64 {
     let of_kind = requests.iter().filter(|request| request.op == op);
     of_kind.map(|request| request.end().div_ceil(512) - request.offset / 512).sum()
@@ -57,7 +57,7 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(1_000))]
 
     #[test]
-    fn the_drive_does_what_the_cache_leaves(
+    fn the_drive_receives_the_backing_requests_of_the_cache(
         setup in prop_oneof![setups(), on_any_drive()],
         cache in caches(),
         requests in requests(300),
@@ -91,7 +91,7 @@ proptest! {
         prop_assert_eq!((pools.compress_ns, pools.restore_ns), (100 * pools.compressions, 10 * moved.restored));
         let work_ns = 1_000 * (cache.hits + cache.misses) + pools.compress_ns + pools.restore_ns;
         if matches!(setup.clock, Clock::Event(..)) {
-            // Where several requests are in the cache, they wait for one another.
+            // Several requests in the cache wait for each other.
             prop_assert!(cache.cache_ns >= work_ns);
         } else {
             prop_assert_eq!(cache.cache_ns, work_ns);
@@ -100,7 +100,7 @@ proptest! {
 }
 
 #[test]
-fn pages_that_do_not_divide_the_drive_are_an_error_that_says_which_do() {
+fn a_page_size_that_does_not_divide_the_drive_is_an_error_with_a_remedy() {
     let cache = CacheOptions {
         policy: POLICIES.get("lru").expect("a registered policy"),
         parameters: Vec::new(),
@@ -115,7 +115,7 @@ fn pages_that_do_not_divide_the_drive_are_an_error_that_says_which_do() {
     // 6 blocks of 4 pages of 4 KiB.
     let setup = Setup { cache: Some(cache), ..small_setup(10, 4, 2) };
     assert_eq!(setup.capacity_bytes(), 6 * 16_384);
-    let error = run(&setup, &mut SliceSource::new(&[]), &mut ()).expect_err("96 KiB are no multiple of 64 KiB");
+    let error = run(&setup, &mut SliceSource::new(&[]), &mut ()).expect_err("96 KiB is not a multiple of 64 KiB");
     assert_eq!(
         error.to_string(),
         "cache.page: 64KiB does not divide the drive's capacity of 96KiB; lower it to 32KiB or less"
@@ -142,7 +142,7 @@ fn choices() -> Vec<CacheChoice> {
 }
 
 #[test]
-fn a_watched_cache_is_one_alone() {
+fn a_watched_simulation_equals_a_direct_simulation() {
     let trace = trace();
     let go_on = &mut || Control::Continue;
     let alone: Vec<_> =
@@ -158,7 +158,7 @@ fn a_watched_cache_is_one_alone() {
 }
 
 #[test]
-fn what_can_be_no_cache_is_an_error() {
+fn a_cache_without_capacity_is_an_error() {
     let none = CacheChoice { capacity: 0, ..choices().remove(4) };
     let error = simulate_cache(&trace(), none, &mut || Control::Continue).expect_err("no capacity");
     assert_eq!(error, ssdlab_cache::CacheError::NoCapacity);

@@ -1,5 +1,6 @@
-//! Goal: a cache above an event-driven drive takes the time of its parts, and measures requests of the host. Method: caches
-//! without effect, times by hand, Little's law, counters of the untimed cache, random stacks with a data check.
+//! Goal: a cache above an event-driven drive takes the time of its parts, and measures host requests. Method: caches
+//! without effect, times by hand, Little's law, comparison with counters of the untimed cache, and random stacks with a
+//! data check.
 
 use proptest::prelude::*;
 use ssdlab_cache::WriteMode;
@@ -18,7 +19,7 @@ use crate::cache::caches;
 /// Time to copy a page.
 const COPY_NS: u64 = 10;
 
-/// Time of a drive with one die to read a page, cells and bus, and to program one.
+/// Time in which a drive with one die reads a page (cells and bus), and time to program a page.
 const READ_NS: u64 = 120;
 const PROGRAM_NS: u64 = 1_020;
 
@@ -37,7 +38,7 @@ pub fn lru(pages: u64, dirty_percent: u32) -> CacheOptions {
     }
 }
 
-/// A full drive with one die.
+/// Returns a full drive with one die.
 fn one_die(cache: Option<CacheOptions>, replay: Replay) -> Setup {
     let precondition = Precondition { fill: 1.0, overwrite: Overwrite::None };
     Setup { cache, replay, precondition, check: true, ..drive_setup(array(1, 1, 1, 1), 16, 8, 1) }
@@ -58,7 +59,7 @@ fn timed(setup: &Setup, requests: &[Request]) -> (CacheSummary, u64) {
 }
 
 #[test]
-fn a_cache_that_misses_everything_adds_its_copies_and_nothing_else() {
+fn a_cache_without_hits_adds_only_its_copies() {
     let requests: Vec<_> =
         [Op::Write, Op::Read].iter().flat_map(|&op| (0..50).map(move |page| at(0, op, page))).collect();
     let alone = replay(&one_die(None, Replay::ONE_BY_ONE), &requests).summary;
@@ -74,7 +75,7 @@ fn a_cache_that_misses_everything_adds_its_copies_and_nothing_else() {
         assert_eq!((cache.mean_ns, all(&below).mean_ns), (Some(mean_ns + copy_ns as f64), mean_ns + copy_ns as f64));
         assert_eq!(cache.waits.map(|waits| waits.drive_ns), Some(100 * mean_ns as u128));
         if copy_ns == 0 {
-            // Findings may speak of the cache.
+            // Findings may mention the cache.
             below.diagnosis.clone_from(&alone.diagnosis);
             assert_eq!(below, alone);
         }
@@ -87,14 +88,14 @@ fn all(summary: &Summary) -> LatencySummary {
 }
 
 #[test]
-fn where_everything_hits_the_host_waits_for_copies_and_nothing_else() {
+fn if_all_requests_hit_the_host_waits_only_for_copies() {
     let requests: Vec<_> =
         (0..500).map(|n| at(0, if n < 4 || n % 5 == 0 { Op::Write } else { Op::Read }, n % 4)).collect();
     for depth in [1, 4] {
         let replayed = Replay::Closed { depth, per_stream: false, think: Nanos::ZERO };
         let setup = Setup { attribution: true, ..one_die(Some(lru(4, 100)), replayed) };
         let summary = replay(&setup, &requests).summary;
-        // The first of those outstanding at once have fewer before them.
+        // The first requests have fewer requests before them, so they wait less.
         let longest_ns = u64::from(depth) * COPY_NS;
         let latency = summary.latency.as_ref().expect("timed");
         for times in [latency.all, latency.read, latency.write].map(|times| times.expect("requests")) {
@@ -119,9 +120,9 @@ fn where_everything_hits_the_host_waits_for_copies_and_nothing_else() {
     }
 }
 
-/// With some hits, misses that wait for the die, and writers at the limit.
+/// Little's law, with some hits, misses that wait for the die, and writers at the dirty limit.
 #[test]
-fn as_many_requests_of_the_host_are_under_way_as_it_keeps_outstanding() {
+fn the_mean_number_of_host_requests_is_the_queue_depth() {
     let mut rng = Rng::named(1, "requests");
     for (reads, depth) in [(10, 1), (10, 7), (5, 1), (5, 7), (0, 7)] {
         let op = |rng: &mut Rng| if rng.below(10) < reads { Op::Read } else { Op::Write };
@@ -132,8 +133,8 @@ fn as_many_requests_of_the_host_are_under_way_as_it_keeps_outstanding() {
         assert_eq!(all.count, 2_000);
         let cache = summary.cache.expect("there is a cache");
         assert!(cache.hits > 100 && cache.misses > 1_000);
-        // At the end there are none left to issue, and pages are still written back: 10 may be dirty at the limit, each
-        // with collection.
+        // At the end, no requests are left to issue, but pages are still written back: up to 10 dirty pages, each with
+        // garbage collection.
         let last_ns = all.max_ns + if reads == 10 { 0 } else { 10 * 20 * PROGRAM_NS };
         let under_way = all.mean_ns * 2_000.0 / time.elapsed_ns as f64;
         let least = f64::from(depth) * (1.0 - last_ns as f64 / time.elapsed_ns as f64);
@@ -149,9 +150,9 @@ fn as_many_requests_of_the_host_are_under_way_as_it_keeps_outstanding() {
     }
 }
 
-/// Write-back waits for the drive; requests of the host do not.
+/// Write-back waits for the drive; host requests do not.
 #[test]
-fn times_below_are_those_of_the_drive() {
+fn times_of_backing_requests_equal_times_of_the_drive() {
     let requests: Vec<_> = (0..400).map(|page| at(0, Op::Write, page % 96)).collect();
     let setup = Setup { attribution: true, ..one_die(Some(lru(50, 100)), Replay::ONE_BY_ONE) };
     let summary = replay(&setup, &requests).summary;
@@ -173,13 +174,13 @@ fn times_below_are_those_of_the_drive() {
 }
 
 #[test]
-fn hits_complete_after_their_copies_one_after_the_other() {
+fn hits_are_copied_and_completed_one_after_the_other() {
     let (cache, elapsed_ns) = timed(
         &one_die(Some(lru(4, 100)), Replay::ONE_BY_ONE),
         &[at(0, Op::Write, 0), at(0, Op::Read, 0), at(0, Op::Read, 0)],
     );
     assert_eq!((elapsed_ns, cache.mean_ns, cache.cache_ns), (30, Some(10.0), 30));
-    // At 0, 0 and 5: done at 10, 20 and 30.
+    // Requests at 0, 0 and 5 ns complete at 10, 20 and 30 ns.
     let (cache, elapsed_ns) = timed(
         &one_die(Some(lru(4, 100)), Replay::AS_TRACED),
         &[at(0, Op::Write, 0), at(0, Op::Read, 0), at(5, Op::Read, 0)],
@@ -188,10 +189,10 @@ fn hits_complete_after_their_copies_one_after_the_other() {
 }
 
 #[test]
-fn who_hits_a_page_on_its_way_waits_for_it_and_others_do_not() {
+fn only_hits_on_a_page_being_read_wait_for_the_read() {
     let requests = [at(0, Op::Write, 1), at(20, Op::Read, 0), at(50, Op::Read, 0), at(60, Op::Read, 1)];
     let (cache, elapsed_ns) = timed(&one_die(Some(lru(4, 100)), Replay::AS_TRACED), &requests);
-    // The page arrives at 140 and is copied twice; meanwhile the other hit takes its copy.
+    // Page 0 arrives at 140 ns and is copied twice. The hit on page 1 is copied earlier.
     assert_eq!((cache.counters.reads_below, cache.hits, elapsed_ns), (1, 2, 20 + READ_NS + 20));
     assert_eq!(cache.mean_ns, Some((10 + (READ_NS + 10) + (READ_NS - 30 + 20) + 10) as f64 / 4.0));
 }
@@ -200,14 +201,15 @@ fn who_hits_a_page_on_its_way_waits_for_it_and_others_do_not() {
 fn a_writer_waits_at_the_dirty_limit() {
     let writes: Vec<_> = (0..4).map(|page| at(0, Op::Write, page)).collect();
     let (cache, elapsed_ns) = timed(&one_die(Some(lru(4, 50)), Replay::ONE_BY_ONE), &writes);
-    // Two pages may be dirty: the third write waits for the first page to be programmed, the fourth for the second.
+    // Two pages may be dirty. The third write waits until the first page is programmed, the fourth write until the
+    // second page is programmed.
     assert_eq!(elapsed_ns, 2 * COPY_NS + 2 * PROGRAM_NS);
     assert_eq!(cache.mean_ns, Some((2 * COPY_NS + 2 * PROGRAM_NS) as f64 / 4.0));
-    // The program of an earlier page begins as soon as a page is dirty, while that is copied.
+    // The program of an earlier page starts when a further page becomes dirty, while that page is copied.
     let waits = cache.waits.as_ref().expect("in time");
     assert_eq!((waits.drive_ns, waits.limit_ns), (0, u128::from(2 * (PROGRAM_NS - COPY_NS))));
     assert_eq!((cache.counters.limited, cache.dirty_pages), (2, 2));
-    // Four at once: both that are above the limit wait, for one page each.
+    // Four writes at once: the two writes above the limit wait for one page each.
     let together = Replay::Closed { depth: 4, per_stream: false, think: Nanos::ZERO };
     let (cache, elapsed_ns) = timed(&one_die(Some(lru(4, 50)), together), &writes);
     assert_eq!((cache.counters.limited, elapsed_ns), (2, 2 * PROGRAM_NS));
@@ -215,22 +217,23 @@ fn a_writer_waits_at_the_dirty_limit() {
 }
 
 #[test]
-fn what_gives_way_is_written_while_nobody_waits() {
+fn nobody_waits_for_the_write_back_of_an_evicted_page() {
     let requests = [at(0, Op::Write, 0), at(0, Op::Read, 1), at(0, Op::Read, 1)];
     let (cache, elapsed_ns) = timed(&one_die(Some(lru(1, 100)), Replay::ONE_BY_ONE), &requests);
-    // The read of page 1 drives page 0 out; it is done after the program, on one die, and the hit just after.
+    // The read of page 1 evicts page 0. On the only die, the read follows the program of page 0; the hit on page 1
+    // follows the read.
     assert_eq!((cache.counters.evicted, cache.hits), (1, 1));
     assert_eq!(elapsed_ns, COPY_NS + PROGRAM_NS + READ_NS + 2 * COPY_NS);
-    // A write goes on at once.
+    // A write that evicts a page continues at once.
     let requests = [at(0, Op::Read, 1), at(0, Op::Write, 0), at(0, Op::Read, 1), at(0, Op::Write, 2)];
     let (cache, _) = timed(&one_die(Some(lru(2, 50)), Replay::ONE_BY_ONE), &requests);
     let waits_ns = PROGRAM_NS;
     assert_eq!(cache.mean_ns, Some((READ_NS + COPY_NS + COPY_NS + COPY_NS + waits_ns) as f64 / 4.0));
 }
 
-/// The trim takes no time. Reads that waited for it are plugged by processes that have already slept.
+/// The trim takes no time. The reads that waited for the trim are plugged although their processes already sleep.
 #[test]
-fn what_a_trim_of_no_time_lets_go_is_unplugged_as_well() {
+fn reads_released_by_an_instant_trim_are_unplugged() {
     let trim = Request { bytes: 4 * 4096, ..at(0, Op::Trim, 0) };
     let requests: Vec<_> = std::iter::once(trim).chain((0..4).map(|page| at(0, Op::Read, page))).collect();
     let together = Replay::Closed { depth: 8, per_stream: false, think: Nanos::ZERO };
@@ -242,18 +245,19 @@ fn what_a_trim_of_no_time_lets_go_is_unplugged_as_well() {
 }
 
 #[test]
-fn background_writes_begin_above_their_limit_and_count_until_they_end() {
+fn background_writes_start_above_their_limit_and_pages_are_dirty_until_they_end() {
     let cache = CacheOptions { background_percent: 25, ..lru(4, 50) };
     let writes: Vec<_> = (0..3).map(|page| at(0, Op::Write, page)).collect();
     let (cache, elapsed_ns) = timed(&one_die(Some(cache), Replay::ONE_BY_ONE), &writes);
-    // The second write starts the program of the first page at 10; the third one, at 20, waits for its end at 1,030.
+    // At 10 ns, the second write starts the program of the first page. The third write, at 20 ns, waits for the end of
+    // the program at 1,030 ns.
     assert_eq!((cache.counters.background, cache.counters.limited), (2, 0));
     assert_eq!(cache.mean_ns, Some((10 + 10 + (PROGRAM_NS + 10 - 20)) as f64 / 3.0));
     assert_eq!(elapsed_ns, 10 + 2 * PROGRAM_NS);
 }
 
 #[test]
-fn a_flush_waits_for_what_is_dirty_or_on_its_way() {
+fn a_flush_waits_for_dirty_pages_and_for_pages_being_written() {
     let cache = CacheOptions { background_percent: 0, ..lru(4, 100) };
     let requests = [at(0, Op::Write, 0), Request { bytes: 0, ..at(0, Op::Flush, 0) }, at(0, Op::Read, 0)];
     for cache in [cache, lru(4, 100)] {
@@ -267,7 +271,7 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(500))]
 
     #[test]
-    fn one_by_one_it_counts_what_the_untimed_cache_counts(
+    fn with_one_request_at_a_time_counts_equal_those_of_the_untimed_cache(
         setup in on_any_drive(),
         cache in caches(),
         requests in requests(200),
@@ -279,7 +283,7 @@ proptest! {
             replay(&timed, &requests).summary,
             replay(&Setup { clock: Clock::Count, ..timed.clone() }, &requests).summary,
         );
-        // A page that is in the write buffer of the drive and nowhere else is not mapped yet.
+        // A page that is only in the drive's write buffer is not mapped yet.
         let of_host = |host: HostCounters| HostCounters { unmapped_pages_read: 0, ..host };
         prop_assert_eq!(of_host(timed.host), of_host(untimed.host));
         let cache = timed.cache.as_mut().expect("there is a cache");
@@ -289,7 +293,7 @@ proptest! {
     }
 
     #[test]
-    fn any_stack_serves_every_request_the_same_each_time(
+    fn every_stack_gives_the_same_results_each_time(
         setup in on_any_drive(),
         cache in caches(),
         requests in requests(300),

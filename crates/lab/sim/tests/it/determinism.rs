@@ -1,4 +1,4 @@
-//! Goal: the same input and seed give the same bytes of result, whatever runs beside.
+//! Goal: equal inputs and seeds give equal bytes of results, regardless of other threads.
 
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::FtlChoice;

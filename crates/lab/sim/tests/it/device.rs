@@ -1,6 +1,6 @@
-//! Goal: a drive that holds bytes does to its flash what a simulation of it does. Method: random devices and requests
-//! on both: the same operations by cause as a run, and, one for one, those that the FTL emits for the pages of each
-//! request.
+//! Goal: a drive that holds bytes executes the same flash operations as its simulation. Method: random devices and
+//! requests. Compares the counts by cause with a run, and the sequence of operations with the operations that the FTL
+//! emits.
 
 mod buffered;
 
@@ -24,7 +24,7 @@ enum Done {
     Erase(BlockId),
 }
 
-/// Flash that remembers what was done to it.
+/// Flash that records its operations.
 struct Recording {
     flash: MemoryBackend,
     done: Mutex<Vec<Done>>,
@@ -51,7 +51,7 @@ impl Backend for Recording {
     }
 
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
-        let Content::Programmed(written) = Content::decode(ppn, spare) else { panic!("a spare area that is damaged") };
+        let Content::Programmed(written) = Content::decode(ppn, spare) else { panic!("a damaged spare area") };
         self.done.get_mut().expect("no thread panicked").push(Done::Program(ppn, written.oob));
         self.flash.program(ppn, page, spare)
     }
@@ -82,7 +82,7 @@ impl Backend for Recording {
     }
 }
 
-/// What the FTL emits for requests that are split into pages as a simulated drive splits them.
+/// Returns the operations that the FTL emits for requests, split into pages as in a simulated drive.
 struct Emitted<'a> {
     setup: &'a Setup,
     requests: &'a [Request],
@@ -122,7 +122,7 @@ impl AnyFtl for Emitted<'_> {
     }
 }
 
-/// What reaches the flash of what an FTL emits.
+/// Returns the operations that reach the flash, given the operations that an FTL emits.
 fn done(log: Vec<FlashOp>) -> Vec<Done> {
     let mut done = Vec::new();
     for operation in log {
@@ -149,10 +149,10 @@ fn serve(drive: &mut Drive<Recording>, request: &Request) {
         Op::Trim => drive.trim(request.offset, request.bytes.into(), false),
         Op::Flush => drive.flush(),
     };
-    served.expect("the drive serves what lies on it");
+    served.expect("the request does not exceed the drive");
 }
 
-/// The requests that lie on the device.
+/// Returns the requests that do not exceed the device.
 fn within(setup: &Setup, requests: Vec<Request>) -> Vec<Request> {
     let capacity = setup.capacity_bytes();
     requests.into_iter().filter(|request| request.offset + u64::from(request.bytes) <= capacity).collect()
@@ -170,7 +170,7 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(1_000))]
 
     #[test]
-    fn a_drive_with_bytes_does_what_the_simulation_does(mut setup in setups(), requests in requests(200)) {
+    fn a_drive_of_bytes_executes_the_operations_of_the_simulation(mut setup in setups(), requests in requests(200)) {
         setup.precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
         let requests = within(&setup, requests);
         let outcome = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect("the data check finds nothing");

@@ -1,9 +1,9 @@
-//! Goal: with a write buffer, protected from losses of power or not, a drive that holds bytes does to its flash what a
-//! drive in time with the same buffer does. Method: as without one; the buffer of the other side is a list of the pages
-//! that wait.
+//! Goal: a drive that holds bytes and has a write buffer executes the same flash operations as an event-driven drive
+//! with this buffer, with and without power-loss protection. Method: like the test without a buffer; the expected
+//! buffer is a list of waiting pages.
 //!
-//! Requests find the drive in time idle: a page that is being programmed holds its place there, while a drive of bytes
-//! programs at once. For the same reason a write takes no more pages than have room.
+//! Each request finds the event-driven drive idle. Otherwise, a page being programmed would occupy a slot there, while
+//! a drive of bytes programs at once. For the same reason, no write has more pages than the buffer has free slots.
 
 use proptest::prelude::*;
 use ssdlab_core::{Lpn, Nanos, PageSize, Pages};
@@ -20,18 +20,18 @@ use ssdlab_trace::{Op, Request, SliceSource, flag};
 
 use super::{Done, done, recorded, serve, within};
 
-/// Longer than any write and all that it sets off take; so short that all requests end before the first second does,
-/// which a drive of bytes, without a clock, cannot tell its FTL.
+/// Think time. It is longer than any write with the operations that the write causes. It is so short that all requests
+/// end within the first second, because a drive of bytes has no clock and cannot report seconds to its FTL.
 const IDLE: Nanos = Nanos(4_000_000);
 
-/// Ends a run, which ends with its last request, when nothing is left to be programmed.
+/// Last request of a run, after all pages are programmed.
 const LAST: Request = Request { time_ns: 0, offset: 0, bytes: 1, op: Op::Read, flags: 0, stream: 0 };
 
-/// A buffer, as either drive is told of it.
+/// Generates buffers, each in the form of the event-driven drive and of the drive of bytes.
 fn buffers() -> impl Strategy<Value = (FlushPolicy, WriteBuffer)> {
     let marks = (1_u32..20).prop_flat_map(|pages| (Just(pages), 1..=pages)).prop_flat_map(|(pages, high)| {
         let watermarks = (0..high).prop_map(move |low| {
-            // From the middle of a page rounding down leads back to it.
+            // The half page ensures that rounding down gives `count` again.
             let share = |count: u32| (f64::from(count) + 0.5) / f64::from(pages);
             (FlushPolicy::Watermark { high: share(high), low: share(low) }, (pages, high, low))
         });
@@ -41,7 +41,8 @@ fn buffers() -> impl Strategy<Value = (FlushPolicy, WriteBuffer)> {
         .prop_map(|((flush, (pages, high, low)), protected)| (flush, WriteBuffer { pages, high, low, protected }))
 }
 
-/// Requests of which no write stalls, as fewer than `high` pages wait when it comes; some are to be safe at once.
+/// Shortens writes so that no write stalls: fewer than `high` pages wait when a write arrives. Every fifth write must
+/// be durable on completion.
 fn stalling_none(requests: Vec<Request>, size: PageSize, buffer: &WriteBuffer) -> Vec<Request> {
     let room = u64::from(buffer.pages - (buffer.high - 1)) * size.bytes();
     let fitted = requests.into_iter().enumerate().map(|(number, request)| match request.op {
@@ -54,7 +55,7 @@ fn stalling_none(requests: Vec<Request>, size: PageSize, buffer: &WriteBuffer) -
     fitted.collect()
 }
 
-/// What the FTL emits behind the buffer, and how many pages wait at the end.
+/// Returns the operations that the FTL emits below the buffer, and the number of pages that wait at the end.
 struct Emitted<'a> {
     setup: &'a Setup,
     buffer: WriteBuffer,
@@ -68,7 +69,7 @@ impl AnyFtl for Emitted<'_> {
         let size = PageSize::new(self.setup.geometry.page_bytes);
         let WriteBuffer { high, low, protected, .. } = self.buffer;
         let mut log: Vec<FlashOp> = Vec::new();
-        // Pages that wait, oldest first, and whether one write was of all of their bytes.
+        // Waiting pages, oldest first, each with a flag: true if one write covered the whole page.
         let mut waiting: Vec<(u32, bool)> = Vec::new();
         ftl.preload(&mut log);
         for request in self.requests {
@@ -117,7 +118,7 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(600))]
 
     #[test]
-    fn a_buffered_drive_with_bytes_does_what_the_simulation_does(
+    fn a_buffered_drive_of_bytes_executes_the_operations_of_the_simulation(
         mut setup in on_any_drive(),
         (flush, buffer) in buffers(),
         requests in requests(200),
@@ -125,7 +126,7 @@ proptest! {
         let Clock::Event(timing, drive) = setup.clock else { panic!("a drive in time") };
         let WriteBuffer { pages, protected, .. } = buffer;
         let in_time = ssdlab_sim::WriteBuffer { pages, flush, protected };
-        // Without pacing, which would make writes stall, read-ahead, and pages that arrive one after the other.
+        // Disables pacing, which would stall writes, read-ahead, and separate transfers of pages.
         let options = DriveOptions {
             buffer: Some(in_time),
             front: Front { transfer: TransferUnit::Request, ..drive.front },
