@@ -1,5 +1,5 @@
-//! Goal: a drive at work on many requests takes exactly the time that its parts take. Method: closed formulas for
-//! drives without load and at their limit, laws of queues, hand-made sequences around every gate, and the serial clock.
+//! Goal: a drive that serves many requests takes exactly the time of its parts. Method: closed formulas for drives
+//! without load and at their limit, queueing laws, hand-made sequences around every timing rule, and the serial clock.
 
 use proptest::prelude::*;
 use ssdlab_core::{Nanos, Rng};
@@ -24,7 +24,7 @@ mod controller;
 mod suspension;
 
 const PAGE: u64 = 4096;
-/// Of [`TIMING`].
+/// Durations of [`TIMING`] in nanoseconds.
 const READ: u64 = 100;
 const PROGRAM: u64 = 1_000;
 const TRANSFER: u64 = 20;
@@ -36,7 +36,7 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(2_000))]
 
-    /// No drive, however it is made, loses data, breaks a NAND rule in time, or counts wrong.
+    /// No drive loses data, breaks a NAND rule or counts wrong, whatever its options.
     #[test]
     fn reads_return_the_last_write_on_any_drive(setup in on_any_drive(), requests in requests(300)) {
         let outcome = replay(&setup, &requests);
@@ -44,10 +44,10 @@ proptest! {
         let drive = summary.drive.as_ref().expect("a drive");
         let all = summary.latency.as_ref().and_then(|latency| latency.all).expect("requests");
         prop_assert_eq!(all.count, requests.len() as u64);
-        // Waiting and service are all there is.
+        // Waiting and service add up to the response time.
         let sum = |latency: &LatencyByOp| latency.all.map_or(0.0, |all| all.mean_ns * all.count as f64);
         prop_assert!((sum(&drive.waiting) + sum(&drive.service) - all.mean_ns * all.count as f64).abs() < 1.0);
-        // Little's law holds exactly when the drive is empty at both ends.
+        // Little's law holds exactly, because the drive is empty at the start and at the end.
         let elapsed = summary.time.expect("timed").elapsed_ns as f64;
         if elapsed > 0.0 {
             let arriving = all.count as f64 / elapsed * all.mean_ns;
@@ -55,7 +55,7 @@ proptest! {
         }
         prop_assert!(drive.die_utilisation.max <= 1.0 + 1e-9);
         prop_assert!(drive.channel_utilisation.max <= 1.0 + 1e-9);
-        // Every page read comes from the buffer or the flash, or is nowhere.
+        // Every page read comes from the buffer, the read cache or the flash, or is unmapped.
         let from_buffer = drive.buffer.map_or(0, |buffer| buffer.pages_read);
         let from_flash = summary.flash.0.reads[Cause::Host as usize];
         let ahead = drive.controller.unwrap_or_default();
@@ -63,9 +63,9 @@ proptest! {
         prop_assert_eq!(from_memory + from_flash, summary.host.pages_read + ahead.read_ahead_pages);
     }
 
-    /// One request at a time on one die is the serial clock, to the nanosecond.
+    /// With one request at a time on one die, times equal those of the serial clock to the nanosecond.
     #[test]
-    fn one_request_at_a_time_on_one_die_is_the_serial_clock(setup in setups(), requests in requests(200)) {
+    fn one_by_one_on_one_die_equals_the_serial_clock(setup in setups(), requests in requests(200)) {
         let Setup { ftl, .. } = setup;
         let mut serial = setup;
         serial.geometry.parallelism = Parallelism::SINGLE;
@@ -79,7 +79,7 @@ proptest! {
             prop_assert_eq!(event.summary.time, serial.summary.time);
             prop_assert_eq!(event.summary.latency, serial.summary.latency);
         } else {
-            // Merges and write-backs that come after a request's own operations keep the next one waiting, not it.
+            // Merges and write-backs after a request's own operations delay the next request, not this request.
             prop_assert!(elapsed(&event) <= elapsed(&serial));
         }
     }
@@ -89,7 +89,7 @@ fn at(time_ns: u64, op: Op, page: u64, pages: u32) -> Request {
     Request { time_ns, offset: page * PAGE, bytes: pages * PAGE as u32, op, flags: 0, stream: 0 }
 }
 
-/// A filled drive with one block's worth of room in each plane beyond what it needs.
+/// Returns a filled drive with one more block per plane than the drive needs.
 fn filled(parallelism: Parallelism, drive: DriveOptions, depth: u32) -> Setup {
     let mut setup = drive_setup(parallelism, 8, 4, depth);
     setup.clock = Clock::Event(TIMING, drive);
@@ -98,7 +98,7 @@ fn filled(parallelism: Parallelism, drive: DriveOptions, depth: u32) -> Setup {
     setup
 }
 
-/// The same with requests at their own times.
+/// Returns the set-up with requests issued at their timestamps.
 fn open(setup: Setup) -> Setup {
     Setup { replay: Replay::AS_TRACED, ..setup.clone() }
 }
@@ -107,7 +107,7 @@ fn elapsed(outcome: &Outcome) -> u64 {
     outcome.summary.time.expect("timed").elapsed_ns
 }
 
-/// Bars of the cells, by start.
+/// Returns the recorded cell operations, sorted by start time.
 fn cells(setup: &Setup, requests: &[Request]) -> Vec<(&'static str, u32, u64, u64)> {
     let setup = Setup { gantt: Some(Window { from: Nanos(0), length: Nanos(1_000_000_000) }), ..setup.clone() };
     let outcome = replay(&setup, requests);
@@ -118,9 +118,9 @@ fn cells(setup: &Setup, requests: &[Request]) -> Vec<(&'static str, u32, u64, u6
     bars
 }
 
-/// Every operation of a recording names the request that it was done for, programs of the write buffer too.
+/// Every recorded operation has the number of its request, also a program from the write buffer.
 #[test]
-fn operations_name_their_requests() {
+fn operations_have_the_numbers_of_their_requests() {
     let buffer = WriteBuffer { pages: 8, flush: FlushPolicy::Eager, protected: false };
     for buffer in [None, Some(buffer)] {
         let mut setup = filled(array(2, 1, 1, 1), DriveOptions { buffer, ..PLAIN }, 4);
@@ -140,24 +140,27 @@ fn operations_name_their_requests() {
             if buffer.is_none() {
                 assert_eq!(programs(number), wanted, "request {number}");
             } else {
-                // A page that is overwritten in the buffer is not programmed for its first request.
+                // A page that is overwritten in the buffer is not programmed for its first write.
                 assert!(programs(number) <= wanted, "request {number}");
             }
         }
         assert!(bars.iter().all(|bar| bar.requester.arrived_ns == 90 * (bar.requester.number - 1)
             && bar.requester.arrived_ns <= bar.begin_ns));
-        assert!(bars.iter().any(|bar| bar.begin_ns > bar.requester.arrived_ns + 1_000), "some waited");
-        assert!(bars.iter().all(|bar| (1..=40).contains(&bar.requester.number)), "all is done for a request");
-        assert!(bars.iter().any(|bar| bar.cause == Cause::Gc), "also collection that a write had to wait for");
+        assert!(bars.iter().any(|bar| bar.begin_ns > bar.requester.arrived_ns + 1_000), "some operations waited");
+        assert!(
+            bars.iter().all(|bar| (1..=40).contains(&bar.requester.number)),
+            "every operation belongs to a request"
+        );
+        assert!(bars.iter().any(|bar| bar.cause == Cause::Gc), "also garbage collection that a write waited for");
     }
 }
 
-/// Pages 0, 1, 2... lie on the channels in turn.
+/// Pages 0, 1, 2, ... are on the channels in turn.
 #[test]
 fn a_request_without_load_takes_the_sum_of_its_parts() {
     let link = Front { link_bytes_per_s: Some(1_000_000_000), controller: Controller::serial(Nanos(7)), ..PLAIN.front };
     let linked = DriveOptions { front: link, ..PLAIN };
-    // 4 KiB fill 13 packets of 300 bytes and a part of another.
+    // 4 KiB take 14 packets: 13 packets of 300 bytes and a shorter packet.
     let packets = Packets { payload_bytes: 300, overhead_bytes: 24 };
     let in_packets = DriveOptions { front: Front { packets, ..link }, ..PLAIN };
     let stage = |work, latency| StageTime { work: Nanos(work), latency: Nanos(latency) };
@@ -180,7 +183,13 @@ fn a_request_without_load_takes_the_sum_of_its_parts() {
         ("one die, one page after the other", array(1, 1, 1, 2), PLAIN, at(0, Op::Read, 0, 2), 2 * (READ + TRANSFER)),
         ("both planes at once", two_planes, multiplane, at(0, Op::Read, 0, 2), READ + 2 * TRANSFER),
         ("both planes programmed at once", two_planes, multiplane, at(0, Op::Write, 0, 2), 2 * TRANSFER + PROGRAM),
-        ("reading while the page before moves", array(1, 1, 1, 2), cached, at(0, Op::Read, 0, 2), 2 * READ + TRANSFER),
+        (
+            "read during the transfer of the previous page",
+            array(1, 1, 1, 2),
+            cached,
+            at(0, Op::Read, 0, 2),
+            2 * READ + TRANSFER,
+        ),
         ("link and command", array(2, 1, 1, 1), linked, at(0, Op::Read, 0, 1), 7 + READ + TRANSFER + PAGE),
         ("packets", array(2, 1, 1, 1), in_packets, at(0, Op::Read, 0, 1), 7 + READ + TRANSFER + PAGE + 14 * 24),
         (
@@ -199,9 +208,9 @@ fn a_request_without_load_takes_the_sum_of_its_parts() {
     }
 }
 
-/// Steady reading in stripe order is limited by what is busiest, and by nothing else.
+/// Only the busiest resource limits steady reads in stripe order.
 #[test]
-fn bandwidth_at_its_limit_is_that_of_the_bottleneck() {
+fn the_bottleneck_limits_read_bandwidth() {
     let pages = 40_000;
     let reading: Vec<Request> = (0..pages).map(|page| at(0, Op::Read, page % 64, 1)).collect();
     let cached = DriveOptions { commands: Commands { cache_read: true, ..PLAIN.commands }, ..PLAIN };
@@ -211,15 +220,15 @@ fn bandwidth_at_its_limit_is_that_of_the_bottleneck() {
     let controller = Controller { processors: 3, read, ..Controller::serial(Nanos::ZERO) };
     let processed = DriveOptions { front: Front { controller, ..PLAIN.front }, ..PLAIN };
     for (what, parallelism, drive, page_ns) in [
-        // A die alone needs a read and a transfer for each page.
+        // Without cache read, a die needs a read and a transfer per page.
         ("dies", array(4, 1, 1, 1), PLAIN, (READ + TRANSFER) as f64 / 4.0),
         ("dies with cache read", array(4, 1, 1, 1), cached, READ as f64 / 4.0),
-        // Sixteen dies on one channel ask for more than it can move.
+        // Sixteen dies on one channel read faster than the channel transfers.
         ("bus", array(1, 16, 1, 1), PLAIN, TRANSFER as f64),
         ("two buses", array(2, 16, 1, 1), PLAIN, TRANSFER as f64 / 2.0),
         // 4 KiB at 2 GB/s.
         ("link", array(16, 16, 1, 1), linked, 2_048.0),
-        // Three processors take 30 ns before each read and 9 ns after it; the delays of 100 ns occupy none.
+        // Three processors take 30 ns before each read and 9 ns after it; the delays of 100 ns occupy no processor.
         ("processors", array(16, 16, 1, 1), processed, 39.0 / 3.0),
     ] {
         let mut setup = filled(parallelism, drive, 64);
@@ -235,7 +244,7 @@ fn bandwidth_at_its_limit_is_that_of_the_bottleneck() {
 }
 
 #[test]
-fn writing_at_its_limit_is_that_of_the_dies() {
+fn the_dies_limit_write_bandwidth() {
     let writes = 10_000;
     let setup = Setup { logical_pages: 64, ..drive_setup(array(4, 2, 1, 1), 400, 8, 32) };
     let requests: Vec<Request> = (0..writes).map(|page| at(0, Op::Write, page % 64, 1)).collect();
@@ -244,9 +253,9 @@ fn writing_at_its_limit_is_that_of_the_dies() {
     assert!((elapsed(&outcome) as f64 / expected - 1.0).abs() < 0.001, "{} for {expected}", elapsed(&outcome));
 }
 
-/// M/D/1: Poisson arrivals at one die that takes as long for every read. Mean wait: rho D / (2 (1 - rho)).
+/// M/D/1: Poisson arrivals at one die with a constant read time D. Mean wait: rho D / (2 (1 - rho)).
 #[test]
-fn waits_for_one_die_are_those_of_m_d_1() {
+fn waits_for_one_die_follow_m_d_1() {
     let service_ns = (READ + TRANSFER) as f64;
     for load in [0.3, 0.6, 0.8] {
         let mut setup = open(filled(array(1, 1, 1, 1), PLAIN, 1));
@@ -270,9 +279,9 @@ fn waits_for_one_die_are_those_of_m_d_1() {
     }
 }
 
-/// One queue of a workload with queues is the open loop: its waits are those of M/D/1.
+/// A workload with one queue equals the open loop: waits follow M/D/1.
 #[test]
-fn waits_of_one_queue_are_those_of_m_d_1() {
+fn waits_of_one_queue_follow_m_d_1() {
     let (load, service_ns) = (0.6, (READ + TRANSFER) as f64);
     let mut setup = open(filled(array(1, 1, 1, 1), PLAIN, 1));
     setup.check = false;
@@ -295,7 +304,7 @@ fn waits_of_one_queue_are_those_of_m_d_1() {
     assert!((waiting / expected - 1.0).abs() < 0.02, "{waiting:.2} ns, not {expected:.2}");
 }
 
-/// The replay of an open loop in which streams 1, 2 and so on have these depths.
+/// Returns the set-up with an open loop in which streams 1, 2 and so on have these depths.
 fn bounded(setup: Setup, depths: &[u32]) -> Setup {
     Setup { replay: Replay::Open { speed: 1.0, depths: StreamDepths::new(depths) }, ..setup }
 }
@@ -311,13 +320,13 @@ fn a_stream_at_its_depth_waits_for_its_own_requests() {
         let streams = outcome.summary.drive.expect("a drive").streams;
         streams.iter().map(|stream| stream.read.expect("reads").max_ns).collect::<Vec<_>>()
     };
-    // Four reads of stream 1 and one of stream 2 arrive together. With depth 1, each of stream 1 is issued when the one
-    // before is complete; the read of stream 2 is the second in the queue of the die.
+    // Four reads of stream 1 and one of stream 2 arrive together. With depth 1, each read of stream 1 is issued when
+    // the previous read completes; the read of stream 2 is second in the queue of the die.
     let together = [of(1, 0), of(1, 0), of(1, 0), of(1, 0), of(2, 0)];
     assert_eq!(latencies(&[1], &together), [2 * read, 2 * read]);
     // With depth 2 for stream 1, its third read is issued behind its second and the read of stream 2.
     assert_eq!(latencies(&[2, 1], &together), [3 * read, 3 * read]);
-    // Without a limit the four reads are the queue in front of stream 2.
+    // Without a limit, the read of stream 2 waits behind the four reads.
     assert_eq!(latencies(&[u32::MAX], &together), [4 * read, 5 * read]);
     // A read that arrives when its stream has a free slot again is issued at its time.
     assert_eq!(latencies(&[1], &[of(1, 0), of(1, read), of(2, 3 * read)]), [read, read]);
@@ -326,7 +335,7 @@ fn a_stream_at_its_depth_waits_for_its_own_requests() {
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(100))]
 
-    /// However fast requests arrive, no stream has more in the drive than its depth allows.
+    /// However fast requests arrive, no stream has more requests in the drive than its depth.
     #[test]
     fn depths_are_never_exceeded(depths in prop::collection::vec(1_u32..6, 1..4), seed in 0_u64..1_000_000) {
         let setup = filled(array(2, 1, 1, 1), PLAIN, 1);
@@ -338,7 +347,7 @@ proptest! {
         let drive = replay(&bounded(setup, &depths), &requests).summary.drive.expect("a drive");
         prop_assert!(drive.queue_depth_max <= depths.iter().sum::<u32>());
         prop_assert!(streams > 1 || drive.queue_depth_max == depths[0], "one stream fills its depth");
-        // The die serves all requests of the drive before a new one.
+        // The die serves all requests of the drive before a new request.
         let most_ns = u64::from(drive.queue_depth_max) * (READ + TRANSFER);
         for stream in drive.streams {
             prop_assert!(stream.read.expect("reads").max_ns <= most_ns);
@@ -372,7 +381,7 @@ fn a_read_of_a_page_being_programmed_waits_for_its_end() {
     assert_eq!(bars[1], ("read", 0, 1_021, 1_121));
 }
 
-/// A bus is taken the moment it is free, and not before: the second die's page moves when the first has moved.
+/// A transfer starts as soon as the bus is free: the second die's page follows the first die's page immediately.
 #[test]
 fn a_transfer_waits_for_the_bus_to_the_nanosecond() {
     let setup = open(filled(array(1, 2, 1, 1), PLAIN, 1));
@@ -384,7 +393,7 @@ fn a_transfer_waits_for_the_bus_to_the_nanosecond() {
 }
 
 #[test]
-fn schedulers_let_pass_what_they_say() {
+fn schedulers_reorder_only_as_documented() {
     // The die is busy with a write when two more writes and a read of another block arrive.
     let requests = [at(0, Op::Write, 0, 1), at(1, Op::Write, 1, 1), at(2, Op::Write, 2, 1), at(3, Op::Read, 9, 1)];
     let order = |scheduler| {
@@ -392,15 +401,15 @@ fn schedulers_let_pass_what_they_say() {
         cells(&setup, &requests).iter().map(|bar| bar.0).collect::<Vec<_>>()
     };
     assert_eq!(order(&scheduler::fifo::INFO), ["program", "program", "program", "read"]);
-    // The programs go to one block, so only the first of them is ready while the one before is under way.
+    // The programs go to one block, so only the first waiting program is ready while the previous program runs.
     assert_eq!(order(&scheduler::out_of_order::INFO), ["program", "program", "program", "read"]);
     assert_eq!(order(&scheduler::read_first::INFO), ["program", "read", "program", "program"]);
     assert_eq!(order(&scheduler::host_first::INFO), ["program", "program", "program", "read"]);
 }
 
-/// Idle collection begins when nobody has asked for anything for so long, not a nanosecond before.
+/// Idle collection starts after exactly its idle time, not a nanosecond earlier.
 #[test]
-fn an_idle_drive_collects_after_its_time() {
+fn an_idle_drive_collects_after_its_idle_time() {
     let collect = Collect::Idle { after: Nanos(5_000), goal: CollectGoal { blocks: 3, step: 4 } };
     let mut setup = open(filled(array(1, 1, 1, 1), DriveOptions { collect, ..PLAIN }, 1));
     // Every page of the first block is overwritten, so that there is something to collect.
@@ -408,14 +417,14 @@ fn an_idle_drive_collects_after_its_time() {
     let done = 4 * (TRANSFER + PROGRAM);
     setup.precondition.overwrite = ssdlab_sim::Overwrite::None;
     requests.push(at(done + 5_000, Op::Read, 5, 1));
-    assert!(cells(&setup, &requests).iter().all(|bar| bar.0 != "erase"), "somebody asks just in time");
+    assert!(cells(&setup, &requests).iter().all(|bar| bar.0 != "erase"), "a request arrives just in time");
     requests[4].time_ns = done + 5_001;
     let bars = cells(&setup, &requests);
     assert_eq!(bars[4], ("erase", 0, done + 5_000, done + 15_000));
-    assert_eq!(bars[5], ("read", 0, done + 15_000, done + 15_100), "what has begun is ended");
+    assert_eq!(bars[5], ("read", 0, done + 15_000, done + 15_100), "an erase that has begun completes");
 }
 
-/// However requests overlap, the FTL sees them in one order: what is done to the flash does not depend on time.
+/// The FTL sees requests in one order, however they overlap. So flash operations do not depend on time.
 #[test]
 fn flash_operations_of_one_stream_do_not_depend_on_time() {
     for trigger in [Trigger::Victim, Trigger::Partial { low: 2, step: 3, every: 1 }] {
@@ -446,7 +455,7 @@ fn flash_operations_of_one_stream_do_not_depend_on_time() {
     }
 }
 
-/// A pattern moved by one channel keeps every aggregate.
+/// Moving an access pattern to the next channel changes no total.
 #[test]
 fn channels_are_alike() {
     let setup = filled(array(4, 2, 1, 1), DriveOptions { scheduler: &scheduler::out_of_order::INFO, ..PLAIN }, 16);
@@ -454,7 +463,7 @@ fn channels_are_alike() {
     let pages: Vec<u64> =
         (0..5_000).map(|_| rng.below(u64::from(setup.logical_pages) / 8) * 8 + rng.below(4)).collect();
     let figures = |moved: u64| {
-        // Pages 8k to 8k + 3 lie on channels 0 to 3.
+        // Pages 8k to 8k + 3 are on channels 0 to 3.
         let requests: Vec<Request> =
             pages.iter().map(|page| at(0, Op::Read, page - page % 4 + (page + moved) % 4, 1)).collect();
         let summary = replay(&setup, &requests).summary;
@@ -465,11 +474,11 @@ fn channels_are_alike() {
     (1..4).for_each(|moved| assert_eq!(figures(moved), at_home, "moved by {moved}"));
 }
 
-/// Reads from the buffer, think times and depths by stream.
+/// Depths and think times apply to each stream separately.
 #[test]
 fn each_stream_keeps_its_own_requests_outstanding() {
     let setup = filled(array(2, 1, 1, 1), PLAIN, 1);
-    // Stream 0 reads only from die 0, stream 1 only from die 1; in the trace all of stream 0 comes first.
+    // Stream 0 reads only from die 0, stream 1 only from die 1; in the trace, all requests of stream 0 come first.
     let requests: Vec<Request> =
         (0..20).map(|number| Request { stream: number / 10, ..at(0, Op::Read, u64::from(number / 10), 1) }).collect();
     let with = |per_stream, think| {
@@ -491,7 +500,7 @@ fn times_of_the_trace_are_scaled() {
     }
 }
 
-/// What is measured begins when the warm-up is over, with an empty drive.
+/// Measuring begins after the warm-up, with an empty drive.
 #[test]
 fn the_warm_up_is_not_measured() {
     let requests: Vec<Request> = (0..50).map(|page| at(0, Op::Read, page % 16, 1)).collect();
@@ -508,7 +517,7 @@ fn an_ordinary_device_has_no_drive() {
     assert!(outcome.summary.drive.is_none() && outcome.activity.is_none());
 }
 
-/// Nights and weekends of a trace.
+/// Traces have long pauses, such as nights and weekends.
 #[test]
 fn a_drive_may_be_idle_for_days() {
     const HOUR_NS: u64 = 3_600_000_000_000;
@@ -517,6 +526,6 @@ fn a_drive_may_be_idle_for_days() {
         [0, 5, 11, 50, 1_000].iter().map(|hours| at(hours * HOUR_NS, Op::Read, 0, 1)).collect();
     assert_eq!(elapsed(&replay(&setup, &requests)), 1_000 * HOUR_NS + READ + TRANSFER);
     let never = [at(u64::MAX - 1, Op::Read, 0, 1)];
-    let error = run(&setup, &mut SliceSource::new(&never), &mut ()).expect_err("no clock goes that far");
+    let error = run(&setup, &mut SliceSource::new(&never), &mut ()).expect_err("the time is past the limit");
     assert!(error.to_string().contains("request 1 arrives at 18446744073709551614 ns"), "{error}");
 }

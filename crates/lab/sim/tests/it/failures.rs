@@ -1,5 +1,5 @@
-//! Goal: flash that fails loses no data that can be read, and no failed block is used again. Method: the checker behind
-//! a sink that lets programs, copies and erases fail at random, until the FTL says that it is worn out.
+//! Goal: failing flash operations lose no readable data, and no failed block is used again. Method: programs, copies
+//! and erases fail at random in front of the data checker, until the FTL reports that it is worn out.
 
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
@@ -12,7 +12,7 @@ use ssdlab_sim::Setup;
 use ssdlab_sim::check::data_checker::DataChecker;
 use ssdlab_testkit::small_setup;
 
-/// Flash of which every so many programs and erases fails.
+/// Flash on which one in `one_in` programs and erases fails at random.
 struct Failing {
     checker: DataChecker,
     rng: Rng,
@@ -40,7 +40,7 @@ impl Failing {
 
     fn strikes(&mut self, failure: Failure, block: BlockId) -> bool {
         if self.bad.contains(&block) {
-            self.broken.get_or_insert(format!("block {block} is used although it is bad"));
+            self.broken.get_or_insert(format!("the bad block {block} is used"));
         }
         self.failure = (self.rng.below(self.one_in) == 0).then_some(failure);
         self.failures += u32::from(self.failure.is_some());
@@ -92,7 +92,8 @@ impl FlashSink for Failing {
     }
 }
 
-/// Writes at random until the FTL is worn out or all writes are done; then reads everything. The flash as it is then.
+/// Writes at random until the FTL is worn out or all writes are done, and then reads all pages. Returns the flash in
+/// its final state.
 fn wear<F: Ftl>(setup: &Setup, mut ftl: F, one_in: u64, seed: u64) -> Result<Failing, String> {
     ftl.keep_for_failures(3)?;
     let mut flash = Failing::new(setup, one_in, seed);
@@ -139,7 +140,7 @@ proptest! {
     #[test]
     fn maps_in_flash_survive_failing_programs_and_erases(seed in any::<u64>(), one_in in 1_000_u64..10_000) {
         let mut setup = small_setup(120, 8, 60);
-        // Sixteen entries to a map page, four to a segment, four segments in RAM.
+        // Sixteen entries per map page, four entries per segment, four segments in RAM.
         setup.geometry.page_bytes = 1024;
         let map = segments::INFO.set(&[("cache", 1024), ("segment", 256), ("entry", 64)]).expect("in range");
         setup.ftl = FtlChoice::Page(ssdlab_testkit::SMALL_OPTIONS, map);
@@ -180,7 +181,7 @@ impl Visitor for Wear<'_> {
     }
 }
 
-/// An FTL with twelve log blocks, and 38 blocks beyond these and the data blocks.
+/// Wears out an FTL with 40 data blocks, twelve log blocks and 38 spare blocks.
 fn wear_log_blocks(number: usize, one_in: u64, seed: u64) -> Result<Failing, String> {
     let mut setup = small_setup(90, 8, 0);
     setup.logical_pages = 40 * 8;
@@ -197,20 +198,20 @@ fn log_blocks_fail_until_the_drive_is_worn_out() {
     for (number, info) in LOG_FTLS.iter().enumerate() {
         let reserve = info.role.reserve_blocks as usize;
         let flash = wear_log_blocks(number, 100, 1).unwrap_or_else(|lost| panic!("{}: {lost}", info.name));
-        // 38 spare blocks less what merges need. The three kept may have failed in the last request, or none of them;
-        // some that have failed may be in use yet.
+        // 38 spare blocks, less the blocks that merges need. In the last request, none to three of the reserved blocks
+        // may have failed; some failed blocks may still be in use.
         let most = 38 - reserve;
         assert!((most - 11..=most).contains(&flash.bad.len()), "{}: {} blocks are bad", info.name, flash.bad.len());
     }
 }
 
-/// The last word of a drive whose blocks fail one after the other is that it is worn out, not a lost page.
+/// A drive whose blocks fail one after the other ends worn out, without losing a page.
 #[test]
 fn blocks_fail_until_the_drive_is_worn_out() {
     let setup = small_setup(80, 8, 40);
     let map = WholeMap { logical_pages: setup.logical_pages };
     let ftl = PageFtl::with_map(setup.shape(), ssdlab_testkit::SMALL_OPTIONS, map, 1).expect("large enough");
     let flash = wear(&setup, ftl, 100, 1).expect("no data is lost");
-    // 40 spare blocks less the three kept for failures; one that makes the difference may not have been emptied.
+    // 40 spare blocks, less the three blocks reserved for failures. One failed block may still hold data.
     assert!((37..=38).contains(&flash.bad.len()), "{} blocks are bad", flash.bad.len());
 }

@@ -1,5 +1,5 @@
-//! Goal: requests are mapped to the device before any layer sees them. Method: replay traces beyond the device with `fit`,
-//! and the same traces mapped by hand.
+//! Goal: requests are mapped to the device before any layer sees them. Method: replays traces that exceed the device
+//! with each rule of `fit`, and the same traces mapped by hand.
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
@@ -9,7 +9,7 @@ use ssdlab_testkit::drives::{array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::requests;
 use ssdlab_trace::{Op, Placed, Request, SliceSource};
 
-/// Returns sector-aligned requests of several processes, most of them beyond the device, some across its end.
+/// Returns sector-aligned requests of several processes. Most requests are beyond the device, some cross its end.
 fn beyond(requests: &[Request], capacity: u64) -> Vec<Request> {
     let spread = |(number, request): (usize, &Request)| Request {
         offset: request.offset / 512 * 512 + number as u64 % 7 * capacity,
@@ -24,7 +24,7 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
     run(setup, &mut SliceSource::new(requests), &mut ()).expect("the data check finds nothing")
 }
 
-/// Returns `setup` with a check below every scheduler.
+/// Returns `setup` with each scheduler and with the data check.
 fn with_every_scheduler(setup: Setup) -> impl Iterator<Item = (&'static str, Setup)> {
     SCHEDULERS.iter().map(move |info| {
         let block = block_options(info.name);
@@ -57,7 +57,7 @@ fn request(op: Op, offset: u64, bytes: u32) -> Request {
 }
 
 #[test]
-fn a_request_across_the_end_is_one_of_the_host_and_two_of_the_block_layer() {
+fn a_request_across_the_end_is_two_requests_of_the_block_layer() {
     let setup = Setup { fit: Fit::Wrap, ..drive_setup(array(1, 1, 1, 1), 8, 4, 1) };
     let capacity = setup.capacity_bytes();
     for (name, setup) in with_every_scheduler(setup) {
@@ -73,7 +73,7 @@ fn a_request_across_the_end_is_one_of_the_host_and_two_of_the_block_layer() {
 }
 
 #[test]
-fn the_request_beyond_the_device_is_named_below_every_scheduler() {
+fn the_error_names_the_request_beyond_the_device_with_every_scheduler() {
     let replay = Replay::Closed { depth: 4, per_stream: false, think: Nanos::ZERO };
     let setup = Setup { fit: Fit::Error, replay, ..drive_setup(array(1, 1, 1, 1), 8, 4, 1) };
     let capacity_bytes = setup.capacity_bytes();
@@ -88,7 +88,7 @@ fn the_request_beyond_the_device_is_named_below_every_scheduler() {
 }
 
 #[test]
-fn a_wrapped_trace_is_the_trace_with_addresses_wrapped_by_hand() {
+fn a_wrapped_trace_equals_the_trace_wrapped_by_hand() {
     let setup = Setup { fit: Fit::Wrap, ..drive_setup(array(2, 1, 1, 1), 8, 4, 4) };
     let capacity = setup.capacity_bytes();
     let beyond: Vec<_> = (0..500_u64).map(|at| request(Op::Write, at * at % 977 * 4096, 4096)).collect();

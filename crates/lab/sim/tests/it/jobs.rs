@@ -11,7 +11,7 @@ const READ_NS: u64 = 100 + 20;
 
 const JOB: Job = Job { group: 0, depth: 1, think_ns: 0, think_requests: 1, delay_ns: 0, runtime_ns: u64::MAX };
 
-/// Jobs that read the first page of the drive, each at the earliest times that belong to it.
+/// Jobs that read the first page of the drive, each with the earliest times of its reads.
 struct Jobs {
     jobs: Vec<Job>,
     times_ns: Vec<Vec<u64>>,
@@ -49,7 +49,7 @@ impl Source for Jobs {
     }
 }
 
-/// Replays jobs; returns the start, the end and the number of reads of each.
+/// Replays jobs. Returns the start, the end and the number of reads of each job.
 fn replay(jobs: &[(Job, &[u64])]) -> (Vec<(u64, u64, u64)>, Outcome) {
     let mut setup: Setup = drive_setup(Parallelism::SINGLE, 8, 4, 1);
     setup.clock = Clock::Event(TIMING, PLAIN);
@@ -93,20 +93,21 @@ fn groups_pauses_ends_and_rates_take_their_times() {
     assert!(!outcome.summary.partial);
 }
 
-/// A slow job does not hold up a fast one, however many requests that one has: 200,000 reads beside a single pause.
+/// A slow job does not delay a fast job: one job issues 200,000 reads during a single pause of the other job.
 #[test]
 fn jobs_are_independent() {
     let many = vec![0; 200_000];
     let (found, _) = replay(&[(JOB, &many), (Job { think_ns: 200_000 * READ_NS, ..JOB }, &[0; 2])]);
-    // The first two reads compete for the die; the last one comes after all others.
+    // The first reads of both jobs compete for the die; the slow job's second read follows all other reads.
     assert_eq!(found[0].2, 200_000);
     assert_eq!(found[1].2, 2);
     assert!(found[0].1 <= 200_002 * READ_NS && found[1].1 > found[0].1, "{found:?}");
 }
 
-/// The depth of one job leaves the others alone: reads queue at the only die, so a job of depth 3 gets three quarters.
+/// The depth of one job does not affect other jobs. Reads queue at the only die, so a job of depth 3 gets three
+/// quarters of the reads.
 #[test]
-fn jobs_have_their_own_depths() {
+fn each_job_keeps_its_depth() {
     let endless = vec![0; 10_000];
     let for_ns = Job { runtime_ns: 1_000 * READ_NS, ..JOB };
     let (found, outcome) = replay(&[(for_ns, &endless), (Job { depth: 3, ..for_ns }, &endless)]);

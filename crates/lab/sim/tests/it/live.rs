@@ -1,5 +1,5 @@
-//! Goal: a live drive does the same as in a replay. Method: the same requests at the same times both ways, with extra
-//! calls of `advance` in between.
+//! Goal: a live drive does the same as in a replay. Method: submits the same requests at the same times to both, with
+//! extra calls of `advance` to the live drive.
 
 use proptest::prelude::*;
 use ssdlab_core::{LatencyHistogram, Nanos};
@@ -13,7 +13,7 @@ fn start(setup: &Setup) -> Box<dyn LiveDrive> {
     live(setup, &mut ()).expect("possible").expect("not stopped")
 }
 
-/// Returns the latencies of a live drive by operation, with an extra call `early_ns` before each request.
+/// Returns the latencies of a live drive by operation. Calls `advance` at `early_ns` before each request.
 fn asked(setup: &Setup, requests: &[Request], early_ns: u64) -> [LatencyHistogram; 4] {
     let (mut drive, mut done) = (start(setup), Vec::new());
     for request in requests {
@@ -26,7 +26,7 @@ fn asked(setup: &Setup, requests: &[Request], early_ns: u64) -> [LatencyHistogra
     while let Some(next) = drive.advance(now, &mut done).expect("goes on") {
         now = next;
         if done.len() == requests.len() {
-            // Collection in an idle drive may go on for long.
+            // Garbage collection in an idle drive may continue for a long time.
             break;
         }
     }
@@ -42,7 +42,7 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(500))]
 
     #[test]
-    fn asked_live_is_as_replayed(
+    fn a_live_drive_equals_its_replay(
         drive in prop_oneof![3 => on_any_drive(), 1 => setups()],
         requests in requests(150),
         gap_ns in 0_u64..1_000_000,
@@ -60,7 +60,7 @@ proptest! {
 }
 
 #[test]
-fn what_cannot_be_asked_live_says_so() {
+fn unsupported_setups_and_requests_are_errors() {
     let counting = Setup { clock: Clock::Count, ..small_setup(16, 8, 4) };
     let error = live(&counting, &mut ()).err().expect("no time").to_string();
     assert!(error.contains("set time to serial or event"), "{error}");
@@ -70,7 +70,7 @@ fn what_cannot_be_asked_live_says_so() {
 }
 
 #[test]
-fn nothing_that_comes_later_has_happened() {
+fn advancing_executes_only_events_up_to_the_given_time() {
     let setup = Setup { clock: Clock::Serial(TIMING), ..small_setup(16, 8, 4) };
     let (mut drive, mut done) = (start(&setup), Vec::new());
     let write = Request { time_ns: 5, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };

@@ -1,7 +1,7 @@
-//! Goal: maps in flash look up, load and write back what their descriptions say. Method: a slow twin of the caches,
-//! made of lists that are searched from end to end, follows random requests on random devices. From the FTL it hears
-//! what collection moves and when a map page is programmed; it says which look-up hits, what is loaded, what is written
-//! back and what is rewritten, and that must be what the FTL does, in this order.
+//! Goal: maps in flash look up, load and write back as documented. Method: a slow twin of the map caches, made of plain
+//! lists, follows random requests on random devices. The FTL reports to the twin the pages that collection moves and
+//! the programs of map pages. The twin predicts the hits, loads, write-backs and rewrites, which must equal those of
+//! the FTL in the same order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ use ssdlab_testkit::strategies::page_options;
 
 const PAGE_BYTES: u32 = 64;
 const ENTRY_BYTES: u32 = 4;
-/// Entries of a map page.
+/// Number of entries per map page.
 const ENTRIES: u32 = PAGE_BYTES / ENTRY_BYTES;
 
-/// What happens to a map, in the order in which it happens.
+/// Event of a map.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Event {
     LookedUp {
@@ -28,18 +28,18 @@ enum Event {
     },
     WrittenBack(u32),
     Loaded(u32),
-    /// By collection.
+    /// Garbage collection rewrote the map page.
     Rewritten(u32),
-    /// A page of data, by collection.
+    /// Garbage collection moved the data page.
     Moved(u32),
-    /// A victim's block, after its map pages are rewritten.
+    /// The block of a victim was erased, after its map pages were rewritten.
     Erased,
-    /// A page of the host, programmed.
+    /// A page written by the host was programmed.
     Written(u32),
 }
 
 impl Event {
-    /// Whether it is the map's doing, not what it hears of.
+    /// True if the map causes this event; false if the FTL reports the event to the map.
     fn is_of_map(&self) -> bool {
         matches!(self, Self::LookedUp { .. } | Self::WrittenBack(_) | Self::Loaded(_) | Self::Rewritten(_))
     }
@@ -49,7 +49,7 @@ impl Event {
 struct Log {
     events: Vec<Event>,
     logical_pages: u32,
-    /// The map page that each flash page holds.
+    /// Map page in each flash page.
     map_pages: BTreeMap<Ppn, u32>,
 }
 
@@ -90,12 +90,12 @@ impl FlashSink for Log {
     }
 }
 
-/// Which cached item gives way: lists of items, the next to give way first.
+/// Replacement order of cached items: lists of items, the next victim first.
 #[derive(Clone, Debug)]
 enum Order {
     Lru(Vec<u32>),
     Fifo(Vec<u32>),
-    /// Each with whether it was used since the hand passed; the hand is before the first.
+    /// Items, each with a flag: true if it was used since the hand passed. The hand points to the first item.
     Clock(Vec<(u32, bool)>),
     TwoQ {
         newcomers: Vec<u32>,
@@ -110,7 +110,7 @@ enum Order {
     },
 }
 
-/// Moves an item to the end of a list; false if it is not in it.
+/// Moves an item to the end of a list; returns false if the list lacks the item.
 fn renew(list: &mut Vec<u32>, item: u32) -> bool {
     let before = list.len();
     list.retain(|&one| one != item);
@@ -128,7 +128,7 @@ impl Order {
             "fifo" => Self::Fifo(Vec::new()),
             "clock" => Self::Clock(Vec::new()),
             "two_q" => Self::TwoQ { newcomers: Vec::new(), remembered: Vec::new(), main: Vec::new() },
-            other => panic!("write the slow twin of {other}"),
+            other => panic!("the policy {other} has no slow twin; add one"),
         }
     }
 
@@ -141,7 +141,7 @@ impl Order {
         }
     }
 
-    /// A cached item is used.
+    /// Records a use of a cached item.
     fn hit(&mut self, item: u32) {
         match self {
             Self::Fifo(_) => {}
@@ -162,7 +162,7 @@ impl Order {
         }
     }
 
-    /// An item comes in; the one that gives way to it, if there are `capacity` already.
+    /// Inserts an item. Returns the victim, if the cache already holds `capacity` items.
     fn admit(&mut self, item: u32, capacity: usize) -> Option<u32> {
         let full = self.cached().len() == capacity;
         match self {
@@ -206,23 +206,23 @@ impl Order {
     }
 }
 
-/// A map cache of items: parts of map pages that come and go together.
+/// A map cache of items. An item is a part of a map page that is cached as a whole.
 #[derive(Clone, Debug)]
 struct Twin {
     order: Order,
     capacity: usize,
-    /// Entries of an item.
+    /// Number of entries per item.
     entries: u32,
-    /// Whether a map page that is written back takes all its dirty items with it.
+    /// True if the write-back of a map page cleans all its dirty items.
     together: bool,
     dirty: BTreeSet<u32>,
-    /// Pages that hold data of the host.
+    /// Logical pages that hold data.
     mapped: BTreeSet<u32>,
     /// Map pages that have been programmed.
     in_flash: BTreeSet<u32>,
-    /// Map pages to be rewritten for the victim under way.
+    /// Map pages to rewrite for the current victim.
     outdated: BTreeSet<u32>,
-    /// The map pages to be written back and, after that, loaded for the look-up under way.
+    /// Map page to write back for the current look-up; `to_load` is the map page to load afterwards.
     to_write_back: Option<u32>,
     to_load: Option<u32>,
     expected: Vec<Event>,
@@ -248,13 +248,13 @@ impl Twin {
         }
         self.to_load = Some(self.page_of(item));
         match self.order.admit(item, self.capacity).filter(|victim| self.dirty.remove(victim)) {
-            // Not before room is made for the program, in the course of which others may be rewritten.
+            // The write-back waits until the FTL has made room for the program, which may rewrite other map pages.
             Some(victim) => self.to_write_back = Some(self.page_of(victim)),
             None => self.load(),
         }
     }
 
-    /// A page that was never programmed has nothing to load.
+    /// Loads the map page; a map page that was never programmed needs no load.
     fn load(&mut self) {
         let page = self.to_load.take();
         self.expected.extend(page.filter(|page| self.in_flash.contains(page)).map(Event::Loaded));
@@ -270,7 +270,7 @@ impl Twin {
 
     fn changed(&mut self, lpn: u32) {
         let item = lpn / self.entries;
-        assert!(self.order.cached().contains(&item), "what changes was looked up");
+        assert!(self.order.cached().contains(&item), "only an entry that was looked up changes");
         self.dirty.insert(item);
     }
 
@@ -279,7 +279,7 @@ impl Twin {
         self.changed(lpn);
     }
 
-    /// The entry of a page that is nowhere stays what it is.
+    /// Records a trim; the entry of an unmapped page does not change.
     fn trimmed(&mut self, lpn: u32) {
         if self.mapped.remove(&lpn) {
             self.changed(lpn);
@@ -303,7 +303,7 @@ impl Twin {
         }
     }
 
-    /// What the map does on these requests, given what it hears in `events`.
+    /// Returns the events that the map must cause for the accesses `uses`, given the `events` of the FTL.
     fn follow(mut self, uses: &[(u32, Use)], events: &[Event]) -> Vec<Event> {
         let mut uses = uses.iter().copied();
         let mut trimmed = None;
@@ -341,7 +341,7 @@ enum Use {
     Trim,
 }
 
-/// What the FTL does with its map on these requests, and what the twin says that it does.
+/// Returns the map events of the FTL for these requests, and the events that the twin predicts.
 fn both<M: MapModel>(
     map: M,
     twin: Twin,
@@ -368,7 +368,7 @@ fn both<M: MapModel>(
             Use::Trim => ftl.trim(Lpn(lpn), count, &mut log),
         }
     }
-    ftl.check().expect("sound books");
+    ftl.check().expect("consistent state");
     let expected = twin.follow(&uses, &log.events);
     (log.events.into_iter().filter(Event::is_of_map).collect(), expected)
 }
@@ -402,7 +402,7 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(300))]
 
     #[test]
-    fn dftl_does_what_its_slow_twin_does(
+    fn dftl_equals_its_slow_twin(
         world in worlds(),
         entries in 1_u64..24,
         protected in 0_u64..100,
@@ -416,7 +416,7 @@ proptest! {
     }
 
     #[test]
-    fn segments_do_what_their_slow_twin_does(
+    fn segment_caches_equal_their_slow_twin(
         world in worlds(),
         shift in 0_u32..5,
         count in 1_u64..12,

@@ -1,6 +1,5 @@
-//! Goal: no sequence of requests, on no device and with no option, makes a read return anything but the
-//! last write, breaks a NAND rule or loses count. Method: random small devices and requests through the
-//! checked stack; every registered victim policy takes part.
+//! Goal: on every device and with every option, reads return the last write, no NAND rule is broken, and counts add up.
+//! Method: random small devices and requests with the data check, for every registered victim policy.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +42,8 @@ proptest! {
         }
         prop_assert_eq!(programs[Cause::MapLoad as usize], 0);
         if let Some(map) = &summary.map {
-            // Each page that the host touches is looked up, one that is written in part for its old data too.
+            // Each page that the host touches is looked up. A partly written page is also looked up for the read of its
+            // old data.
             let host = &summary.host;
             prop_assert_eq!(map.reads.count, host.pages_read + host.partial_pages_written);
             prop_assert_eq!(map.changes.count, host.pages_written + host.pages_trimmed);
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn collection_ahead_of_need_loses_nothing(
+    fn collection_in_advance_loses_nothing(
         setup in prop_oneof![3 => setups(), 1 => modern_setups(), 1 => slc_setups()], requests in requests(300)
     ) {
         prop_assert_eq!(visit(&setup, ReadBetweenCollections { setup: &setup, requests: &requests }), None);
@@ -101,27 +101,28 @@ proptest! {
     }
 }
 
-/// The pages of a small device that a request is about, whatever it is about.
+/// Returns pages of a small device for any request, modulo the size of the device.
 fn pages_of(request: &Request, logical_pages: u32) -> (Lpn, u32) {
     let lpn = Lpn((request.offset / 512) as u32 % logical_pages);
     (lpn, (request.bytes / 512).min(logical_pages - lpn.0))
 }
 
-/// Lets the FTL collect as much ahead of need, and where, as the numbers of a request happen to say.
+/// Lets the FTL collect in advance. The request serves as a source of random numbers for plane and amount.
 fn collect_ahead<F: Ftl, S: FlashSink>(ftl: &mut F, planes: u32, request: &Request, sink: &mut S) {
     let plane = (request.offset / 128) as u32 % planes;
     ftl.background(plane, (request.offset / 128 % 8) as u32, request.bytes / 128 % 16, sink);
 }
 
-/// Collects until there is nothing to gain.
+/// Collects in the background until no plane has work left.
 fn exhaust_background<F: Ftl, S: FlashSink>(ftl: &mut F, planes: u32, sink: &mut S) -> Result<(), String> {
-    // Not `any`: every plane gets its turn in each round.
+    // `count` visits every plane in each round; `any` would stop at the first plane with work.
     let mut round = || (0..planes).filter(|&plane| ftl.background(plane, u32::MAX, 3, sink)).count() > 0;
     let ends = (0..100_000).any(|_| !round());
-    ends.then_some(()).ok_or_else(|| "collection in the background does not end".into())
+    ends.then_some(()).ok_or_else(|| "background collection does not end".into())
 }
 
-/// Writes, and instead of other requests collects and reads, before the eyes of the oracle; says what that finds.
+/// Serves writes; for all other requests, collects in advance and reads. Returns the first violation that the data
+/// checker finds.
 struct ReadBetweenCollections<'a> {
     setup: &'a Setup,
     requests: &'a [Request],
@@ -150,7 +151,7 @@ impl AnyFtl for ReadBetweenCollections<'_> {
     }
 }
 
-/// Serves each request and then verifies everything the FTL promises of itself.
+/// Serves each request and then checks the internal state of the FTL.
 struct CheckAfterEach<'a> {
     requests: &'a [Request],
     logical_pages: u32,
@@ -176,7 +177,7 @@ impl AnyFtl for CheckAfterEach<'_> {
     }
 }
 
-/// What tells FTLs apart in a tally.
+/// Returns the name of the log-block FTL, or of the map of page mapping.
 const fn name(ftl: &FtlChoice) -> &'static str {
     match ftl {
         FtlChoice::Page(_, map) => map.info.name,
@@ -184,10 +185,9 @@ const fn name(ftl: &FtlChoice) -> &'static str {
     }
 }
 
-/// The random worlds must be worth living in: every FTL and map of the tables is among them, and most of them copy
-/// pages.
+/// The random devices must be useful tests: they include every registered FTL and map, and most runs copy pages.
 #[test]
-fn random_worlds_collect_garbage() {
+fn random_devices_collect_garbage() {
     use proptest::strategy::ValueTree;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let names = MAPS.iter().map(|info| info.name).chain(LOG_FTLS.iter().map(|info| info.name));
@@ -205,8 +205,8 @@ fn random_worlds_collect_garbage() {
     }
 }
 
-/// Serves all sequences of five operations (of six in tier `deep`), twice over so that collection runs, and a last look at
-/// everything.
+/// Serves all sequences of five operations (six in tier `deep`). Repeats each sequence once, so that collection runs,
+/// and then reads all pages.
 fn exhaust(setup: &Setup, alphabet: &[(Op, u64, u32)]) {
     let request = |(op, page, pages): (Op, u64, u32)| Request {
         time_ns: 0,
@@ -228,7 +228,7 @@ fn exhaust(setup: &Setup, alphabet: &[(Op, u64, u32)]) {
 
 /// The smallest devices of each kind with page mapping: two logical pages, two-page blocks, one or two planes.
 #[test]
-fn small_worlds_are_exhausted() {
+fn all_short_sequences_are_served_by_page_mapping() {
     let alphabet = [(Op::Write, 0, 1), (Op::Write, 1, 1), (Op::Write, 0, 2), (Op::Read, 0, 2), (Op::Trim, 0, 1)];
     // Every victim policy and every placement; random devices combine them.
     let victims = VICTIMS.iter().map(|policy| PageOptions { gc: policy.defaults(), ..SMALL_OPTIONS });
@@ -246,9 +246,9 @@ fn small_worlds_are_exhausted() {
     }
 }
 
-/// The smallest devices with log blocks: two logical blocks of two pages, as few log blocks as work.
+/// The smallest devices with log blocks: two logical blocks of two pages, and the minimum number of log blocks.
 #[test]
-fn small_logs_are_exhausted() {
+fn all_short_sequences_are_served_by_log_blocks() {
     let alphabet = [(Op::Write, 0, 1), (Op::Write, 1, 1), (Op::Write, 2, 1), (Op::Write, 3, 1), (Op::Trim, 1, 2)];
     let sbfast = |sub_block| sbfast::INFO.set(&[("slb", 1), ("sub_block", sub_block)]).expect("in range");
     for (choice, log_blocks) in [
@@ -276,9 +276,9 @@ fn small_logs_are_exhausted() {
     }
 }
 
-/// The oracle itself must be able to fail: a device that lies about a page is found out.
+/// The oracle itself must be able to fail: it detects wrong operations.
 #[test]
-fn the_oracle_notices_a_wrong_ftl() {
+fn the_oracle_detects_a_wrong_ftl() {
     use ssdlab_core::{BlockId, Ppn};
     use ssdlab_nand::{Role, Source, SpareArea};
 
