@@ -1,5 +1,5 @@
 //! Compares advice with simulated map caches of every size, for random requests of any alignment. The device starts
-//! empty, so that the cache does too.
+//! empty, so the map cache is empty, too.
 
 use proptest::prelude::*;
 use ssdlab_advice::{MapAdvisor, MapSizes};
@@ -84,8 +84,8 @@ fn request(op: Op, offset: u64, bytes: u32) -> Request {
     Request { time_ns: 0, offset, bytes, op, flags: 0, stream: 0 }
 }
 
-/// Compares times with the simulation on a full device. Reads cause no garbage collection, and preconditioning leaves
-/// only segments in the cache that no request uses.
+/// Compares times with the simulation on a full device. Reads cause no garbage collection. After preconditioning, the
+/// cache holds only segments that no request uses.
 #[test]
 fn times_match_the_simulation() {
     let page = u64::from(PAGE_BYTES);
@@ -132,8 +132,9 @@ fn write_time_includes_programs_reads_and_write_backs() {
     let predicted = &advice.segments[0];
     let (look_ups, first) = (predicted.look_ups, predicted.first);
     assert_eq!((look_ups.reads, look_ups.changes, first.reads, first.changes), (1, 4, 1, 2));
-    // The look-ups are 2 (read), 0, 1, 2, 0. A cache of one segment always misses and writes back 0, 1 and 2. A cache
-    // of two always misses too, but 0 and 1 share a map page and are written back together, and 2 is still cached.
+    // The look-ups are 2 (read), 0, 1, 2, 0. A cache of one segment always misses and writes back segments 0, 1 and 2.
+    // A cache of two segments always misses, too, but segments 0 and 1 share a map page and are written back together,
+    // and segment 2 is still cached.
     let load_ns = 70_060 + timing(false).transfer(64).0;
     assert_eq!((predicted.read_hits[0], predicted.change_hits[0]), (0, 0));
     assert_eq!(predicted.most_busy_ns[0], advice.host_ns + 5 * load_ns + 3 * (read_ns + program_ns));

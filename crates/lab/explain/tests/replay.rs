@@ -1,5 +1,5 @@
 //! Compares recordings with the FTL itself for random requests on random small drives of every FTL. The final state
-//! must match the FTL's map, erase counts and operation counts. Each step must be consistent with the state before it.
+//! must match the FTL's map, erase counts and operation counts. Each step must be consistent with the previous state.
 
 use proptest::prelude::*;
 use ssdlab_core::Lpn;
@@ -66,7 +66,7 @@ fn counted(steps: &[Step]) -> Counts {
     counts
 }
 
-/// Checks that a step is consistent with the state before it.
+/// Checks that a step is consistent with the previous state.
 fn check_step(state: &State, step: &Step, faster: bool) -> Result<(), TestCaseError> {
     match *step {
         Step::Read { ppn, cause: "host" } => prop_assert!(state.is_valid(ppn), "{step:?} reads an outdated copy"),
@@ -155,7 +155,7 @@ proptest! {
                 prop_assert_eq!(merged as u32, associated, "{:?}", span);
             }
         }
-        // Every erase of a merge lies in the span of a merge or reclaiming.
+        // Every erase of a merge is within the span of a merge or reclaim.
         let merges = |at: usize, span: &ssdlab_explain::Span| {
             matches!(span.what, What::Merge { .. } | What::Reclaim { .. }) && (span.from..=span.to).contains(&at)
         };
@@ -168,7 +168,7 @@ proptest! {
         let half = &requests[..requests.len() / 2];
         let shorter = record(&drive, &[], half).map_err(TestCaseError::fail)?;
         prop_assert!(recording.steps.starts_with(&shorter.steps), "the first half is recorded differently");
-        // A recording of the second half, after the first was served, is a suffix.
+        // A recording of the second half, after the first half was served, is a suffix of the whole recording.
         let later = record(&drive, half, &requests[half.len()..]).map_err(TestCaseError::fail)?;
         prop_assert!(recording.steps.ends_with(&later.steps), "the second half is recorded differently");
         prop_assert_eq!(recording.end, later.end);
@@ -215,7 +215,7 @@ fn a_full_merge_names_its_source_blocks() {
     assert!(matches!(recording.steps[span.to + 3], Step::Reclaimed { associated: 1, copies: 4, erases: 2 }));
 }
 
-/// FAST reclaims a log block with pages of three logical blocks: one span that encloses three merges.
+/// If FAST reclaims a log block with pages of three logical blocks, one span encloses three merges.
 #[test]
 fn reclaiming_a_log_block_encloses_its_merges() {
     let recording = recorded("fast", 2, &[1, 5, 9, 2, 13]);
@@ -242,7 +242,7 @@ fn invalid_recordings_are_refused_with_a_remedy() {
 
 /// The page and the Python package use this JSON interface.
 #[test]
-fn a_question_is_answered_as_json() {
+fn the_json_interface_returns_recordings_frames_and_errors() {
     let drive =
         serde_json::to_string(&small(FtlChoice::Log(bast::INFO.defaults(), 1), 1)).expect("the drive is serializable");
     let answer = |requests: &str, more: &str| -> serde_json::Value {
@@ -261,10 +261,10 @@ fn a_question_is_answered_as_json() {
     assert_eq!(refused, "frames 1 to 99 do not exist; choose frames from 0 to 3");
 }
 
-/// Four pages fill the SLC cache in 4 x 0.1 ms. Two more wait for a fold: two reads, a word line, an erase, and then
-/// two programs in SLC mode, 3.05 ms in all.
+/// Four pages fill the SLC cache in 4 x 0.1 ms. Two further pages wait for a fold (two reads, a program of a word line,
+/// an erase), and are then programmed in SLC mode: 3.05 ms in total.
 #[test]
-fn an_slc_cache_that_is_full_is_folded() {
+fn a_full_slc_cache_is_folded() {
     let question = r#"{"drive": {"logical_pages": 16, "blocks": 9, "pages_per_block": 4, "page_bytes": 4096,
         "word_line": 2, "ascending": true, "planes": 1, "filled": 0, "seed": 1,
         "times": {"read_us": [60.0], "program_us": [800.0], "erase_us": 2000.0, "transfer_us_per_kib": 0.0,

@@ -1,5 +1,5 @@
 //! Goal: log-block FTLs meet their closed forms and all FTLs hold the same data. Method: uniform and mixed writes
-//! against formulas; the same random requests through every FTL, the contents of every logical page compared.
+//! against formulas; the same random requests through every FTL, comparing the contents of every logical page.
 
 use proptest::prelude::*;
 use ssdlab_core::parameter::percent;
@@ -15,7 +15,7 @@ use ssdlab_trace::{Arrival, Generator, Op, Pattern, Request, Workload};
 
 const PAGE_BYTES: u32 = 4096;
 
-/// A filled device of `data_blocks` blocks of 64 pages.
+/// Returns a filled device with `data_blocks` data blocks of 64 pages.
 fn filled(data_blocks: u32, log_blocks: u32, ftl: FtlChoice) -> Setup {
     let setup = small_setup(data_blocks + log_blocks + ftl.reserve_blocks(), 64, 0);
     Setup {
@@ -44,10 +44,10 @@ fn replay(setup: &Setup, pattern: &str, changes: &[(&str, u64)], warmup: u64, me
     run(&setup, &mut source, &mut ()).expect("runs").summary
 }
 
-/// Uniform writes over A blocks and a random log of D = B R pages: 1 / (1 + D/A) merges a write, and each copies a
-/// block.
+/// For uniform writes over A blocks and a random log of D = B R pages, each write causes 1 / (1 + D/A) merges, and each
+/// merge copies a block.
 #[test]
-fn fast_merges_as_often_as_the_closed_form_says() {
+fn fast_merges_as_often_as_the_closed_form() {
     let data_blocks = 4096;
     for random_blocks in [16, 64, 256] {
         let setup = filled(data_blocks, random_blocks, FtlChoice::Log(fast::INFO.with(&[0]), random_blocks));
@@ -61,22 +61,23 @@ fn fast_merges_as_often_as_the_closed_form_says() {
     }
 }
 
-/// Sub-streams of L pages that start anywhere, sub-blocks of S pages, SLBs enough: hit ratio min(1, L/S), error capture
-/// 1/S, hit quality (L+1) / 2L below S and 1 - (S-1) / 2L from there on. Tolerances are four standard deviations.
+/// Sub-streams of L pages start at random pages, sub-blocks have S pages, and sequential log blocks suffice. The closed
+/// forms are: hit ratio min(1, L/S), error capture 1/S, hit quality (L+1) / 2L for L < S and 1 - (S-1) / 2L otherwise.
+/// Tolerances are four standard deviations.
 #[test]
-fn sbfast_captures_what_the_closed_forms_say() {
+fn sbfast_captures_as_the_closed_forms() {
     for (sub_block_pages, length) in [(4_u32, 4_u32), (16, 4), (16, 64), (64, 16), (64, 128)] {
         let choice = sbfast::INFO.set(&[("slb", 4), ("sub_block", sub_block_pages.into())]).expect("in range");
         let [block, sub_block] = [64, sub_block_pages].map(|pages| u64::from(pages * PAGE_BYTES));
         let streams = [("streams", 1), ("length", length.into()), ("block", block), ("sub_block", sub_block)];
-        // So many blocks that a random page seldom meets one that a stream is in.
+        // With many blocks, random pages seldom fall into a block that a stream is writing.
         let setup = filled(16_384, 44, FtlChoice::Log(choice, 44));
         let log = replay(&setup, "streams", &streams, 0, 60_000).log.expect("a log-block FTL");
-        let capture = log.capture.expect("it has sequential log blocks");
+        let capture = log.capture.expect("the FTL has sequential log blocks");
         let (s, l) = (f64::from(sub_block_pages), f64::from(length));
         let close = |name: &str, ours: Option<f64>, expected: f64, of: u64| {
             let deviation = (expected * (1.0 - expected) / of as f64).sqrt().max(1e-3);
-            let ours = ours.expect("there are both kinds");
+            let ours = ours.expect("there are sequential and random pages");
             assert!((ours - expected).abs() < 4.0 * deviation, "{name}, S={s} L={l}: {ours:.4}, not {expected:.4}");
         };
         close("hit ratio", capture.hit_ratio, (l / s).min(1.0), capture.sub_streams);
@@ -86,7 +87,7 @@ fn sbfast_captures_what_the_closed_forms_say() {
     }
 }
 
-/// Flash as a table of payloads; the payload of a host page is the number of its write.
+/// Flash as a table of payloads. The payload of a host page is the number of its write.
 #[derive(Default)]
 struct Payloads {
     pages: Vec<u64>,
@@ -110,7 +111,7 @@ impl FlashSink for Payloads {
     fn erase(&mut self, _block: BlockId, _cause: Cause) {}
 }
 
-/// The payload of every logical page after these requests.
+/// Returns the payload of every logical page after the requests.
 struct Contents<'a> {
     requests: &'a [Request],
     logical_pages: u32,

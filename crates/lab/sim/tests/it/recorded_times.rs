@@ -1,5 +1,5 @@
-//! Goal: requests are issued at their recorded times, and a drive that falls behind says by how much. Method: reads of
-//! one page on one die, each of which takes 120 ns, with all times worked by hand.
+//! Goal: requests are issued at their recorded times, and results show how far a drive falls behind. Method:
+//! single-page reads on one die, which take 120 ns each, with times calculated by hand.
 
 use ssdlab_sim::{Clock, Outcome, Repeat, Replay, ReplayMode, ReplaySummary, Setup, run};
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup};
@@ -45,8 +45,8 @@ fn an_idle_drive_serves_each_request_at_its_time() {
     }
 }
 
-/// The second replay continues after the span of the first, 2,000 ns, and a mean gap, 1,000 ns. It is measured from the
-/// end of the first, at 2,120 ns.
+/// The second replay continues after the span of the first, 2,000 ns, and a mean gap, 1,000 ns. Measuring starts at the
+/// end of the first replay, at 2,120 ns.
 #[test]
 fn times_of_repeated_replays_continue() {
     let twice = Setup { repeat: Repeat::Times(2), ..setup(Replay::AS_TRACED) };
@@ -57,14 +57,14 @@ fn times_of_repeated_replays_continue() {
 
 /// By the last arrival, at 3,000 ns, 25 of 1,501 reads are complete.
 #[test]
-fn a_drive_that_falls_behind_says_by_how_much() {
+fn results_show_how_far_a_drive_falls_behind() {
     let outcome = reads(&setup(Replay::AS_TRACED), 1_501, 2);
     let time = outcome.summary.time.expect("timed");
     assert_eq!((time.elapsed_ns, time.behind_ns), (180_120, Some(177_120)));
     let replay = outcome.summary.replay;
     assert_eq!((replay.recorded_ns, replay.arrivals_per_s, replay.backlog_requests), (3_000, Some(5e8), Some(1_476)));
     assert_eq!(replay.sustained_speed, Some(3_000.0 / 180_120.0));
-    // The same requests as fast as possible.
+    // A closed replay issues the same requests as fast as possible.
     let closed = reads(&setup(Replay::ONE_BY_ONE), 1_501, 2).summary.replay;
     let expected = ReplaySummary {
         mode: ReplayMode::Closed,
@@ -78,7 +78,7 @@ fn a_drive_that_falls_behind_says_by_how_much() {
     assert_eq!(closed, expected);
 }
 
-/// At most 65,536 requests are outstanding at a time, which bounds memory; latencies begin at the recorded times. By the
+/// At most 65,536 requests are outstanding at once, which bounds memory. Latencies begin at the recorded times. By the
 /// last arrival, at 69,999 ns, 583 of 70,000 reads are complete.
 #[test]
 fn waiting_requests_are_bounded_and_keep_their_times() {

@@ -1,5 +1,5 @@
-//! Goal: repeated replays equal a repeated trace, steadiness follows its rule, and a trace preconditions a drive by its
-//! writes. Method: comparison with traces concatenated by hand.
+//! Goal: repeated replays equal a repeated trace, replays end by the rule for steady write amplification, and a trace
+//! preconditions a drive with its writes and trims. Method: compares with traces concatenated by hand.
 
 use proptest::prelude::*;
 use ssdlab_cache::WriteMode;
@@ -21,12 +21,12 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
     run(setup, &mut SliceSource::new(requests), &mut ()).expect("the data check finds nothing")
 }
 
-/// Returns all results, without replays and preconditioning.
+/// Returns all results except replays, preconditioning and data check.
 fn measured(mut outcome: Outcome) -> String {
     outcome.summary.repeat = None;
     outcome.summary.precondition = Default::default();
     outcome.summary.check = None;
-    // Findings tell how much was written before, too.
+    // Findings also depend on the pages written before.
     outcome.summary.diagnosis.clear();
     let summary = serde_json::to_string(&outcome.summary).expect("serialises");
     let Outcome { series, erase_counts, latency, log, activity, .. } = outcome;
@@ -98,7 +98,7 @@ fn open_loop(clock: Clock, cache: Option<CacheOptions>) -> Setup {
 }
 
 #[test]
-fn in_an_open_loop_no_queue_goes_on_from_one_phase_to_the_next() {
+fn no_queue_of_an_open_loop_continues_into_the_next_phase() {
     for clock in [Clock::Serial(TIMING), Clock::Event(TIMING, PLAIN)] {
         let setup = open_loop(clock, None);
         let once = replay(&setup, &burst());
@@ -114,7 +114,7 @@ fn in_an_open_loop_no_queue_goes_on_from_one_phase_to_the_next() {
 }
 
 #[test]
-fn in_an_open_loop_no_queue_of_a_cache_goes_on_from_one_replay_to_the_next() {
+fn no_queue_of_a_cache_continues_into_the_next_replay() {
     let cache = CacheOptions {
         policy: ssdlab_cache::POLICIES.get("lru").expect("a registered policy"),
         parameters: Vec::new(),
@@ -127,7 +127,7 @@ fn in_an_open_loop_no_queue_of_a_cache_goes_on_from_one_replay_to_the_next() {
         copy: Nanos(1_000),
     };
     let setup = open_loop(Clock::Serial(TIMING), Some(cache));
-    // From the second replay on all are hits.
+    // From the second replay on, all requests hit.
     for times in [2, 5] {
         let repeated = replay(&Setup { repeat: Repeat::Times(times), ..setup.clone() }, &burst());
         assert_eq!(repeated.summary.cache.expect("there is a cache").cache_ns, 36_000);
@@ -141,7 +141,7 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(300))]
 
     #[test]
-    fn twice_is_the_trace_twice_the_first_time_as_a_warm_up(
+    fn two_replays_equal_the_trace_after_itself_as_a_warm_up(
         setup in prop_oneof![on_any_drive(), setups()],
         cache in prop::option::of(caches()),
         requests in in_time(),
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn many_times_is_the_trace_so_often_with_all_before_the_last_as_a_warm_up(
+    fn many_replays_equal_the_trace_after_all_earlier_replays_as_a_warm_up(
         setup in setups(),
         open in any::<bool>(),
         requests in in_time(),
@@ -173,7 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn it_is_steady_when_its_rule_says_so(
+    fn replays_end_when_a_twin_of_the_rule_ends(
         setup in setups(),
         requests in in_time(),
         percent in 1_u32..20,
@@ -182,7 +182,7 @@ proptest! {
         let within = f64::from(percent) / 100.0;
         let judged = replay(&Setup { repeat: Repeat::UntilSteady { within, most }, ..setup.clone() }, &requests);
         let found = judged.summary.repeat.clone().expect("replayed until steady");
-        // Each replay from the start, as the last of so many.
+        // Counts of replay `number`, from a new run with that many replays.
         let written = |number| {
             let outcome = replay(&Setup { repeat: Repeat::Times(number), ..setup.clone() }, &requests);
             (outcome.summary.host.pages_written, outcome.summary.flash.0.programmed())
@@ -198,12 +198,12 @@ proptest! {
     }
 
     #[test]
-    fn a_drive_preconditioned_by_the_trace_has_seen_its_writes_and_trims(
+    fn preconditioning_by_the_trace_applies_its_writes_and_trims(
         setup in prop_oneof![on_any_drive(), setups()],
         requests in in_time(),
         times in 1_u64..5,
     ) {
-        // The map in flash of a drive is loaded once it has been preconditioned.
+        // Uses a map in RAM, because a map in flash is preloaded after preconditioning.
         let ftl = match setup.ftl {
             FtlChoice::Page(options, _) => FtlChoice::Page(options, ram::INFO.defaults()),
             log => log,
@@ -214,7 +214,7 @@ proptest! {
         let by_trace = replay(&Setup { precondition: by_trace, ..setup.clone() }, &requests);
         let changes: Vec<_> =
             requests.iter().filter(|one| matches!(one.op, Op::Write | Op::Trim)).copied().collect();
-        // Without time, so that nothing but the order of the requests decides.
+        // Without a time model, results depend only on the order of the requests.
         let untimed = Setup {
             clock: Clock::Count,
             replay: Replay::ONE_BY_ONE,
@@ -232,7 +232,7 @@ proptest! {
             filled + times * written(&untimed, &changes)
         );
         prop_assert_eq!(by_trace.summary.host.pages_written, by_hand.host.pages_written);
-        // In time, requests may overtake each other.
+        // With event timing, requests may overtake each other.
         if !matches!(setup.clock, Clock::Event(..)) {
             prop_assert_eq!(by_trace.summary.flash, by_hand.flash);
             prop_assert_eq!(by_trace.summary.wear, by_hand.wear);
@@ -264,17 +264,20 @@ fn a_short_trace_is_replayed_until_it_is_steady_and_the_last_replay_is_measured(
     let steady = replay(&Setup { repeat: UNTIL_STEADY, ..setup.clone() }, &requests).summary;
     let repeat = steady.repeat.expect("replayed until steady");
     assert_eq!(repeat.steady, Some(true));
-    // Two windows of as many pages as the flash has are the least.
+    // Two windows are the minimum; a window writes as many pages as the flash has.
     assert!(repeat.replays >= 2 * 3 && repeat.replays < 100, "{repeat:?}");
     assert_eq!(repeat.write_amplification.len() as u64, repeat.replays);
     assert_eq!(repeat.write_amplification.last(), Some(&steady.write_amplification));
     assert!((repeat.capacities_written - steady.capacities_written * repeat.replays as f64).abs() < 1e-9);
     assert_eq!(steady.host.write_requests, requests.len() as u64);
-    assert!(steady.write_amplification > once.write_amplification, "collection had not begun");
+    assert!(
+        steady.write_amplification > once.write_amplification,
+        "garbage collection had not begun in the first replay"
+    );
 }
 
 #[test]
-fn a_trace_that_does_not_settle_ends_all_the_same_and_says_so() {
+fn an_unsteady_trace_ends_after_the_maximum_number_of_replays() {
     let (setup, requests) = worn();
     let repeat = Repeat::UntilSteady { within: 0.01, most: 4 };
     let found = replay(&Setup { repeat, ..setup.clone() }, &requests).summary.repeat.expect("repeated");
@@ -282,7 +285,7 @@ fn a_trace_that_does_not_settle_ends_all_the_same_and_says_so() {
 }
 
 #[test]
-fn what_writes_nothing_is_steady_at_once_and_nothing_can_be_repeated() {
+fn traces_without_writes_are_steady_at_once_and_can_be_repeated() {
     let (setup, _) = worn();
     for requests in [vec![request(Op::Read, 3); 10], Vec::new()] {
         let found =
@@ -298,7 +301,7 @@ fn what_writes_nothing_is_steady_at_once_and_nothing_can_be_repeated() {
 }
 
 #[test]
-fn preconditioning_by_the_trace_gives_the_steady_answer_of_the_first_replay() {
+fn preconditioning_by_the_trace_makes_the_first_replay_steady() {
     let (setup, requests) = worn();
     let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Trace(UNTIL_STEADY) };
     let found = replay(&Setup { precondition, ..setup.clone() }, &requests).summary;
@@ -307,7 +310,7 @@ fn preconditioning_by_the_trace_gives_the_steady_answer_of_the_first_replay() {
         replay(&Setup { repeat: UNTIL_STEADY, ..setup.clone() }, &requests).summary.repeat.expect("repeated");
     assert_eq!(found.precondition.replays, Some(repeated.replays));
     assert_eq!(found.precondition.write_amplification, *repeated.write_amplification.last().expect("a replay"));
-    // The measured replay is the next of them.
+    // The measured replay equals the next replay of the repeated run.
     let next = Setup { repeat: Repeat::Times(repeated.replays + 1), ..setup.clone() };
     assert_eq!(found.write_amplification, replay(&next, &requests).summary.write_amplification);
 }
@@ -321,7 +324,7 @@ impl Monitor for StopIn {
 }
 
 #[test]
-fn a_stop_is_honoured_in_every_replay() {
+fn a_run_stops_in_every_replay() {
     let (setup, requests) = worn();
     let stopped =
         |setup: &Setup, phase| run(setup, &mut SliceSource::new(&requests), &mut StopIn(phase)).expect("runs").summary;
@@ -337,7 +340,7 @@ fn a_stop_is_honoured_in_every_replay() {
 }
 
 #[test]
-fn a_trace_preconditions_no_drive_below_a_cache_and_no_live_drive() {
+fn preconditioning_by_the_trace_is_refused_below_a_cache_and_for_live_drives() {
     let (setup, requests) = worn();
     let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Trace(UNTIL_STEADY) };
     let cache = CacheOptions {

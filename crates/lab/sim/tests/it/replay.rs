@@ -1,4 +1,5 @@
-//! Goal: addresses are fitted as asked, phases are kept apart, a stop is honoured.
+//! Goal: addresses are fitted by the chosen rule, phases are measured separately, and a run stops when the monitor says
+//! so.
 
 use ssdlab_nand::Parallelism;
 use ssdlab_sim::{
@@ -76,7 +77,7 @@ impl Monitor for StopIn {
 }
 
 #[test]
-fn a_stopped_run_ends_at_once_and_says_so() {
+fn a_stopped_run_ends_at_once_with_partial_results() {
     let requests: Vec<Request> = (0..20_000).map(|n| write(n % 16 * 4096, 4096)).collect();
     let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Steady(Method::Auto) };
     let setup = Setup { precondition, warmup_requests: 5_000, ..device(Fit::Error) };
@@ -88,7 +89,7 @@ fn a_stopped_run_ends_at_once_and_says_so() {
     assert!(!run(&setup, &mut SliceSource::new(&requests), &mut ()).unwrap().summary.partial);
 }
 
-/// A source whose first request needs preparation that would never end.
+/// A source whose preparation never ends.
 struct Unprepared;
 
 impl Source for Unprepared {
@@ -110,7 +111,7 @@ impl Source for Unprepared {
 }
 
 #[test]
-fn a_stop_is_honoured_while_the_source_is_prepared() {
+fn a_run_stops_while_the_source_is_prepared() {
     let overwrite = |overwrite| Precondition { fill: 1.0, overwrite };
     for setup in [
         device(Fit::Error),
@@ -123,7 +124,7 @@ fn a_stop_is_honoured_while_the_source_is_prepared() {
     }
 }
 
-/// Stops the replay when it has been asked so often, and abandons it likewise.
+/// Monitor that stops the replay at report number `stops_at`, and abandons it at report number `abandons_at`.
 struct Impatient {
     asked: u32,
     shown: u32,
@@ -154,11 +155,11 @@ impl Monitor for Impatient {
 
     fn watch(&mut self, _: &SoFar) {
         self.shown += 1;
-        assert_eq!(self.shown, self.asked + 1, "the figures are shown each time before it is asked");
+        assert_eq!(self.shown, self.asked + 1, "results are shown before each report");
     }
 }
 
-/// Once the last request is issued there may still be gigabytes of flash to read.
+/// After the last request is issued, the flash may still have to read gigabytes.
 #[test]
 fn a_run_whose_requests_are_all_issued_can_be_stopped_and_abandoned() {
     let mut setup = drive_setup(Parallelism::SINGLE, 512, 512, 1);
@@ -170,8 +171,8 @@ fn a_run_whose_requests_are_all_issued_can_be_stopped_and_abandoned() {
         (outcome.map(|outcome| outcome.summary), monitor.asked)
     };
     let (summary, asked) = replay(u32::MAX);
-    let summary = summary.expect("it is not abandoned");
-    // What was on its way when it was stopped is complete.
+    let summary = summary.expect("the run is not abandoned");
+    // The request in flight at the stop is complete.
     assert!(summary.partial);
     assert_eq!(summary.latency.and_then(|latency| latency.all).map(|all| all.count), Some(1));
     assert!(asked > 3, "asked {asked} times while {} pages were read", setup.logical_pages);
@@ -181,9 +182,10 @@ fn a_run_whose_requests_are_all_issued_can_be_stopped_and_abandoned() {
     assert_eq!(asked, 3);
 }
 
-/// Requests that a stop keeps from arriving are not of the time that the trace covers: those that were fetched, too.
+/// The time that the trace covers excludes requests that did not arrive before the stop, even if they were already read
+/// from the source.
 #[test]
-fn a_run_that_is_stopped_covers_what_arrived() {
+fn the_trace_time_of_a_stopped_run_ends_with_the_last_arrival() {
     const BATCH: u64 = 4096;
     let mut setup = drive_setup(Parallelism::SINGLE, 512, 512, 1);
     setup.precondition.fill = 1.0;
@@ -192,7 +194,7 @@ fn a_run_that_is_stopped_covers_what_arrived() {
     let mut requests: Vec<Request> = (0..BATCH + 10).map(at).collect();
     requests[BATCH as usize - 1] = Request { op: Op::Read, ..write(0, setup.logical_pages * 4096) };
     requests[BATCH as usize - 1].time_ns = BATCH - 1;
-    // Those of the next batch would come when the pages have been read.
+    // The requests of the next batch arrive after the pages have been read.
     requests[BATCH as usize..].iter_mut().for_each(|request| request.time_ns += 1 << 40);
     for (stops_at, arrived) in [(1, BATCH), (2, BATCH), (u32::MAX, BATCH + 10)] {
         let outcome = run(&setup, &mut SliceSource::new(&requests), &mut Impatient::new(stops_at, u32::MAX)).unwrap();

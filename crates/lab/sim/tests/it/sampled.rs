@@ -1,5 +1,5 @@
-//! Goal: a drive with a sampled steady state is like a drive overwritten as a whole. Method: both, for every victim policy
-//! and several over-provisionings: write amplification under further overwrites, and valid pages of blocks.
+//! Goal: a drive with a sampled steady state resembles a drive that is overwritten completely. Method: compares write
+//! amplification under further overwrites, for every victim policy and two over-provisionings.
 
 use ssdlab_core::Nanos;
 use ssdlab_ftl::FtlChoice;
@@ -47,7 +47,7 @@ fn every_policy() -> impl Iterator<Item = PageOptions> {
 /// Write amplification over four further overwrites is the same within 0.5 %. With random victims its standard deviation
 /// between drives is 0.6 %, so means of several drives are compared.
 #[test]
-fn a_sampled_drive_amplifies_writes_as_an_exact_one() {
+fn a_sampled_drive_amplifies_writes_like_an_exact_drive() {
     for options in every_policy() {
         let drives = if options.gc.is(&gc::random::INFO) { 8 } else { 1 };
         for spare_share in [0.15, 0.28] {
@@ -70,8 +70,8 @@ fn a_sampled_drive_amplifies_writes_as_an_exact_one() {
     }
 }
 
-/// Goal: a sampled drive keeps its planes in step, so that one command programs two planes. Method: compare multi-plane
-/// commands and throughput with an exact drive.
+/// Goal: the planes of a sampled drive stay in step, so that one command programs two planes. Method: compares
+/// multi-plane commands and throughput with an exact drive.
 #[test]
 fn dies_of_a_sampled_drive_program_their_planes_together() {
     let options = PageOptions { placement: own::INFO.defaults(), ..SMALL_OPTIONS };
@@ -92,8 +92,8 @@ fn dies_of_a_sampled_drive_program_their_planes_together() {
     assert!((sampled.1 / exact.1 - 1.0).abs() < 0.03, "exact {exact:?}, sampled {sampled:?}");
 }
 
-/// Goal: a drive of superblocks is sampled by sections, and its saved state is the state of the drive. Method: a run
-/// from the saved drive must program and erase as a run that prepares the drive, and the drive is not cached.
+/// Goal: a drive with superblocks is sampled by sections and can be saved, but is not cached. Method: a run from the
+/// saved drive must execute the same operations as a run that prepares the drive.
 #[test]
 fn superblocks_are_sampled_by_sections() {
     let mut setup = drive(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()), 0.28);
@@ -110,7 +110,7 @@ fn superblocks_are_sampled_by_sections() {
     with(States { save: Some(&path), ..States::default() }, &[]);
     let loaded = with(States { from: Some(&path), ..States::default() }, &writes);
     std::fs::remove_file(&path).expect("it is there");
-    // The drive is small, so its part is as large as possible.
+    // The drive is small, so the sampled section is as large as possible: half of a superblock.
     assert_eq!(fresh.precondition.sampled_sections, Some(2));
     assert_eq!((fresh.flash.0, fresh.precondition), (loaded.flash.0, loaded.precondition));
     assert_eq!(cache_key(&Setup { logical_pages: 1 << 20, ..setup.clone() }), None);
@@ -126,9 +126,10 @@ fn superblocks_are_sampled_by_sections() {
     refused(setup);
 }
 
-/// By default a small drive is exact. Sampling is refused where planes depend on each other, and with a check.
+/// By default, small drives are overwritten exactly. Sampling is refused if planes depend on each other, and with the
+/// data check.
 #[test]
-fn what_cannot_be_sampled_is_refused() {
+fn unsuitable_drives_are_not_sampled() {
     let page = FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults());
     let setup = drive(page, 0.28);
     let left_open = prepared(&setup, Method::Auto, &[]).expect("runs").summary;

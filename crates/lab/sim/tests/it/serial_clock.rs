@@ -1,5 +1,5 @@
-//! Goal: simulated time is the sum of what was done. Method: hand-counted operations on a device with
-//! round durations.
+//! Goal: simulated time is the sum of the durations of all operations. Method: operations counted by hand, on a device
+//! with round durations.
 
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_nand::{PageTimes, Timing};
@@ -54,7 +54,7 @@ fn each_operation_takes_its_time() {
 }
 
 #[test]
-fn a_write_of_one_partial_page_reads_it_once_and_of_two_reads_both() {
+fn a_write_reads_each_partial_page_once() {
     let run = |offset, bytes| {
         let fill = request(Op::Write, 0, 0, 16_384);
         replay(&device(TIMING), &[fill, request(Op::Write, 0, offset, bytes)]).summary
@@ -68,17 +68,17 @@ fn a_write_of_one_partial_page_reads_it_once_and_of_two_reads_both() {
 }
 
 #[test]
-fn a_trim_forgets_only_whole_pages() {
+fn a_trim_unmaps_only_whole_pages() {
     let requests =
         [request(Op::Write, 0, 0, 16_384), request(Op::Trim, 0, 4095, 8194), request(Op::Read, 0, 0, 16_384)];
     let summary = replay(&Setup { check: true, ..device(TIMING) }, &requests).summary;
     assert_eq!((summary.host.pages_trimmed, summary.host.unmapped_pages_read), (2, 2));
 }
 
-/// Eight blocks of four pages, 16 logical pages. Writing them once fills four blocks; overwriting page 0
-/// again and again fills three more and then erases blocks that hold only dead copies.
+/// Eight blocks of four pages, 16 logical pages. Writing all pages once fills four blocks. Overwriting page 0
+/// repeatedly fills three further blocks, and then erases blocks without valid pages.
 #[test]
-fn collection_of_dead_blocks_costs_their_erase() {
+fn collecting_blocks_without_valid_pages_costs_only_erases() {
     let mut requests: Vec<Request> = (0..16).map(|page| request(Op::Write, 0, page * 4096, 4096)).collect();
     requests.extend((0..13).map(|_| request(Op::Write, 0, 0, 4096)));
     let summary = replay(&device(TIMING), &requests).summary;
@@ -100,7 +100,7 @@ fn copyback_saves_both_transfers_of_a_copy() {
 }
 
 #[test]
-fn open_replay_waits_for_arrivals_and_queues_behind_work() {
+fn open_replay_waits_for_arrivals_and_queues_requests() {
     let setup = Setup { replay: Replay::AS_TRACED, ..device(TIMING) };
     let outcome = replay(
         &setup,
@@ -115,7 +115,7 @@ fn open_replay_waits_for_arrivals_and_queues_behind_work() {
     assert_eq!((write.min_ns, write.max_ns), (1_020, 1_540));
     let time = outcome.summary.time.expect("timed");
     assert_eq!((time.elapsed_ns, time.busy_ns, time.behind_ns), (11_020, 3_060, Some(1_020)));
-    // Three pages arrive in 10 us; that the last takes 1.02 us more is no sign of a drive that falls behind.
+    // Three pages arrive in 10 us. The last page takes 1.02 us more, but the drive does not fall behind.
     assert_wears(outcome.summary.lifetime, WriteRate::Trace, 3.0 * 4096.0 / 10e-6);
 }
 
@@ -125,19 +125,19 @@ fn assert_wears(lifetime: LifetimeSummary, rate: WriteRate, bytes_per_second: f6
     assert!((per_day / (bytes_per_second * 86_400.0) - 1.0).abs() < 1e-12, "{per_day}");
 }
 
-/// Two pages, 1,020 ns each, that a trace writes 100 us apart, or 100 ns apart.
+/// A trace writes two pages, 1,020 ns each, at various distances in time.
 #[test]
-fn a_projection_writes_as_the_trace_does_if_the_drive_can() {
+fn a_projection_uses_the_rate_of_the_trace_if_the_drive_keeps_up() {
     let page = 4096.0;
     for (issue, time_ns, rate, bytes_per_second) in [
-        // Issued one after the other, in 2,040 ns.
+        // The writes are issued one after the other, and take 2,040 ns.
         (Replay::ONE_BY_ONE, 100_000, WriteRate::Trace, 2.0 * page / 100e-6),
         (Replay::ONE_BY_ONE, 100, WriteRate::Replay, 2.0 * page / 2.04e-6),
         (Replay::ONE_BY_ONE, 0, WriteRate::Replay, 2.0 * page / 2.04e-6),
-        // Issued at their times; the second ends 1.02 us after it arrived, if it found the drive idle.
+        // The writes are issued at their times. If the drive is idle, the second write ends 1.02 us after its arrival.
         (Replay::AS_TRACED, 1_000_000, WriteRate::Trace, 2.0 * page / 1e-3),
         (Replay::AS_TRACED, 100, WriteRate::Drive, 2.0 * page / 2.04e-6),
-        // Ten times slower than traced, and a hundred times.
+        // The replay is slower than the trace.
         (Replay::at_speed(0.1), 100_000, WriteRate::Trace, 2.0 * page / 1e-3),
         (Replay::at_speed(0.5), 100, WriteRate::Drive, 2.0 * page / 2.04e-6),
     ] {
@@ -152,9 +152,9 @@ fn a_projection_writes_as_the_trace_does_if_the_drive_can() {
     assert_eq!((lifetime.rate, lifetime.host_bytes_per_day, lifetime.years), (None, None, None));
 }
 
-/// Each page is programmed once, whether the host writes all of it or an eighth.
+/// Each page is programmed once, whether the host writes the whole page or an eighth.
 #[test]
-fn pages_written_in_part_wear_out_a_drive_by_fewer_bytes() {
+fn partial_pages_wear_out_a_drive_with_fewer_host_bytes() {
     let lifetime = |bytes| {
         let requests: Vec<Request> = (0..8).map(|page| request(Op::Write, 0, page * 4096, bytes)).collect();
         let summary = replay(&device(TIMING), &requests).summary;
@@ -165,15 +165,15 @@ fn pages_written_in_part_wear_out_a_drive_by_fewer_bytes() {
     let ratio = |of: fn(LifetimeSummary) -> Option<f64>| of(whole).expect("written") / of(part).expect("written");
     assert_eq!(ratio(|lifetime| lifetime.host_tbw_bytes), 8.0);
     assert_eq!(ratio(|lifetime| lifetime.dwpd_5_years), 8.0);
-    // Nothing was there to be read, so that both took the same time.
+    // The drive was empty, so partial writes needed no reads and both runs took the same time.
     assert_eq!(ratio(|lifetime| lifetime.years), 1.0);
-    // The 3,000 cycles of 32 pages, at one page a program.
+    // 32 pages endure 3,000 cycles each, and each program writes one page of the host.
     let endurance = f64::from(device(TIMING).endurance_cycles);
     assert_eq!(whole.host_tbw_bytes, Some(endurance * 32.0 * 4096.0));
 }
 
 #[test]
-fn rates_and_times_that_do_not_exist_are_not_zero() {
+fn missing_rates_and_times_are_none_and_not_zero() {
     let summary = replay(&device(TIMING), &[request(Op::Read, 0, 0, 4096)]).summary;
     let time = summary.time.expect("timed");
     assert_eq!((time.elapsed_ns, time.iops, time.bytes_read_per_s), (0, None, None));

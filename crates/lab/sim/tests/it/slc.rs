@@ -1,8 +1,8 @@
 //! Drives with an SLC cache.
 //!
-//! Goal: such drives lose no data and break no rule of the chips; their counts and times follow the three phases of a
-//! cache that fills, is full, and shrinks. Method: random drives and requests with all checks, and a drive small enough
-//! to calculate by hand.
+//! Goal: drives with an SLC cache lose no data and break no NAND rule; their counts and times follow the three phases
+//! of a cache that fills, is full, and shrinks. Method: random drives and requests with all checks, and a drive small
+//! enough to calculate by hand.
 
 mod twin;
 
@@ -68,9 +68,9 @@ proptest! {
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(1_000))]
 
-    /// All kinds of cache on a plane of 12 pages per block, against a slow model of the rules.
+    /// Compares all kinds of cache on one plane with 12 pages per block with a slow model of the rules.
     #[test]
-    fn the_operations_are_those_of_the_slow_model(
+    fn operations_equal_those_of_the_slow_model(
         (own_blocks, share) in prop_oneof![
             (1_u32..4, Just(0_u32)), (Just(0), 1_000..=SlcOptions::ALL), (1_u32..4, 1_000..=SlcOptions::ALL)
         ],
@@ -84,7 +84,7 @@ proptest! {
         let mut twin = Plane::new(slc, setup.geometry.blocks as usize, 12);
         let mut all = Vec::new();
         for (random, is_trim) in requests {
-            // Most requests are for a few pages.
+            // Most requests go to a few pages.
             let page = if random.is_multiple_of(2) { random % logical_pages } else { random % logical_pages.min(30) };
             let op = if is_trim { Op::Trim } else { Op::Write };
             all.push(Request { op, ..writes(page.into()..u64::from(page) + 1)[0] });
@@ -109,8 +109,9 @@ proptest! {
 const TLC: Units = Units { per_flash_page: 1, word_line: 3, ..Units::PAGE };
 const CACHE: SlcOptions = SlcOptions { own_blocks: 0, share: 5_000, fold: Fold::Lazy, bypass: true, word_line: 3 };
 
-/// Returns an empty drive of one plane with 20 blocks beside the cache's own, one operation at a time. It holds 216
-/// pages, and one block stays unwritten for collection: the flash takes R = 228 pages.
+/// Returns an empty drive with one plane and 20 blocks in addition to the cache's reserved blocks; it executes one
+/// operation at a time. It holds 216 logical pages. One block stays unwritten for collection, so the flash takes R =
+/// 228 pages.
 fn drive(slc: SlcOptions) -> Setup {
     let geometry = Geometry { units: TLC, ..Geometry::single_plane(4096, 12, 20 + slc.own_blocks) };
     let options = PageOptions { slc: Some(slc), ..SMALL_OPTIONS };
@@ -166,15 +167,16 @@ fn a_dynamic_cache_has_three_phases() {
 /// need room. Three folds of 4 pages make room for two blocks: b / (b - 1) copies per page. The first two blocks need
 /// only one fold each, because 12 more pages are free at first: 1 + 1 + 2 + 1 + 2 ... + 1 = 53 folds.
 #[test]
-fn without_bypass_the_host_waits_for_folds() {
+fn without_bypass_host_writes_wait_for_folds() {
     let setup = drive(SlcOptions { share: SlcOptions::ALL, bypass: false, ..CACHE });
     assert_eq!(counts(&replay(&setup, &writes(0..72))), [72, 0, 0, 0]);
     assert_eq!(counts(&replay(&setup, &writes(0..76))), [76, 0, 4, 1]);
     assert_eq!(counts(&replay(&setup, &writes(0..216))), [216, 0, 53 * 4, 53]);
 }
 
-/// Three blocks of its own hold 12 pages. Lazy: the rest bypasses the cache. Under pressure, each direct page folds a
-/// page, and after four of them four pages find room again. Without bypass, the host waits for 4 copies per 4 pages.
+/// Three reserved blocks hold 12 pages. With lazy folding, all other pages bypass the cache. With folding under
+/// pressure, each bypassing page folds a page, and after four pages the cache has space for four pages. Without bypass,
+/// the host waits for 4 copies per 4 pages.
 #[test]
 fn a_static_cache_folds_or_is_bypassed() {
     let own = SlcOptions { own_blocks: 3, share: 0, ..CACHE };
@@ -190,7 +192,7 @@ fn a_static_cache_folds_or_is_bypassed() {
     }
 }
 
-/// A hybrid cache fills its own blocks first, and then borrows: 12 + 36 pages.
+/// A hybrid cache first fills its reserved blocks and then borrows blocks: 12 + 36 pages.
 #[test]
 fn a_hybrid_cache_has_both_kinds_of_blocks() {
     let setup = drive(SlcOptions { own_blocks: 3, ..CACHE });

@@ -1,5 +1,5 @@
-//! Goal: the spare areas tell which copy of each page is the newest, for every FTL. Method: flash that keeps nothing
-//! but spare areas, and the trims beside them; a scan by the rule of `SpareArea` must find what the FTL looks up.
+//! Goal: the spare areas identify the newest copy of each page, for every FTL. Method: flash that stores only spare
+//! areas and trims. A scan by the rule of `SpareArea` must find the pages that the FTL looks up.
 
 use proptest::prelude::*;
 use ssdlab_core::{Lpn, Ppn};
@@ -10,7 +10,7 @@ use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::{requests, setups};
 use ssdlab_trace::{Op, Request};
 
-/// What is in the spare area of a programmed page.
+/// Contents of the spare area of a programmed page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Spare {
     lpn: u32,
@@ -22,7 +22,7 @@ struct Spare {
 struct SpareAreas {
     pages: Vec<Option<Spare>>,
     pages_per_block: u32,
-    /// First page, pages, sequence.
+    /// Trims: first page, number of pages, sequence number.
     trims: Vec<(u32, u32, u64)>,
 }
 
@@ -31,7 +31,7 @@ impl SpareAreas {
         for operation in operations {
             match operation {
                 FlashOp::Program(ppn, oob, Source::Copy(from), _) | FlashOp::Copy(from, ppn, oob, _) => {
-                    let version = self.pages[from.index()].expect("only what was programmed is copied").version;
+                    let version = self.pages[from.index()].expect("only programmed pages are copied").version;
                     self.program(ppn, oob, version);
                 }
                 FlashOp::Program(ppn, oob, Source::Host(_) | Source::Map | Source::Padding, _) => {
@@ -51,7 +51,7 @@ impl SpareAreas {
         self.pages[ppn.index()] = Some(Spare { lpn: lpn.0, version, sequence, role });
     }
 
-    /// The newest copy of each logical page, if it has not been trimmed since.
+    /// Returns the newest copy of each logical page; `None` if the page was trimmed later.
     fn scan(&self, logical_pages: u32) -> Vec<Option<Ppn>> {
         let mut newest: Vec<Option<(u64, u64, Ppn)>> = vec![None; logical_pages as usize];
         for (ppn, spare) in (0..).map(Ppn).zip(&self.pages) {
@@ -97,12 +97,12 @@ impl AnyFtl for ScanAfterEach<'_> {
             for (lpn, &found) in (0..).zip(&found) {
                 let kept = ftl.lookup(Lpn(lpn));
                 if found != kept {
-                    return Err(format!("page {lpn}: the spare areas say {found:?}, the FTL {kept:?}"));
+                    return Err(format!("page {lpn}: {found:?} by the spare areas, but {kept:?} by the FTL"));
                 }
                 if let Some(spare) = kept.and_then(|ppn| flash.pages[ppn.index()])
                     && spare.role == Role::Map
                 {
-                    return Err(format!("page {lpn} lies in a page with the role {:?}", spare.role));
+                    return Err(format!("page {lpn} is in a flash page with role {:?}", spare.role));
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! Goal: a saved and loaded drive continues unchanged, with every FTL; other files are refused. Method: random set-ups and
-//! requests, and every entry of every table, with and without a break.
+//! Goal: a saved and loaded drive continues unchanged, with every FTL; other files are refused. Method: runs with and
+//! without a break, for random set-ups and requests, and for every registered FTL, policy and map.
 
 use std::fs;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ fn run_kept(setup: &Setup, states: States<'_>, requests: &[Request]) -> Result<O
     run_with_states(setup, states, &mut SliceSource::new(requests), &mut ())
 }
 
-/// Returns all results as bytes.
+/// Returns all results as text.
 fn text(outcome: &Outcome) -> String {
     let summary = serde_json::to_string(&outcome.summary).expect("serialises");
     let log = outcome.log.as_ref().map(|log| format!("{:?}", (&log.associativity, &log.utilisation)));
@@ -50,15 +50,16 @@ fn text(outcome: &Outcome) -> String {
     format!("{summary} {:?} {:?} {latency:?} {log:?}", outcome.series.columns(), outcome.erase_counts)
 }
 
-/// Returns all results but preconditioning as bytes.
+/// Returns all results except preconditioning as text.
 fn text_of_run(mut outcome: Outcome) -> String {
     outcome.summary.precondition = PreconditionSummary::default();
-    // Findings tell of it, too.
+    // Findings depend on the preconditioning, too.
     outcome.summary.diagnosis.clear();
     text(&outcome)
 }
 
-/// Runs the requests with and without a break after the first `before`. Returns the results of the rest.
+/// Runs the requests with and without a break after the first `before` requests. Returns the results of the remaining
+/// requests.
 fn with_and_without_break(setup: &Setup, requests: &[Request], before: usize) -> (String, String) {
     let kept = Kept::new("break");
     run_kept(setup, States { save: Some(&kept.0), ..States::default() }, &requests[..before]).expect("runs");
@@ -68,14 +69,15 @@ fn with_and_without_break(setup: &Setup, requests: &[Request], before: usize) ->
     (text_of_run(second.expect("goes on")), text_of_run(in_one.expect("runs")))
 }
 
-/// Runs the requests without a cache directory, with an empty one, and with the cached drive.
+/// Runs the requests without a cached drive, with a file in which the drive is saved, and with the saved drive.
 fn with_and_without_cache(setup: &Setup, requests: &[Request]) -> [String; 3] {
     let kept = Kept::new("cache");
     let cached = States { cache: Some(&kept.0), ..States::default() };
     [States::default(), cached, cached].map(|states| text(&run_kept(setup, states, requests).expect("runs")))
 }
 
-/// Removes the clock: a loaded drive counts gathered pages as programmed, so reads of these pages take longer.
+/// Disables the time model, because a loaded drive counts gathered pages as programmed, so that reads of these pages
+/// take longer.
 fn untimed(setup: Setup) -> Setup {
     Setup { clock: Clock::Count, ..setup }
 }
@@ -84,7 +86,7 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(1_000))]
 
     #[test]
-    fn a_run_goes_on_as_if_there_had_been_no_break(
+    fn a_run_continues_as_if_without_a_break(
         setup in prop_oneof![3 => setups(), 1 => modern_setups().prop_map(untimed), 1 => slc_setups().prop_map(untimed)],
         requests in requests(200),
         check: bool,
@@ -114,9 +116,9 @@ proptest! {
         prop_assert_eq!(&again, &without);
     }
 
-    /// Buffered pages have been programmed, and all data passes the check.
+    /// The saved drive has programmed its buffered pages, and all data passes the check.
     #[test]
-    fn a_drive_in_time_is_saved_with_all_that_was_written(
+    fn an_event_driven_drive_is_saved_with_all_written_data(
         setup in prop_oneof![3 => on_any_drive(), 1 => on_any_modern_drive()], requests in requests(60)
     ) {
         let kept = Kept::new("in-time");
@@ -134,7 +136,7 @@ proptest! {
     }
 }
 
-/// Returns every entry of every table of FTLs.
+/// Returns FTLs with every registered policy, placement and map, and every log-block FTL.
 fn every_ftl() -> Vec<FtlChoice> {
     fn defaults<R>(table: &[&'static Info<R>]) -> impl Iterator<Item = Choice<R>> {
         table.iter().map(|info| info.defaults())
@@ -163,7 +165,7 @@ fn aged(ftl: FtlChoice) -> Setup {
 }
 
 #[test]
-fn every_ftl_goes_on_as_if_there_had_been_no_break() {
+fn every_ftl_continues_as_if_without_a_break() {
     for ftl in every_ftl() {
         let setup = aged(ftl);
         let (second, in_one) = with_and_without_break(&setup, &random_writes(&setup, setup.seed, 2_000), 900);
@@ -186,7 +188,7 @@ impl Monitor for Notes {
 }
 
 #[test]
-fn a_damaged_drive_in_the_cache_is_made_anew_with_a_note() {
+fn a_damaged_cached_drive_is_preconditioned_again_with_a_note() {
     let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
     let writes = random_writes(&setup, setup.seed, 500);
     let kept = Kept::new("damaged");
@@ -199,7 +201,7 @@ fn a_damaged_drive_in_the_cache_is_made_anew_with_a_note() {
     let (first, notes) = run();
     assert_eq!(notes, [""; 0]);
     let whole = fs::read(&kept.0).expect("kept");
-    // In the head, in each array and behind it, and in the frames.
+    // Damages bytes of the head, of each array and its padding, and of the frames.
     for at in (3..whole.len()).step_by(509).chain([whole.len() - 1]) {
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
@@ -221,8 +223,8 @@ impl Monitor for Removing<'_> {
     }
 }
 
-/// Goal: a run neither changes its file nor needs it once loaded. Method: two runs at once, and one whose file is removed
-/// meanwhile.
+/// Goal: a run does not change its file, and does not need the file after loading. Method: two runs at once, and a run
+/// whose file is removed meanwhile.
 #[test]
 fn runs_from_one_file_do_not_disturb_each_other() {
     let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
@@ -241,9 +243,9 @@ fn runs_from_one_file_do_not_disturb_each_other() {
     assert!(one == other && one == text(&last.expect("goes on")));
 }
 
-/// A missing folder keeps nothing, and the run succeeds.
+/// If the folder does not exist, the drive is not saved, but the run succeeds.
 #[test]
-fn a_cache_that_cannot_be_written_is_a_note() {
+fn a_cached_drive_that_cannot_be_written_gives_a_note() {
     let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
     let nowhere = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("no such folder/drive");
     let mut notes = Notes::default();
@@ -256,7 +258,7 @@ fn a_cache_that_cannot_be_written_is_a_note() {
 }
 
 #[test]
-fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
+fn a_different_drive_is_refused_with_the_differing_setting() {
     let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
     let kept = Kept::new("other");
     run_kept(&setup, States { save: Some(&kept.0), ..States::default() }, &[]).expect("runs");
@@ -285,7 +287,7 @@ fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
         setup.geometry.blocks, geometry.blocks
     );
     ends(refused(&Setup { geometry, ..setup.clone() }), &blocks);
-    // What does not shape the state may differ.
+    // Settings that do not shape the state may differ.
     let timed = Setup { seed: 9, clock: Clock::Serial(ssdlab_testkit::drives::TIMING), ..setup.clone() };
     run_kept(&timed, States { from: Some(&kept.0), ..States::default() }, &[]).expect("the same drive");
     fs::write(&kept.0, "a trace").expect("writable");
@@ -294,11 +296,11 @@ fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
     assert!(refused(&setup).contains("no such file; use a file saved with --save-state"));
 }
 
-/// The key of a preconditioned drive has exactly the settings that it depends on.
+/// The key of a preconditioned drive contains exactly the settings that determine the drive.
 #[test]
-fn drives_that_differ_have_keys_that_differ() {
+fn different_drives_have_different_keys() {
     let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
-    assert_eq!(cache_key(&setup), None, "a small drive is made in no time");
+    assert_eq!(cache_key(&setup), None, "preconditioning a small drive is fast");
     let large = Setup { logical_pages: 1 << 20, ..setup.clone() };
     let key = cache_key(&large).expect("worth keeping");
     let other = |other: Setup| cache_key(&other).expect("worth keeping") != key;

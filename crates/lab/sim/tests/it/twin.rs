@@ -1,5 +1,5 @@
-//! Goal: the fast FTL does what the obvious one does. Method: both get the same random operations; the
-//! flash operations they emit must be equal, one for one.
+//! Goal: the fast FTL equals the slow reference FTL. Method: both get the same random operations, and must emit the
+//! same sequence of flash operations.
 
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, Ppn};
@@ -37,7 +37,7 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(500))]
 
     #[test]
-    fn fast_and_obvious_emit_the_same_operations(
+    fn fast_and_reference_ftl_emit_the_same_operations(
         greedy in any::<bool>(),
         own in any::<bool>(),
         program_unit in 1_u32..7,

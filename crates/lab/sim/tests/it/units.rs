@@ -1,5 +1,5 @@
-//! Drives whose chips have units of their own: flash pages of several mapping units, word lines of several flash pages,
-//! and blocks over several planes or dies.
+//! Drives with larger units than a mapping unit: flash pages of several mapping units, word lines of several flash
+//! pages, and blocks over several planes or dies.
 //!
 //! Goal: such drives lose no data, break no rule of the chips, and take the time of their parts. Method: random drives
 //! and requests with all checks, and drives small enough to calculate by hand.
@@ -115,7 +115,8 @@ fn a_flash_page_is_read_once_for_all_its_pages() {
     assert_eq!(elapsed(&single, &[at(Op::Read, 0, 8)]), 2 * 180);
 }
 
-/// The second and third request wait for the first, and read flash page 0 of plane 0 and flash page 1 of plane 1.
+/// The second and the third request wait for the first request. They read flash page 0 of plane 0 and flash page 1 of
+/// plane 1.
 #[test]
 fn planes_read_different_flash_pages_only_with_independent_reads() {
     let setup = full(1, 1, 2, TLC, 24, 3);
@@ -130,7 +131,7 @@ fn planes_read_different_flash_pages_only_with_independent_reads() {
 fn dies_program_the_units_of_a_superblock_at_once() {
     let units = Units { per_flash_page: 4, collected: Collected::Superblock, ..Units::PAGE };
     let writes: Vec<Request> = (0..9).map(|page| at(Op::Write, page, 1)).collect();
-    // The ninth page waits for a place in a buffer of 8 pages.
+    // The ninth page waits for a slot in a buffer of 8 pages.
     assert_eq!(elapsed(&full(2, 1, 1, units, 8, 1), &writes), 4 * TRANSFER + PROGRAM);
     // On one channel, pages for the two dies move in turn; the first die has its four pages after seven transfers.
     assert_eq!(elapsed(&full(1, 2, 1, units, 8, 1), &writes), 7 * TRANSFER + PROGRAM);
@@ -138,7 +139,7 @@ fn dies_program_the_units_of_a_superblock_at_once() {
 
 /// Each flash page has the read time of its type: 8 pages of each, in turn over three flash pages of a word line.
 #[test]
-fn read_times_go_by_flash_page() {
+fn read_times_depend_on_the_flash_page() {
     let mut setup = full(1, 1, 2, TLC, 24, 1);
     let Clock::Event(timing, _) = &mut setup.clock else { unreachable!("a drive in time") };
     *timing = Timing { read: PageTimes::of(&[Nanos(60), Nanos(90), Nanos(150)]).expect("three"), ..*timing };
@@ -146,10 +147,10 @@ fn read_times_go_by_flash_page() {
     assert_eq!(elapsed(&setup, &reads), 60 + 90 + 150 + 60 + 4 * TRANSFER);
 }
 
-/// One operation at a time: pages in memory cost nothing, and a flash page stays in the registers until the next
-/// program.
+/// With the serial clock, reads of pages in the buffer take no time, and a flash page stays in the registers until the
+/// next program.
 #[test]
-fn the_serial_clock_gathers_too() {
+fn the_serial_clock_gathers_program_units_too() {
     let mut setup = full(1, 1, 2, TLC, 24, 1);
     setup.clock = Clock::Serial(TIMING);
     for (requests, expected) in [
@@ -180,8 +181,8 @@ fn a_flush_completes_the_program_unit() {
     assert_eq!(of(&volatile), (19, 24 * TRANSFER + PROGRAM));
 }
 
-/// A buffer of three units: the first unit leaves it after three coarse passes and its fine pass, each with 24
-/// transfers. Then each unit needs a coarse pass, and the one two units before it a fine pass.
+/// In a buffer of three units, the first unit leaves the buffer after three coarse passes and its fine pass, each with
+/// 24 transfers. Then each unit needs a coarse pass, and the unit two positions earlier a fine pass.
 #[test]
 fn two_passes_keep_the_data_of_further_word_lines_in_the_buffer() {
     const COARSE: u64 = 24 * TRANSFER + 600;
@@ -191,11 +192,11 @@ fn two_passes_keep_the_data_of_further_word_lines_in_the_buffer() {
     *timing = Timing { program: PageTimes::of(&[Nanos(600), Nanos(PROGRAM)]).expect("two passes"), ..*timing };
     let writes = |pages: u64| -> Vec<Request> { (0..pages).map(|page| at(Op::Write, page, 1)).collect() };
     let first = 3 * COARSE + FINE;
-    // A block has four word lines. With the last one, all its fine passes are due.
+    // A block has four word lines. After the last word line, all fine passes of the block are due.
     for (pages, expected) in [(72, 0), (73, first), (97, first + COARSE + FINE), (121, first + COARSE + 2 * FINE)] {
         assert_eq!(elapsed(&setup, &writes(pages)), expected, "{pages} pages");
     }
-    // Pages in the buffer are read from there; a flush has nothing to do, as the buffer survives a power loss.
+    // Buffered pages are read from the buffer. A flush takes no time, because the buffer survives a power loss.
     let flush = Request { bytes: 0, offset: 0, ..at(Op::Flush, 0, 0) };
     let requests: Vec<Request> = writes(60).into_iter().chain([at(Op::Read, 3, 1), flush]).collect();
     assert_eq!(elapsed(&setup, &requests), 0);
@@ -203,10 +204,10 @@ fn two_passes_keep_the_data_of_further_word_lines_in_the_buffer() {
     assert_eq!(summary.flash.0.programs[Cause::Padding as usize], 0);
 }
 
-/// Program units of four pages on four dies, one of which holds the parity of each word line: stripes of 12 pages.
+/// Program units of four pages on four dies. One die holds the parity of each word line, so stripes have 12 pages.
 const RAIN: Units = Units { per_flash_page: 4, collected: Collected::Superblock, parity: 3, ..Units::PAGE };
 
-/// Parity is written for complete stripes only, whatever the model of time.
+/// Parity is written only for complete stripes, with every time model.
 #[test]
 fn parity_has_a_program_unit_per_complete_stripe() {
     for pages in [11_u64, 12, 30, 100] {
@@ -225,8 +226,8 @@ fn parity_has_a_program_unit_per_complete_stripe() {
     }
 }
 
-/// A drive with three dies for data and one for parity does what a drive with three dies does, and programs parity: a
-/// third of the pages programmed for other causes, up to two incomplete stripes.
+/// A drive with three data dies and one parity die executes the operations of a drive with three dies, and programs
+/// parity. Parity has a third of the pages programmed for other causes, up to two incomplete stripes.
 #[test]
 fn parity_adds_its_share_to_write_amplification() {
     let mut rng = ssdlab_core::Rng::named(1, "parity");
@@ -243,16 +244,16 @@ fn parity_adds_its_share_to_write_amplification() {
         let parity = std::mem::take(&mut programs[Cause::Parity as usize]);
         assert_eq!((programs, rain.flash.0.reads), (plain.flash.0.programs, plain.flash.0.reads));
         let data = plain.flash.0.programmed();
-        assert!(plain.flash.0.programs[Cause::Gc as usize] > 1_000, "collection has begun");
+        assert!(plain.flash.0.programs[Cause::Gc as usize] > 1_000, "garbage collection has begun");
         assert!((3 * parity).abs_diff(data) <= 2 * 12, "{parity} pages of parity for {data} pages");
-        // The flash endures a third more programs, and parity takes them.
+        // The flash endures a third more programs, which parity uses up.
         let [plain, rain] = [plain, rain].map(|summary| summary.lifetime.host_tbw_bytes.expect("written"));
         assert!((rain / plain - 1.0).abs() < 0.01, "{rain} bytes instead of {plain}");
     }
 }
 
-/// Each die has four pages and a program per stripe. On one channel, the pages move in turn: the first die has its four
-/// pages after 13 transfers, as 4 x 3 come before the last one.
+/// Each die programs four pages once per stripe. On one channel, the pages move to the dies in turn: the first die has
+/// its four pages after 13 transfers, because 4 x 3 transfers precede its last page.
 #[test]
 fn parity_takes_its_die_and_its_transfers() {
     let writes = |pages: u64| -> Vec<Request> { (0..pages).map(|page| at(Op::Write, page, 1)).collect() };
@@ -263,7 +264,7 @@ fn parity_takes_its_die_and_its_transfers() {
     assert_eq!(elapsed(&full(1, 4, 1, RAIN, 12, 1), &writes(13)), 13 * TRANSFER + PROGRAM);
 }
 
-/// A flush completes the program unit, but not the stripe: three pages of padding for five pages, on two dies.
+/// A flush completes the program unit, but not the stripe: five pages on two dies need three pages of padding.
 #[test]
 fn a_flush_leaves_the_stripe_incomplete() {
     let flush = Request { bytes: 0, offset: 0, ..at(Op::Flush, 0, 0) };
@@ -277,17 +278,18 @@ fn a_flush_leaves_the_stripe_incomplete() {
     assert_eq!(summary.time.expect("timed").elapsed_ns, 4 * TRANSFER + PROGRAM);
 }
 
-/// A host read suspends the program of a unit. The unit goes on afterwards; units on other dies are not delayed.
+/// A host read suspends the program of a unit. The program continues afterwards; programs on other dies are not
+/// delayed.
 #[test]
 fn a_host_read_suspends_the_program_of_a_unit() {
     let interruption = Interruption { resume: Nanos(10), ..Interruption::new(Nanos(50), 1) };
     let superblock = Units { collected: Collected::Superblock, ..TLC };
     // One die programs 24 pages from 480 to 1,480 ns. The read at 1,000 ns leaves the die at 1,170, and the program
-    // ends 480 + 10 ns later. Page 24 waits for a place in the buffer until then.
+    // ends 480 + 10 ns later. Page 24 waits for a buffer slot until then.
     let die = (full(1, 1, 2, TLC, 24, 1), 24, 1_000, 480 + PROGRAM, 1_170 + 490);
     // Each of two dies programs 12 pages from 240 to 1,240 ns. The read at 800 ns suspends the first die: it leaves at
-    // 970, and the program ends 440 + 10 ns later. Pages 24 to 35 take the places of the second die's pages at 1,240,
-    // page 36 takes the place of the first die's pages.
+    // 970, and the program ends 440 + 10 ns later. Pages 24 to 35 take the slots of the second die's pages at 1,240.
+    // Page 36 takes a slot of the first die's pages.
     let dies = (full(2, 1, 1, superblock, 24, 1), 36, 800, 240 + PROGRAM, 970 + 450);
     for (setup, last_page, read_ns, plain_ns, suspended_ns) in [die, dies] {
         for (suspend, expected_ns) in [
@@ -299,7 +301,7 @@ fn a_host_read_suspends_the_program_of_a_unit() {
             let Clock::Event(_, drive) = &mut setup.clock else { unreachable!("a drive in time") };
             drive.scheduler = &scheduler::reads_first::INFO;
             let mut requests: Vec<Request> = (0..=last_page).map(|page| at(Op::Write, page, 1)).collect();
-            // Page 48 lies on the first die. Page 5 is read from the write buffer.
+            // Page 48 is on the first die. Page 5 is read from the write buffer.
             requests.extend([48, 5].map(|page| Request { time_ns: read_ns, ..at(Op::Read, page, 1) }));
             let summary = replay(&setup, &requests).summary;
             let latency = summary.latency.expect("timed");

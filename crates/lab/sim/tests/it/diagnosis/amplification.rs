@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Collection's share of programs is its copies; valid pages of victims are the pages copied.
+/// The share of the finding is the share of copies in all programs; collection copies the valid pages of victims.
 #[test]
 fn write_amplification_follows_from_the_valid_pages_of_victims() {
     let mut setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
@@ -11,14 +11,15 @@ fn write_amplification_follows_from_the_valid_pages_of_victims() {
     let found = named(&summary, Subject::WriteAmplification, "collection");
     let amplification = summary.write_amplification.expect("written");
     assert!((found.share - (1.0 - 1.0 / amplification)).abs() < 1e-9);
-    // In a steady state a block erased yields its pages less those that were valid: WA = 1 / (1 - valid).
+    // In steady state, an erased block frees its invalid pages: WA = 1 / (1 - valid share).
     let valid = found.evidence["valid_share_of_victims"];
     assert!((amplification * (1.0 - valid) - 1.0).abs() < 0.05, "{amplification} with victims {valid} valid");
 }
 
-/// Valid pages of a victim count when it is chosen, even if its collection begins before or ends after the run.
+/// Valid pages of a victim are counted when the victim is chosen, even if its collection begins before the run or ends
+/// after it.
 #[test]
-fn victims_under_collection_do_not_count_as_more_than_valid() {
+fn incomplete_collections_do_not_distort_the_valid_share() {
     let mut setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
     let options = PageOptions { trigger: Trigger::Partial { low: 4, step: 8, every: 1 }, ..SMALL_OPTIONS };
     setup.ftl = FtlChoice::Page(options, ram::INFO.defaults());
@@ -35,13 +36,13 @@ fn victims_under_collection_do_not_count_as_more_than_valid() {
     assert!(told.len() > 20 && told.iter().all(|valid| (valid - steady).abs() < 0.25), "{steady} of many: {told:?}");
 }
 
-/// With enough room in the log, pages are copied within it and never merged.
+/// With enough log space, pages are copied within the log and never merged.
 #[test]
 fn copies_within_the_log_are_not_merges() {
     let mut setup = full(array(1, 1, 1, 1), 1, TIMING, PLAIN);
     setup.ftl = FtlChoice::Log(log::faster::INFO.set(&[("sw", 0)]).expect("in range"), 10);
     setup.geometry.blocks += 12;
-    // Hot pages, and among four of them a cold one, which has its second chance.
+    // One of four writes goes to a cold page, which gets a second chance.
     let pages = (0..240).map(|number| if number % 4 == 0 { 100 + number / 4 } else { number % 7 });
     let requests: Vec<Request> = pages.map(|page| at(Op::Write, page * PAGE, PAGE as u32)).collect();
     let summary = diagnosed(&setup, &requests);
@@ -54,7 +55,7 @@ fn copies_within_the_log_are_not_merges() {
     assert_eq!(found.evidence["second_chance"], programs[Cause::SecondChance as usize] as f64);
 }
 
-/// An empty drive need not read the rest of a partial page.
+/// A partial write to an empty drive does not read the rest of the page.
 #[test]
 fn partial_writes_read_only_written_pages() {
     let setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
@@ -81,10 +82,10 @@ fn without_host_writes_there_is_no_write_amplification() {
     assert!(summary.diagnosis.iter().all(|finding| finding.about != Subject::WriteAmplification));
 }
 
-/// Nine of ten writes go to a tenth of the pages, with one open block: cold pages are copied again and again. Even writes,
-/// or a separate GC destination, give no finding.
+/// Nine of ten writes go to a tenth of the pages, with one open block for host and GC, so cold pages are copied
+/// repeatedly. Uniform writes or a separate open block for GC give no finding.
 #[test]
-fn hot_data_mixed_with_cold_is_found() {
+fn hot_data_mixed_with_cold_data_is_found() {
     let mut setup = drive_setup(array(2, 1, 1, 1), 64, 32, 8);
     setup.logical_pages = setup.logical_pages * 4 / 5;
     setup.precondition = Precondition { fill: 1.0, overwrite: Overwrite::None };
@@ -102,24 +103,24 @@ fn hot_data_mixed_with_cold_is_found() {
     let (skewed, even) = (writes(9), writes(1));
     let summary = diagnosed(&setup, &skewed);
     let found = named(&summary, Subject::WriteAmplification, "hot_with_cold");
-    // 1 / (0.9^2 / 0.1 + 0.1^2 / 0.9) of the pages.
+    // The effective share of the pages is 1 / (0.9^2 / 0.1 + 0.1^2 / 0.9).
     assert!((found.evidence["written_share"] * 8.111 - 1.0).abs() < 0.02, "{found:?}");
     assert!(found.evidence["valid_share_of_victims"] >= found.evidence["valid_share_evenly"], "{found:?}");
     without(&diagnosed(&setup, &even), "hot_with_cold");
-    // Few of these writes meet victims that earlier ones left, whatever they fall on.
+    // In a short run, victims still reflect the preconditioning, not these writes.
     setup.precondition.overwrite = Overwrite::Passes(3.0);
     let short = diagnosed(&setup, &skewed[..skewed.len() / 24]);
     named(&short, Subject::Input, "too_short");
     named(&short, Subject::WriteAmplification, "collection");
     without(&short, "hot_with_cold");
     setup.precondition.overwrite = Overwrite::None;
-    // The change that it names confirms it, and takes it away.
+    // The proposed change confirms and removes the finding.
     assert_eq!(found.what_ifs, [WhatIf::Placement]);
     let apart = diagnosed(&WhatIf::Placement.applied_to(&setup).expect("shared"), &skewed);
     without(&apart, "hot_with_cold");
     let [mixed, apart] = [&summary, &apart].map(|summary| summary.write_amplification.expect("written"));
     assert!(apart < 0.9 * mixed && found.evidence["write_amplification_apart"] < apart, "{mixed} {apart}");
-    // Nobody has asked: nothing is counted.
+    // Without attribution, writes are not counted by page.
     let outcome = run(&setup, &mut SliceSource::new(&even), &mut ()).expect("runs");
     assert_eq!(outcome.written_share, None);
 }

@@ -6,38 +6,38 @@ use super::*;
 fn misleading_inputs_are_found() {
     let mut setup = full(array(2, 1, 1, 1), 4, TIMING, PLAIN);
     let writes = random(&setup, Op::Write);
-    // A drive that is empty, and a trace that leaves it so.
+    // An empty drive that the trace does not fill.
     setup.precondition.fill = 0.0;
     let few = &writes[..100];
     let summary = diagnosed(&setup, few);
     named(&summary, Subject::Input, "never_full");
     named(&summary, Subject::Input, "too_short");
     without(&summary, "times_ignored");
-    // What a warm-up wrote before reads alone were measured has no write amplification that could settle.
+    // A run that measures only reads has no write amplification, although its warm-up writes.
     let read_back: Vec<Request> = few.iter().copied().chain(random(&setup, Op::Read)).collect();
     let summary = diagnosed(&Setup { warmup_requests: 100, ..setup.clone() }, &read_back);
     without(&summary, "too_short");
-    // Overwritten at random and by the trace for long: nothing is wrong.
+    // A drive that was overwritten at random and by a long trace has no such finding.
     setup.precondition = Precondition { fill: 1.0, overwrite: Overwrite::Passes(1.0) };
     let summary = diagnosed(&setup, &writes);
     ["never_full", "too_short", "unsettled", "times_ignored", "queue_grows"]
         .iter()
         .for_each(|name| without(&summary, name));
-    // The trace has times: a closed loop ignores them, an open one may not keep up.
+    // A closed loop ignores the timestamps of the trace; in an open loop, the drive may not keep up.
     let hasty: Vec<Request> = (0..).zip(&writes).map(|(n, write)| Request { time_ns: n * 10, ..*write }).collect();
     named(&diagnosed(&setup, &hasty), Subject::Input, "times_ignored");
     let open = Setup { replay: Replay::AS_TRACED, ..setup.clone() };
     let summary = diagnosed(&open, &hasty);
     named(&summary, Subject::Input, "queue_grows");
     without(&summary, "times_ignored");
-    // A map cache of four entries.
+    // A map cache of four entries is too small.
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4)]).expect("in range"));
     setup.geometry.blocks += 24;
     named(&diagnosed(&setup, &writes), Subject::Input, "map_cache_too_small");
 }
 
-/// Goal: first uses and trimmed pages do not make a cache too small, evictions do. Method: passes over all pages, with
-/// caches for all pages and for a few.
+/// Goal: only repeated misses make a cache too small, not first uses or trimmed pages. Method: passes over all pages,
+/// with caches for all pages and for a quarter of the pages.
 #[test]
 fn only_repeated_misses_make_a_cache_too_small() {
     let told = |setup: &Setup, requests: &[Request], name| {
@@ -77,7 +77,7 @@ fn only_repeated_misses_make_a_cache_too_small() {
         let (found, (miss_ratio, _)) = told(&with_cache(capacity), requests, "cache_too_small");
         assert_eq!((found, miss_ratio), (share, Some(1.0)), "{capacity} of {pages} pages");
     }
-    // Of a full drive, a map cache for all entries would have every one.
+    // On a full drive, a map cache for all entries would hit always.
     for (fill, share) in [(0.0, None), (1.0, Some(1.0))] {
         let mut setup = plain.clone();
         setup.precondition.fill = fill;
@@ -88,8 +88,8 @@ fn only_repeated_misses_make_a_cache_too_small() {
     }
 }
 
-/// Goal: lifetime and findings agree on whether a drive keeps up. Method: the same writes at different gaps, also with a
-/// buffer that holds a tenth of them at the end.
+/// Goal: lifetime and findings agree on whether a drive keeps up. Method: the same writes with different gaps, also
+/// with a write buffer that holds a tenth of the writes at the end.
 #[test]
 fn lifetime_uses_the_rate_of_the_trace_unless_a_queue_grows() {
     let flush = FlushPolicy::Watermark { high: 0.9, low: 0.5 };
@@ -111,12 +111,12 @@ fn lifetime_uses_the_rate_of_the_trace_unless_a_queue_grows() {
     assert_eq!(rates, [WriteRate::Drive, WriteRate::Trace].repeat(2));
 }
 
-/// Goal: tell an unsettled drive from a settled one. Method: overwrite at random, then only a tenth of the pages, which
-/// gathers the others in blocks of their own.
+/// Goal: the diagnosis distinguishes an unsettled from a settled drive. Method: overwrites at random, and then only a
+/// tenth of the pages, so that blocks of only cold pages form.
 #[test]
 fn an_unsettled_drive_is_found() {
     let shared = drive_setup(array(2, 1, 1, 1), 64, 32, 8);
-    let mut setup = WhatIf::Placement.applied_to(&shared).expect("survivors have no blocks of their own");
+    let mut setup = WhatIf::Placement.applied_to(&shared).expect("GC shares the host's open block");
     setup.precondition = Precondition { fill: 1.0, overwrite: Overwrite::Passes(3.0) };
     let mut tenth = random(&setup, Op::Write).repeat(5);
     tenth.iter_mut().for_each(|write| write.offset %= u64::from(setup.logical_pages) / 10 * PAGE);
@@ -124,11 +124,11 @@ fn an_unsettled_drive_is_found() {
     let found = named(&summary, Subject::Input, "unsettled");
     let (whole, latest) = (found.evidence["write_amplification_before"], found.evidence["write_amplification_then"]);
     assert_eq!(Some(whole), summary.write_amplification);
-    // The last part alone, measured after as many requests as come before it.
+    // Measures only the last part, with all earlier requests as a warm-up.
     let last = tenth.len() - setup.geometry.pages() as usize;
     let alone = diagnosed(&Setup { warmup_requests: last as u64, ..setup.clone() }, &tenth).write_amplification;
     assert!((latest / alone.expect("written") - 1.0).abs() < 0.02, "{latest} {alone:?}");
-    // What replays say goes before what the last of them says.
+    // With repeated replays, the diagnosis compares replays, not parts of the last replay.
     setup.repeat = Repeat::Times(2);
     let summary = diagnosed(&setup, &tenth);
     let replays = summary.repeat.as_ref().expect("repeated").write_amplification.clone();
@@ -140,8 +140,8 @@ fn an_unsettled_drive_is_found() {
     ["unsettled", "unsettled_replays"].iter().for_each(|name| without(&diagnosed(&setup, &tenth), name));
 }
 
-/// All requests wait equally long behind a queue that exists from the start. The mean latency is then the time that the
-/// drive goes on after the last arrival.
+/// All requests wait equally long behind a queue that exists from the start. The mean latency is then the time from the
+/// last arrival to the last completion.
 #[test]
 fn a_queue_that_never_empties_is_reported() {
     for clock in [Clock::Event(TIMING, PLAIN), Clock::Serial(TIMING)] {
@@ -151,7 +151,7 @@ fn a_queue_that_never_empties_is_reported() {
         let gap_ns = closed.elapsed_ns / reads.len() as u64;
         let open = Setup { replay: Replay::AS_TRACED, ..setup.clone() };
         for (queued, grows) in [(0, false), (reads.len() as u64 / 4, true)] {
-            // The queue is there at once; then requests come as fast as the drive serves them.
+            // The queue builds up at the start; later requests arrive as fast as the drive serves them.
             let at =
                 |number: u64| Request { time_ns: number.saturating_sub(queued) * gap_ns, ..reads[number as usize] };
             let summary = diagnosed(&open, &(0..reads.len() as u64).map(at).collect::<Vec<_>>());
@@ -167,7 +167,7 @@ fn a_queue_that_never_empties_is_reported() {
     }
 }
 
-/// Without long pauses between writes, idle collection does nothing; with pauses it does everything.
+/// Without long pauses between writes, idle collection collects nothing; with long pauses, it does all collection.
 #[test]
 fn idle_collection_is_reported_if_it_does_nothing_or_everything() {
     let idle = Collect::Idle { after: Nanos(1_000_000), goal: CollectGoal { blocks: 2, step: 8 } };
@@ -187,7 +187,7 @@ fn idle_collection_is_reported_if_it_does_nothing_or_everything() {
     let all = diagnosed(&setup(idle), &sparse);
     let found = named(&all, Subject::Input, "idle_collects_all");
     assert!(found.share >= 0.95 && found.evidence["collected_idle"] <= found.evidence["collected"], "{found:?}");
-    // Elsewhere nothing is said of it.
+    // Other runs have no such finding.
     for (collect, requests) in [(idle, &dense), (Collect::Foreground, &dense), (Collect::Foreground, &sparse)] {
         let summary = diagnosed(&setup(collect), requests);
         without(&summary, "idle_collects_all");

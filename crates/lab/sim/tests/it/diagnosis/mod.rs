@@ -76,13 +76,13 @@ fn slow_write_ns(summary: &Summary) -> f64 {
     summary.latency.as_ref().and_then(|latency| latency.write).expect("writes").p99_ns as f64
 }
 
-/// A change that is applied to its own result changes nothing more.
+/// Applying a what-if change twice changes nothing more.
 #[test]
-fn a_change_changes_the_set_up_once() {
+fn a_what_if_change_applies_only_once() {
     let setup = full(array(2, 1, 1, 1), 4, TIMING, PLAIN);
     let applies = |what_if: &WhatIf| what_if.applied_to(&setup).is_some();
     let some: Vec<WhatIf> = WhatIf::ALL.into_iter().filter(applies).collect();
-    // No link, controller, buffer, slots, block layer, map in flash or cache is there to be changed.
+    // The drive has no link, controller, buffer, slots, block layer, map in flash or cache to change.
     assert_eq!(some, [WhatIf::Dies, WhatIf::Channels, WhatIf::Depth, WhatIf::Spare, WhatIf::Placement]);
     let more = WhatIf::Spare.applied_to(&setup).expect("spare");
     let spare = |setup: &Setup| {

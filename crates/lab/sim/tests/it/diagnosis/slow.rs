@@ -1,10 +1,11 @@
-//! Goal: findings name what slow requests waited for, and changes that help.
+//! Goal: findings show the waits of slow requests, and changes that shorten these waits.
 
 use super::*;
 
-/// Slow writes name the work that fills the buffer: less of it makes them faster, a larger buffer does not.
+/// The finding for slow writes shows the work that fills the buffer. Less work makes the writes faster; a larger buffer
+/// does not.
 #[test]
-fn slow_writes_name_the_work_that_fills_the_buffer() {
+fn slow_writes_show_the_work_that_fills_the_buffer() {
     let full = full(array(2, 1, 1, 1), 16, TIMING, buffered(64));
     let collected =
         Setup { precondition: Precondition { overwrite: Overwrite::Passes(3.0), ..full.precondition }, ..full.clone() };
@@ -23,9 +24,9 @@ fn slow_writes_name_the_work_that_fills_the_buffer() {
     }
 }
 
-/// Bursts fill a buffer although the drive keeps up. With room for a burst, no request waits.
+/// Bursts fill the buffer although the drive keeps up. If the buffer holds a whole burst, no request waits.
 #[test]
-fn bursts_that_fill_a_buffer_suggest_a_larger_one() {
+fn bursts_that_fill_a_buffer_suggest_a_larger_buffer() {
     let mut setup = full(array(2, 1, 1, 1), 16, TIMING, buffered(64));
     setup.replay = Replay::AS_TRACED;
     setup.precondition.overwrite = Overwrite::Passes(3.0);
@@ -52,8 +53,8 @@ fn a_saturated_drive_needs_no_more_slots() {
     assert!(faster(WhatIf::Dies) > 1.5 && faster(WhatIf::Slots) < 1.05);
 }
 
-/// Goal: slow requests of a saturated drive suggest changes of the saturated resource. Method: dies held up by one channel;
-/// a controller below a block layer.
+/// Goal: slow requests of a saturated drive suggest changes of the saturated resource. Method: dies that wait for one
+/// channel, and a slow controller below a block layer.
 #[test]
 fn slow_requests_of_a_saturated_drive_suggest_more_of_the_saturated_resource() {
     let busy_bus = Timing { transfer_per_kib: Nanos(250), read: PageTimes::uniform(Nanos(6_400)), ..TIMING };
@@ -74,19 +75,20 @@ fn slow_requests_of_a_saturated_drive_suggest_more_of_the_saturated_resource() {
     }
 }
 
-/// Goal: changes for waits in the block layer make a difference. Method: a layer whose slots are taken, a scheduler that
-/// dispatches fewer requests, a drive that takes fewer.
+/// Goal: the proposed changes shorten waits in the block layer. Method: a block layer without free slots, a scheduler
+/// that holds back requests, and a drive that takes fewer requests.
 #[test]
-fn slow_requests_name_the_layer_that_holds_them_back() {
+fn slow_requests_show_the_layer_that_holds_them_back() {
     let eight = array(4, 2, 1, 1);
     let few_slots = Front { protocol: Protocol::SingleQueue { depth: 1 }, ..PLAIN.front };
     let one = BlockOptions { slots: 1, ..block_options("none") };
     let cases = [
-        // Where neither can be tried, what relieves the one that the others wait for can.
+        // If neither more slots nor removing the block layer is possible, faster dies shorten the wait for the slot.
         (one, PLAIN, "block_layer", &[WhatIf::NoBlockLayer, WhatIf::Slots, WhatIf::Dies][..]),
-        // Of its one process, which has no others to compete with, it gives four times the quantum of four.
+        // Without competing processes, CFQ dispatches at most four times the quantum of four requests.
         (block_options("cfq"), PLAIN, "block_layer", &[WhatIf::NoBlockLayer]),
-        // Half of the time here, half in the queue of the drive, for which those here wait.
+        // Requests wait half of the time in the block layer, and half in the drive's queue, which blocks the block
+        // layer.
         (block_options("none"), in_front(few_slots), "block_layer", &[WhatIf::Slots]),
     ];
     for (block, drive, name, what_ifs) in cases {

@@ -1,5 +1,5 @@
-//! Goal: the first finding names the bottleneck of a drive. Method: drives with one bottleneck each, which are faster
-//! without it.
+//! Goal: the first finding is the bottleneck of the drive. Method: drives with one bottleneck each; relieving the
+//! bottleneck makes the drive faster.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn planted() -> Vec<Planted> {
     let mut setup = full(Parallelism::SINGLE, 4, TIMING, PLAIN);
     setup.ftl = FtlChoice::Log(log::fast::INFO.defaults(), 3);
     plant("merges", setup.clone(), random(&setup, Op::Write), Some((WhatIf::Spare, 1.1)));
-    // Merges come one after the other: of eight dies, few work at a time, however much is waiting.
+    // Merges run one after the other, so few of eight dies work at once, however many requests wait.
     for choice in [&log::bast::INFO, &log::fast::INFO, &log::faster::INFO, &log::sbfast::INFO] {
         for drive in [PLAIN, DriveOptions { backlog: 1, ..PLAIN }, buffered(128)] {
             let mut setup = full(eight, 32, TIMING, drive);
@@ -41,12 +41,13 @@ fn planted() -> Vec<Planted> {
         }
     }
     let mut setup = full(array(2, 2, 1, 1), 32, TIMING, PLAIN);
-    // Many pages of the map, so that they spread, and writes that collection need not make room for, without the
-    // reserve of the map either: each loads an entry and writes another back.
+    // The map has many pages, spread over the dies, and free blocks suffice without collection. Each write loads a map
+    // page and writes another map page back.
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4), ("entry", 64)]).expect("in range"));
     setup.geometry.blocks += 112;
     plant("map", setup.clone(), random(&setup, Op::Write)[..800].to_vec(), Some((WhatIf::Map, 1.5)));
-    // Entries are loaded one after the other, each before anything else may begin: most requests wait for another die.
+    // Entries are loaded one after the other, and each load delays all later operations: most requests wait for another
+    // die.
     let mut setup =
         full(array(4, 4, 1, 1), 32, TIMING, in_front(Front { controller: Controller::serial(Nanos(10)), ..front }));
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 32)]).expect("in range"));
@@ -73,7 +74,7 @@ fn planted() -> Vec<Planted> {
     setup.block = Some(BlockOptions { slots: 1, ..block_options("none") });
     plant("block_layer", setup.clone(), random(&setup, Op::Read), Some((WhatIf::NoBlockLayer, 2.0)));
     plant("block_layer", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
-    // The block layer gives the drive more than it takes.
+    // The block layer sends more requests than the drive takes.
     let setup = Setup { block: Some(block_options("none")), ..full(eight, 32, TIMING, in_front(one_slot)) };
     plant("queue_slots", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
     let setup = full(eight, 16, TIMING, PLAIN);
@@ -82,7 +83,7 @@ fn planted() -> Vec<Planted> {
     plant("uneven_dies", setup, on_one_die.collect(), Some((WhatIf::Dies, 1.5)));
     let setup = full(eight, 1, TIMING, PLAIN);
     plant("host_depth", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Depth, 1.6)));
-    // Whatever requests wait for, a host that thinks for longer than they take asks for no more.
+    // If the think time exceeds the response times, the host limits throughput.
     let thinking = |setup: Setup, think| {
         let Replay::Closed { depth, per_stream, .. } = setup.replay else { unreachable!("a closed loop") };
         Setup { replay: Replay::Closed { depth, per_stream, think: Nanos(think) }, ..setup.clone() }
@@ -98,10 +99,10 @@ fn planted() -> Vec<Planted> {
     }
     let setup = Setup { replay: Replay::Processes { think: Nanos(50_000) }, ..idle.clone() };
     plant("think_time", setup.clone(), random(&setup, Op::Read), Some((WhatIf::NoThink, 2.0)));
-    // So do many that think, however many of their requests come to one die at a time.
+    // The same holds for many thinking processes, even if several requests wait for one die.
     let setup = thinking(Setup { replay: full(eight, 128, TIMING, PLAIN).replay, ..collecting.clone() }, 200_000);
     plant("think_time", setup.clone(), random(&setup, Op::Write), Some((WhatIf::NoThink, 1.5)));
-    // Thinking is short.
+    // If the think time is short, the drive limits throughput.
     plant("collection", thinking(collecting, 1_000), random(&idle, Op::Write), Some((WhatIf::Dies, 1.5)));
     let setup = thinking(full(eight, 32, TIMING, in_front(one_slot)), 1_000);
     plant("queue_slots", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Slots, 1.3)));
@@ -112,7 +113,7 @@ fn planted() -> Vec<Planted> {
 }
 
 #[test]
-fn the_first_finding_names_the_bottleneck_and_its_change_confirms_it() {
+fn the_first_finding_is_the_bottleneck_and_its_change_confirms_it() {
     let mut wrong = Vec::new();
     for (name, setup, requests, confirmed) in planted() {
         let summary = diagnosed(&setup, &requests);
@@ -133,13 +134,13 @@ fn the_first_finding_names_the_bottleneck_and_its_change_confirms_it() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Goal: the most helpful change belongs to some finding. Method: a buffer of two pages is full because each partial write
-/// reads the rest of its page, which takes most of the time.
+/// Goal: some finding proposes the most helpful change. Method: a buffer of two pages is full because each partial
+/// write reads the rest of its page, which takes most of the time.
 #[test]
 fn a_full_buffer_does_not_hide_slow_cells() {
     let slow_cells = Timing { read: PageTimes::uniform(Nanos(4_000)), ..TIMING };
     let mut setup = full(array(4, 2, 1, 1), 16, slow_cells, buffered(2));
-    // Room enough that nothing is collected.
+    // The drive has enough blocks that nothing is collected.
     setup.geometry.blocks *= 2;
     let parts: Vec<Request> = random(&setup, Op::Write).iter().map(|&write| Request { bytes: 512, ..write }).collect();
     let summary = diagnosed(&setup, &parts);
@@ -152,11 +153,12 @@ fn a_full_buffer_does_not_hide_slow_cells() {
     assert!(faster_cells > 1.8 && larger_buffer < 1.7, "{faster_cells} {larger_buffer}");
 }
 
-/// Goal: a block layer is named even if requests wait there for a little less than half of their time. Method: it
-/// dispatches one page at a time, which takes 120 ns (cells 100 ns, bus 20 ns). With two outstanding requests, each but the
-/// first waits 120 ns: 239,880 ns of 479,880 ns, 49.99 %. With one, none waits; with three, most wait for two others.
+/// Goal: the block layer is a finding even if requests wait there for slightly less than half of their time. Method:
+/// the block layer dispatches one page at a time, which takes 120 ns (cells 100 ns, bus 20 ns). With two outstanding
+/// requests, each request except the first waits 120 ns: 239,880 ns of 479,880 ns, 49.99 %. With one request, nothing
+/// waits; with three, most requests wait for two others.
 #[test]
-fn a_block_layer_is_named_below_and_above_half_of_the_time() {
+fn the_block_layer_is_found_below_and_above_half_of_the_time() {
     let expected =
         [(1, 0, &["host_depth"][..]), (2, 239_880, &["block_layer", "host_depth"]), (3, 479_280, &["block_layer"])];
     for (depth, waited_ns, names) in expected {
@@ -170,17 +172,17 @@ fn a_block_layer_is_named_below_and_above_half_of_the_time() {
         assert_eq!(causes(&summary), names, "{depth} outstanding");
         let iops_with = |change: WhatIf| iops(&diagnosed(&change.applied_to(&setup).expect("a change"), &requests));
         if depth == 2 {
-            // Twice as many requests only wait for each other; without the block layer two dies work at a time.
+            // Twice as many requests only wait for each other; without the block layer, two dies work at once.
             let (more, without) = (iops_with(WhatIf::Depth), iops_with(WhatIf::NoBlockLayer));
             assert!(without > 1.5 * iops(&summary) && more < 1.01 * iops(&summary), "{without} {more}");
         }
     }
 }
 
-/// Bursts of writes wait for room in the buffer, and the dies rest in between. More room makes requests faster, but not
-/// more frequent.
+/// Bursts of writes wait for buffer slots, and the dies are idle between bursts. A larger buffer makes requests faster,
+/// but not more frequent.
 #[test]
-fn waits_do_not_bound_throughput_where_the_trace_sets_the_rate() {
+fn waits_do_not_limit_throughput_if_the_trace_sets_the_rate() {
     let mut setup = Setup { replay: Replay::AS_TRACED, ..full(array(4, 2, 1, 1), 1, TIMING, buffered(2)) };
     setup.geometry.blocks *= 4;
     let bursts: Vec<Request> = (0..)
@@ -197,7 +199,7 @@ fn waits_do_not_bound_throughput_where_the_trace_sets_the_rate() {
     assert!(1.5 * slow_write_ns(&changed) < slow_write_ns(&summary));
 }
 
-/// A single request says nothing about throughput.
+/// The throughput of a single request has no meaning.
 #[test]
 fn a_single_request_gives_no_throughput_finding() {
     let setup = full(array(4, 2, 1, 1), 16, TIMING, PLAIN);
@@ -209,7 +211,7 @@ fn a_single_request_gives_no_throughput_finding() {
     assert_eq!(subjects(2), [Subject::Throughput, Subject::SlowReads]);
 }
 
-/// Single-page requests at depth 1 cannot be uneven.
+/// Single-page requests at depth 1 cannot load the dies unevenly.
 #[test]
 fn requests_one_at_a_time_are_not_uneven() {
     let eight = array(4, 2, 1, 1);

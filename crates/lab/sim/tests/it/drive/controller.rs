@@ -3,7 +3,7 @@
 use super::*;
 use ssdlab_sim::ControllerCounters;
 
-/// At this rate, a page takes 1,000 ns.
+/// Rate in bytes per second at which a page takes 1,000 ns.
 const PAGE_PER_US: u64 = 4_096_000_000;
 const US: u64 = 1_000;
 
@@ -11,7 +11,7 @@ fn buffer(pages: u32) -> Option<WriteBuffer> {
     Some(WriteBuffer { pages, flush: FlushPolicy::Eager, protected: true })
 }
 
-/// A drive with a DRAM that moves a page in 1,000 ns.
+/// Returns options of a drive whose DRAM moves a page in 1,000 ns.
 fn with_dram(buffer: Option<WriteBuffer>) -> DriveOptions {
     DriveOptions { front: Front { dram_bytes_per_s: Some(PAGE_PER_US), ..PLAIN.front }, buffer, ..PLAIN }
 }
@@ -25,8 +25,8 @@ fn data_passes_the_dram_in_and_out() {
         ("two pages", with_dram(None), vec![at(0, Op::Read, 0, 2)], READ + TRANSFER + 4 * US),
         ("write", with_dram(None), vec![write], 2 * US + TRANSFER + PROGRAM),
         ("write into the buffer", with_dram(buffer(8)), vec![write], US),
-        // The write is complete after 1,000 ns. Its page then leaves for the flash, until 2,000 ns. The read finds the
-        // page in the buffer, so that the page only leaves the DRAM.
+        // The write is complete after 1,000 ns. Its page then moves to the flash until 2,000 ns. The read finds the
+        // page in the buffer, so the page passes the DRAM once.
         ("read from the buffer", with_dram(buffer(8)), vec![write, read], 3 * US),
         ("trim", with_dram(None), vec![at(0, Op::Trim, 0, 1)], 0),
     ] {
@@ -45,16 +45,16 @@ fn the_dram_limits_bandwidth() {
     assert_eq!(elapsed(&outcome), 100 * 2 * US - US);
 }
 
-/// A drive of one die that moves each page by itself, over a link on which a page takes this time.
+/// Returns a drive with one die that transfers each page separately, over a link on which a page takes `link_page_ns`.
 fn by_page(link_page_ns: u64, drive: DriveOptions) -> Setup {
     let link_bytes_per_s = Some(PAGE * 1_000_000_000 / link_page_ns);
     let front = Front { link_bytes_per_s, transfer: TransferUnit::Page, ..drive.front };
     open(filled(array(1, 1, 1, 1), DriveOptions { front, ..drive }, 1))
 }
 
-/// The die reads a page each 120 ns.
+/// The die reads a page every 120 ns.
 #[test]
-fn a_page_leaves_the_drive_when_it_has_left_the_flash() {
+fn a_page_leaves_the_drive_once_it_has_left_the_flash() {
     let page = READ + TRANSFER;
     let four = [at(0, Op::Read, 0, 4)];
     assert_eq!(elapsed(&replay(&by_page(US, PLAIN), &four)), page + 4 * US, "the link is slower");
@@ -65,7 +65,7 @@ fn a_page_leaves_the_drive_when_it_has_left_the_flash() {
     assert_eq!(elapsed(&replay(&by_page(US, PLAIN), &[unaligned])), page + US + US / 2);
 }
 
-/// Page 0 is in the buffer until 2,020 ns: it is programmed from 1,000 ns on. Meanwhile page 1 waits for the die.
+/// Page 0 is programmed from 1,000 ns on, and is in the buffer until 2,020 ns. Meanwhile, page 1 waits for the die.
 #[test]
 fn a_page_in_the_buffer_leaves_the_drive_at_once() {
     let setup = by_page(US, DriveOptions { buffer: buffer(4), ..PLAIN });
@@ -76,7 +76,7 @@ fn a_page_in_the_buffer_leaves_the_drive_at_once() {
 
 /// A buffer of two pages. Each page is programmed from its arrival, at 1,000 and 2,000 ns, until 2,020 and 3,040 ns.
 #[test]
-fn a_page_enters_the_buffer_when_it_has_arrived() {
+fn a_page_enters_the_buffer_once_it_has_arrived() {
     let drive = DriveOptions { buffer: buffer(2), ..PLAIN };
     let write = [at(0, Op::Write, 0, 4)];
     let stalled = |outcome: &Outcome| {
@@ -84,12 +84,12 @@ fn a_page_enters_the_buffer_when_it_has_arrived() {
     };
     let outcome = replay(&by_page(US, drive), &write);
     assert_eq!((elapsed(&outcome), stalled(&outcome)), (4 * US, 0));
-    // All pages arrive at 4,000 ns; the last enters when the second has been programmed.
+    // All pages arrive at 4,000 ns; the last page enters the buffer when the second page has been programmed.
     let front = Front { link_bytes_per_s: Some(PAGE_PER_US), ..PLAIN.front };
     let outcome = replay(&open(filled(array(1, 1, 1, 1), DriveOptions { front, ..drive }, 1)), &write);
     assert_eq!((elapsed(&outcome), stalled(&outcome)), (4 * US + 2 * (TRANSFER + PROGRAM), 1));
-    // Over a link that takes 100 ns, the pages arrive before the buffer has room for the third and the fourth. The
-    // write stalls once.
+    // Over a link that takes 100 ns per page, the pages arrive before the buffer has slots for the third and fourth
+    // page. The write stalls once.
     let outcome = replay(&by_page(100, drive), &write);
     assert_eq!((elapsed(&outcome), stalled(&outcome)), (100 + 2 * (TRANSFER + PROGRAM), 1));
     let drive = outcome.summary.drive.expect("a drive");
@@ -98,7 +98,7 @@ fn a_page_enters_the_buffer_when_it_has_arrived() {
 }
 
 fn controller_of(outcome: &Outcome) -> ControllerCounters {
-    outcome.summary.drive.as_ref().and_then(|drive| drive.controller).expect("a feature that counts")
+    outcome.summary.drive.as_ref().and_then(|drive| drive.controller).expect("a feature with counters")
 }
 
 /// The FTL's map cache holds all entries. The controller's own memory holds one line of four entries.
@@ -120,13 +120,13 @@ fn map_entries_in_host_memory_delay_a_request() {
         let outcome = replay(&setup, &requests);
         assert_eq!((elapsed(&outcome), controller_of(&outcome).host_memory_fetches), (expected, fetches));
     }
-    // Programs of the write buffer look entries up too, but no request waits for them.
+    // Programs from the write buffer also look up entries, but no request waits for them.
     setup.clock = Clock::Event(TIMING, DriveOptions { host_memory, buffer: buffer(8), ..PLAIN });
     let outcome = replay(&setup, &[at(0, Op::Write, 0, 1)]);
     assert_eq!((elapsed(&outcome), controller_of(&outcome).host_memory_fetches), (0, 1));
 }
 
-/// Read-ahead after two reads of a stream. The host thinks for this time between requests.
+/// Returns a drive with read-ahead after two reads of a stream. The host thinks for `think` ns between requests.
 fn reading_ahead(parallelism: Parallelism, pages: u32, cache_pages: u32, think: u64) -> Setup {
     let read_ahead = Some(ReadAhead { requests: 2, pages, cache_pages });
     let replay = Replay::Closed { depth: 1, per_stream: false, think: Nanos(think) };
@@ -146,7 +146,7 @@ fn reads_of_a_stream_find_their_pages_in_the_read_cache() {
     // Without pauses on four dies, pages 1, 2 and 3 are read at the same time. Page 4 is read while the host waits.
     let outcome = replay(&reading_ahead(array(4, 1, 1, 1), 2, 4, 0), &five);
     assert_eq!((elapsed(&outcome), counts(&outcome)), (3 * (READ + TRANSFER), (5, 3, 0)));
-    // A page that changes leaves the cache.
+    // A page that is written leaves the read cache.
     let mut changed = five[..3].to_vec();
     changed.insert(2, at(0, Op::Write, 2, 1));
     let outcome = replay(&reading_ahead(array(1, 1, 1, 1), 2, 4, 10_000), &changed);
@@ -235,7 +235,7 @@ fn writes_wait_for_credits_from_collection() {
 /// Each read heats the drive by 4,096 B x 500 nJ x 1 K/W / 1 ms = 2.048 K; the third exceeds 45 degrees. After a pause
 /// of 2 ms the drive is below 43 degrees.
 #[test]
-fn a_hot_drive_takes_longer() {
+fn a_hot_drive_slows_requests_down() {
     let thermal = Some(Thermal {
         ambient: 40.0,
         threshold: 45.0,

@@ -1,13 +1,13 @@
 //! A slow model of page mapping with an SLC cache on one plane: lists of logical pages instead of counts and bits.
 //!
 //! It follows the rules of `docs/slc-cache.md`, with greedy collection of one victim at a time into the host's open
-//! block, and with free blocks in the order of their erasing. It knows no time, and reads change nothing.
+//! block, and with free blocks in the order of their erasing. The model has no time, and reads change nothing.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ssdlab_ftl::page::{Fold, SlcOptions};
 
-/// Numbers of operations: host pages cached and direct, pages folded and collected, and erases of each mode.
+/// Numbers of operations: host pages cached and written directly, pages folded and collected, and erases in each mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Operations {
     pub cached: u64,
@@ -18,7 +18,7 @@ pub struct Operations {
     pub erases: u64,
 }
 
-/// A plane with the pages that each block was written with, since its erase.
+/// A plane, with the logical pages written to each block since its last erase.
 pub struct Plane {
     options: SlcOptions,
     pages_per_block: usize,
@@ -138,8 +138,7 @@ impl Plane {
         true
     }
 
-    /// Folds up to `pages` pages of the oldest cache block, at most the block; the pages need room like those of the
-    /// host.
+    /// Folds up to `pages` pages of the oldest cache block. The folded pages need free space, like host pages.
     fn fold_with_room(&mut self, pages: usize) -> bool {
         if self.cache_full.is_empty() {
             return false;
