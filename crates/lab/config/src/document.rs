@@ -168,7 +168,8 @@ impl Reader<'_> {
             (None, value) if key == "preset" || key == "extends" => self.base(key, key_start, value_start, value),
             (None, DeValue::Table(table)) if is_table(key) => self.table(key, table),
             (None, value) if is_table(key) => {
-                let message = format!("expected a table of {}, found {}", list(children(key)), describe(value));
+                let message =
+                    format!("expected a table of settings ({}), found {}", list(children(key)), describe(value));
                 self.fault(value_start, Place::Value, key, message);
             }
             (None, _) => {

@@ -152,7 +152,7 @@ impl OptionSpec {
             },
             Fallback::Derived(derived) => ((derived.value)(entries), "default".into()),
             Fallback::Preset | Fallback::Required => {
-                return Err(format!("must be set; write it like \"{}\"", self.example));
+                return Err(format!("must be set, for example to \"{}\"", self.example));
             }
             Fallback::InsteadOf(_) => return Ok(None),
         };

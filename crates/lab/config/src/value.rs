@@ -248,8 +248,8 @@ fn expected(what: &str, value: &DeValue<'_>) -> String {
     format!("expected {what}, found {}", describe(value))
 }
 
-/// Reads a quantity, such as `"4KiB"`, with `parse`. A number without quotes also goes to `parse`, which reports that
-/// the unit is missing.
+/// Reads a quantity, such as `"4KiB"`, with `parse`. Also passes a number without quotes to `parse`, which reports the
+/// missing unit.
 fn quantity<T, E: ToString>(
     value: &DeValue<'_>,
     what: &str,

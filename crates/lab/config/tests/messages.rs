@@ -39,7 +39,7 @@ fn files() {
         ("[nand]\ncapacity = 1", "my.toml:2: nand.capacity: unknown setting; did you mean device.capacity?"),
         (
             "device = 5",
-            "my.toml:1:10: device: expected a table of capacity, fill, scale, op, spare, reserve, unit, found the number 5",
+            "my.toml:1:10: device: expected a table of settings (capacity, fill, scale, op, spare, reserve, unit), found the number 5",
         ),
         ("seed = 1\nseed = 2", "my.toml:2:1: not valid TOML: duplicate key"),
         ("[cache]\ncompressed = \"50%\"", r#"my.toml:2: cache.compressed: needs a cache; set cache.policy to "lru""#),
@@ -173,7 +173,7 @@ fn files() {
         ("[host.fit.wrap]", "my.toml:1:7: host.fit: expected one of error, wrap, scale, grow, compact, found a table"),
         (
             "workload.arrival = \"poisson\"",
-            r#"my.toml:1: workload.arrival.poisson.rate: must be set; write it like "2k/s""#,
+            r#"my.toml:1: workload.arrival.poisson.rate: must be set, for example to "2k/s""#,
         ),
         (
             "[device]\nop = \"7%\"\nspare = \"5%\"",

@@ -79,10 +79,10 @@ pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimErr
 
 fn check(setup: &Setup) -> Result<(), SimError> {
     if setup.cache.is_some() {
-        return Err(SimError::Setup("a live drive cannot simulate a page cache; remove cache.policy".into()));
+        return Err(SimError::Setup("a live drive cannot simulate a page cache; set cache.policy to \"none\"".into()));
     }
     if setup.clock == Clock::Count {
-        return Err(SimError::Setup("a live drive needs simulated time; set time to serial or event".into()));
+        return Err(SimError::Setup("a live drive needs simulated time; set time to \"event\"".into()));
     }
     Ok(())
 }

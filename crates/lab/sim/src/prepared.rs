@@ -26,7 +26,7 @@ pub struct PreparedFtl {
     pub summary: PreconditionSummary,
 }
 
-/// Preconditions the drive of `setup`, or loads the drive in `states`, as a run does. Returns the state of its FTL.
+/// Preconditions the drive of `setup`, or loads the drive in `states`, like a run. Returns the state of its FTL.
 ///
 /// # Errors
 /// Fails if the set-up is invalid, a saved drive cannot be used, the FTL cannot save its state, or the monitor stops

@@ -114,7 +114,7 @@ impl<P: Parts> Stack<P> {
         self.verify_read(Lpn(first), count);
     }
 
-    /// Writes pages to flash. If a page is written in part, the rest of the page is read first.
+    /// Writes pages to flash. If only a part of a page is written, the rest of the page is read first.
     #[inline(always)]
     pub fn write(&mut self, context: WriteContext, pages: Pages) {
         let Pages { first, count, head, tail } = pages;

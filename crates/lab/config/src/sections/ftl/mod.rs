@@ -81,8 +81,8 @@ pub(super) fn kept_erased(ftl: &FtlChoice) -> Option<(&'static str, u32, u32)> {
 }
 
 impl Checker<'_> {
-    /// Reads the settings of the FTL. The number of log blocks is filled in later by [`Self::with_log_blocks`], which
-    /// knows the device.
+    /// Reads the settings of the FTL. The number of log blocks is added later by [`Self::with_log_blocks`], because it
+    /// depends on the device.
     pub(crate) fn ftl(&mut self) -> Read<FtlChoice> {
         match LOG_FTLS.find(self.name("ftl")?) {
             Some(info) => Ok(FtlChoice::Log(self.log_choice(info)?, 0)),

@@ -203,7 +203,7 @@ impl Source for Cached<'_, '_> {
             let Some(request) = self.fetch()? else { break };
             self.error = self.take(&request).err();
         }
-        // An empty batch tells the drive that the warm-up is over. If the trace is short, the warm-up ends early.
+        // An empty batch signals to the drive that the warm-up is over. If the trace is short, the warm-up ends early.
         if count == 0 && self.warmup.is_some() {
             self.start_measuring();
         }
