@@ -1,5 +1,5 @@
-//! Goal: following the remedies leads to valid settings. Method: random values for all options; applies the remedy of the
-//! first message, which must end that violation, until none is left.
+//! Goal: following the remedies leads to valid settings. Method: random values for all options; applies the remedy of
+//! the first message, which must end that violation, until none is left.
 
 use common::{picks, set, sets};
 use proptest::prelude::*;

@@ -76,8 +76,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Starts garbage collection in advance in all planes where it is due. Returns true if the write buffer then accepted
-    /// a write that waited for a credit.
+    /// Starts garbage collection in advance in all planes where it is due. Returns true if the write buffer then
+    /// accepted a write that waited for a credit.
     pub(super) fn collect_ahead(&mut self) -> bool {
         let goal = match self.collection.collect {
             Collect::Background { goal } => goal,

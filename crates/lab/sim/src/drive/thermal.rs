@@ -108,8 +108,8 @@ mod tests {
         assert!((throttle.above_ambient / before - libm::exp(-1.0)).abs() < 1e-12);
     }
 
-    /// Writes of 1,950,000 and 100,000 bytes heat the drive to 79 and 81 degrees. Above 80 degrees, requests take three times as
-    /// long, until the temperature is below 75 degrees.
+    /// Writes of 1,950,000 and 100,000 bytes heat the drive to 79 and 81 degrees. Above 80 degrees, requests take three
+    /// times as long, until the temperature is below 75 degrees.
     #[test]
     fn a_hot_drive_is_slow_until_it_has_cooled() {
         let mut throttle = Throttle::new(OPTIONS);

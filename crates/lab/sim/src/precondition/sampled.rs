@@ -322,9 +322,9 @@ mod tests {
         }
     }
 
-    /// Goal: a drive that was prepared from a section resembles a drive that was prepared exactly. Method: compares valid
-    /// pages per superblock, and write amplification over four further overwrites, for every victim policy. With random
-    /// victims its standard deviation between drives is 1.7 %, so means of eight drives are compared.
+    /// Goal: a drive that was prepared from a section resembles a drive that was prepared exactly. Method: compares
+    /// valid pages per superblock, and write amplification over four further overwrites, for every victim policy. With
+    /// random victims its standard deviation between drives is 1.7 %, so means of eight drives are compared.
     #[test]
     fn superblocks_made_of_sections_resemble_an_exact_drive() {
         for (options, fill) in variants(Trigger::Partial { low: 3, step: 8, every: 4 }) {

@@ -44,8 +44,8 @@ fn every_policy() -> impl Iterator<Item = PageOptions> {
     victims.chain(placements).chain([partial])
 }
 
-/// Write amplification over four further overwrites is the same within 0.5 %. With random victims its standard deviation
-/// between drives is 0.6 %, so means of several drives are compared.
+/// Write amplification over four further overwrites is the same within 0.5 %. With random victims its standard
+/// deviation between drives is 0.6 %, so means of several drives are compared.
 #[test]
 fn a_sampled_drive_amplifies_writes_like_an_exact_drive() {
     for options in every_policy() {

@@ -97,8 +97,9 @@ fn a_program_unit_takes_its_transfers_and_one_program() {
     for (pages, expected) in [(23, 0), (24, 0), (25, 24 * TRANSFER + PROGRAM), (49, 2 * (24 * TRANSFER + PROGRAM))] {
         assert_eq!(elapsed(&small, &writes(pages)), expected, "{pages} pages");
     }
-    // With cache program, the next 24 pages of a block move during the program, so a program unit takes only its program.
-    // Blocks have four program units, and the first pages of a block move after the last program of the block before.
+    // With cache program, the next 24 pages of a block move during the program, so a program unit takes only its
+    // program. Blocks have four program units, and the first pages of a block move after the last program of the block
+    // before.
     let cached = with_commands(&full(1, 1, 2, TLC, 48, 1), |commands| commands.cache_program = true);
     assert_eq!(elapsed(&cached, &writes(10 * 24 + 1)), 3 * 24 * TRANSFER + 9 * PROGRAM);
 }

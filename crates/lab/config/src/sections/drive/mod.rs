@@ -69,8 +69,8 @@ const OPTIONS: &[OptionSpec] = &[
         .default("none")
         .example("600MB/s")
         .help("Bandwidth of the host link; `none` is an infinitely fast link."),
-    // PCIe: drives and hosts mostly agree on payloads of 128 or 256 bytes. A packet has a header of 12 or 16 bytes and 8
-    // to 12 bytes of framing, sequence number and checksum.
+    // PCIe: drives and hosts mostly agree on payloads of 128 or 256 bytes. A packet has a header of 12 or 16 bytes and
+    // 8 to 12 bytes of framing, sequence number and checksum.
     option("drive.payload", Kind::Bytes { min: 64, max: 16 * KIB })
         .default("256B")
         .example("128B")

@@ -1,5 +1,5 @@
-//! Settings of the generated workload, for runs without a trace. Each address pattern declares a table of its parameters
-//! in its own file; the options are derived from these tables.
+//! Settings of the generated workload, for runs without a trace. Each address pattern declares a table of its
+//! parameters in its own file; the options are derived from these tables.
 
 mod arrival;
 mod filebench;
