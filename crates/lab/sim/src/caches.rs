@@ -55,7 +55,7 @@ pub struct CurvePoint {
     pub scaled_capacity: Option<u64>,
 }
 
-/// Function called from time to time; decides if the simulation continues.
+/// Function that is called periodically; its result decides if the simulation continues.
 pub type Watch<'a> = &'a mut (dyn FnMut() -> Control + Send);
 
 /// Simulates a cache over the trace; returns `None` if stopped.

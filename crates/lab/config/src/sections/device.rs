@@ -138,7 +138,7 @@ impl Checker<'_> {
         let bytes = logical_pages.saturating_mul(page_bytes);
         let per_flash_page = u64::from(shape.per_flash_page);
         let with_page = |page: u64| {
-            // A flash page holds fewer mapping units if they are larger, so a block holds fewer, too.
+            // With larger mapping units, a flash page and therefore a block hold fewer units.
             let pages_per_block = shape.pages_per_block / per_flash_page.min(page / page_bytes) as u32;
             let nominal_pages = shape.nominal_pages.map(|pages| pages.div_ceil(page / page_bytes));
             let shape = Shape { page_bytes: page as u32, pages_per_block, nominal_pages, ..*shape };

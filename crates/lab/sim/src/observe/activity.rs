@@ -137,7 +137,7 @@ pub struct Activity {
     pub queue_bin_ns: u64,
     /// Number of outstanding requests, summed over the nanoseconds of each bin.
     pub outstanding_ns: Vec<u64>,
-    /// Flash operations in the recorded window. Each transfer and each work of the cells is a separate segment.
+    /// Flash operations in the recorded window. Each transfer and each cell operation is a separate segment.
     ///
     /// Requests are numbered from 1 in the order in which the drive received them, including the warm-up. A write is
     /// the requester of its programs, even if they are issued later from the write buffer. It is also the requester of

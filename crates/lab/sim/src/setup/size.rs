@@ -7,7 +7,7 @@ use serde::Serialize;
 pub enum Size {
     /// The simulated drive is the drive whose lifetime is projected.
     Full,
-    /// The simulated drive is a scale model of the other drive.
+    /// The simulated drive is a scale model of the drive whose lifetime is projected.
     Model(ScaleModel),
     /// The trace determined the capacity of the simulated drive, so no lifetime is projected.
     OfTrace,

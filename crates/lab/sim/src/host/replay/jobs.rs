@@ -48,7 +48,7 @@ pub(super) struct JobReplay {
     timers: BinaryHeap<Reverse<(u64, u16)>>,
     /// Number of the group of jobs that runs next.
     next_group: u32,
-    /// Number of jobs of the current group that are not over, or have outstanding requests.
+    /// Number of jobs in the current group that have not ended, or still have outstanding requests.
     unfinished: usize,
 }
 
