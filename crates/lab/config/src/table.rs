@@ -200,7 +200,7 @@ impl Section {
         let used: Vec<String> = self.used(self.name).iter().map(|condition| format!("`{condition}`")).collect();
         match used.is_empty() {
             true => self.help.into(),
-            false => format!("{} Used with {}.", self.help, used.join(" and ")),
+            false => format!("{} Only used if {}.", self.help, used.join(" and ")),
         }
     }
 }

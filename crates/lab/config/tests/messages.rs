@@ -326,7 +326,7 @@ fn files() {
         ),
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
-            "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks per plane exceed the 256 data blocks in total; \
+            "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks per plane would outnumber the drive's 256 data blocks; \
              lower it to 64",
         ),
         // Units of the chips.
@@ -450,13 +450,11 @@ fn files() {
         // More erased blocks than data blocks.
         (
             "ftl.page.trigger.partial.low = 1048576",
-            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks in \
-             total; lower it to 4096",
+            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane would outnumber the drive's 4096 data blocks; lower it to 4096",
         ),
         (
             "ftl.page.trigger.partial.low = 1048576\ndevice.reserve = \"extra\"",
-            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks in \
-             total; lower it to 4096",
+            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane would outnumber the drive's 4096 data blocks; lower it to 4096",
         ),
         (
             "ftl.page.trigger.partial.low = 300",
@@ -464,8 +462,7 @@ fn files() {
         ),
         (
             "device.op = \"0.05%\"\nftl.page.trigger.batch.high = 5000",
-            "my.toml:2: ftl.page.trigger.batch.high: 5000 erased blocks per plane exceed the 4096 data blocks in \
-             total; lower it to 4096",
+            "my.toml:2: ftl.page.trigger.batch.high: 5000 erased blocks per plane would outnumber the drive's 4096 data blocks; lower it to 4096",
         ),
         ("ftl.page.trigger.partial.low = 283", "accepted"),
         ("ftl.page.trigger.partial.low = 4096\ndevice.reserve = \"extra\"", "accepted"),
@@ -550,15 +547,15 @@ fn files() {
         ),
         (
             "time = \"event\"\ndrive.read_ahead.sequential = { size = \"64KiB\", pages = 20 }",
-            "my.toml:2: drive.read_ahead.sequential.size: 64KiB hold fewer than 20 pages; raise it to 80KiB",
+            "my.toml:2: drive.read_ahead.sequential.size: 64KiB is less than 20 pages; raise it to 80KiB",
         ),
         (
             "time = \"event\"\ndrive.hmb = \"map_cache\"",
-            "my.toml:2: drive.hmb: the whole map is in the controller's own memory; set it to \"none\"",
+            "my.toml:2: drive.hmb: the host memory buffer needs a map in flash (ftl.page.map); set it to \"none\"",
         ),
         (
             "time = \"event\"\nftl.page.map = \"dftl\"\ndrive.hmb.map_cache.entries = 8",
-            "default: drive.hmb.map_cache.fetch: 16 entries do not fit into the controller's own 8; lower it to 8",
+            "default: drive.hmb.map_cache.fetch: 16 entries exceed the 8 entries of the controller's own memory; lower it to 8",
         ),
         (
             "time = \"event\"\ndrive.thermal.throttle.release = 80",

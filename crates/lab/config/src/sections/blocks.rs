@@ -171,8 +171,10 @@ impl Checker<'_> {
         let too_many = u64::from(erased) > most;
         if too_many {
             let remedy = if most >= least.into() { format!("lower it to {most}") } else { WITHOUT_ERASED.into() };
-            let message =
-                format!("{erased} erased blocks per {} exceed the {data} data blocks in total; {remedy}", shape.area);
+            let message = format!(
+                "{erased} erased blocks per {} would outnumber the drive's {data} data blocks; {remedy}",
+                shape.area
+            );
             self.report(key, message);
         }
         too_many

@@ -84,7 +84,7 @@ impl Checker<'_> {
         let page_bytes = self.bytes("device.unit")?;
         let unit_bytes = u64::from(unit) * page_bytes;
         if unit_bytes > TIB {
-            let message = format!("{what} have {}, more than the largest buffer", write_bytes(unit_bytes));
+            let message = format!("{what} need {}, more than the largest buffer", write_bytes(unit_bytes));
             self.report(PASSES, format!("{message}; set it to \"one\""));
         } else if bytes < unit_bytes {
             let [size, least] = [bytes, unit_bytes].map(write_bytes);

@@ -18,7 +18,9 @@ static USES: Choices<Reader<Option<HostMemory>>, 2> = Choices::new([
         |checker| {
             let (own_entries, fetched_entries) = (checker.small(ENTRIES)?, checker.small(FETCH)?);
             if fetched_entries > own_entries {
-                let message = format!("{fetched_entries} entries do not fit into the controller's own {own_entries}");
+                let message = format!(
+                    "{fetched_entries} entries exceed the {own_entries} entries of the controller's own memory"
+                );
                 checker.report(FETCH, format!("{message}; lower it to {own_entries}"));
             }
             let latency = checker.nanos("drive.hmb.map_cache.latency")?;
@@ -53,7 +55,7 @@ impl Checker<'_> {
         let memory = self.variant("drive.hmb", &USES)?;
         let has_map_in_flash = matches!(ftl, FtlChoice::Page(_, map) if !map.is(&ram::INFO));
         if memory.is_some() && !has_map_in_flash {
-            self.report("drive.hmb", "the whole map is in the controller's own memory; set it to \"none\"");
+            self.report("drive.hmb", "the host memory buffer needs a map in flash (ftl.page.map); set it to \"none\"");
         }
         Ok(memory)
     }

@@ -19,7 +19,7 @@ static POLICIES: Choices<Reader<Option<ReadAhead>>, 2> = Choices::new([
             let least = u64::from(pages) * page_bytes;
             if bytes < least {
                 let [size, least] = [bytes, least].map(write_bytes);
-                checker.report(SIZE, format!("{size} hold fewer than {pages} pages; raise it to {least}"));
+                checker.report(SIZE, format!("{size} is less than {pages} pages; raise it to {least}"));
             }
             // The cast is safe for every size in range: the smallest pages have 512 bytes.
             let cache_pages = u32::try_from(bytes / page_bytes).unwrap_or(u32::MAX);
