@@ -180,7 +180,7 @@ class RunSettings(ReplaySettings):
 def refuse_both(trace: object, workload: str | None) -> None:
     """Refuses a trace together with --workload."""
     if trace and workload:
-        raise ConfigError("a trace and --workload exclude each other; omit one of them")
+        raise ConfigError("use either a trace or --workload, not both")
 
 
 def shortcut_sets(
