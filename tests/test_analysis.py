@@ -236,7 +236,7 @@ def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
         (["nothere.csv"], ["nothere.csv", "No such file"]),
         ([str(OLTP), "--range", "0B"], ["range size 0 bytes is invalid; use 512B to 1TiB"]),
         ([str(OLTP), "--range", "0"], ["the unit is missing"]),
-        ([str(OLTP), "--out", str(OLTP)], ["is a file; name a directory"]),
+        ([str(OLTP), "--out", str(OLTP)], ["is a file; choose another directory"]),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: list[str]) -> None:

@@ -58,7 +58,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 
 SIGNATURES = {"TraceFile": ssdlab.TraceFile}
 
-UNNAMED = r"is not a (configuration|trace|setting)|does not map names to cases"
+UNNAMED = r"is not a (configuration|trace|setting)|cases must be a mapping from names to cases"
 """Arguments to the only parameter that can be meant."""
 
 

@@ -283,7 +283,7 @@ def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path)
     (tmp_path / "named.csv").write_text("0,1,read,100,5s\n")
     (tmp_path / "many.csv").write_text("".join(f"{ttl},1,read,100,{ttl}\n" for ttl in range(1, 65_600)))
     for trace, stream, words in (
-        ("named.csv", "", "the trace has no streams; name the column with the seconds: stream=COLUMN"),
+        ("named.csv", "", "the trace has no streams; add the column with the seconds to --columns: stream=COLUMN"),
         ("named.csv", ",stream=4", "stream '5s' is not a number of seconds from 0 to 4294967295"),
         ("many.csv", ",stream=4", "more than 65,535 different times to live"),
     ):
@@ -318,7 +318,7 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
     ("policies", "sizes", "more", "message"),
     [
         (["lur"], ["10%"], {}, "unknown policy 'lur'; did you mean lru?"),
-        (["lru-k:l=3"], ["10%"], {}, "no parameter 'l'; did you mean k?; it has k, correlated, retained, admission"),
+        (["lru-k:l=3"], ["10%"], {}, "no parameter 'l'; its parameters are k, correlated, retained, admission; did you mean k?"),
         (["lru:admision=bloom"], ["10%"], {}, "has no parameter 'admision'; did you mean admission?"),
         (["lru:admission=blom"], ["10%"], {}, "unknown admission 'blom'; did you mean bloom?"),
         (["lru:admission.percent=10"], ["10%"], {}, "write lru:admission=probability:admission.percent=10"),
@@ -340,10 +340,10 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
         (["lirs"], ["10%"], {"granularity": "sized-objects"}, "supports only items of equal size"),
         (["lru"], ["10%"], {"granularity": "page"}, "did you mean pages?"),
         (["lru"], ["10%"], {"page": "3KiB"}, "use a power of two"),
-        (["lru"], ["10%"], {"jobs": 0}, "0 jobs: must be at least 1"),
-        (["lru"], ["10%"], {"jobs": 1025}, "1025 jobs: must be 1 to 1024"),
+        (["lru"], ["10%"], {"jobs": 0}, "jobs must be at least 1, not 0"),
+        (["lru"], ["10%"], {"jobs": 1025}, "jobs must be from 1 to 1024, not 1025"),
         (["belady"], ["10%"], {"write_back": True}, "needs future accesses, so it does not support write-back"),
-        (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "write-back caches hold pages"),
+        (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "write-back caches support only pages"),
         (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops trimmed pages; do not ignore trims"),
         (["lru"], ["10%"], {"dirty": "101%", "write_back": True}, "is above 100%"),
         (["lru"], ["10%"], {"dirty": "12.5%", "write_back": True}, "is not a whole percentage"),
@@ -375,7 +375,7 @@ def test_a_trace_with_nothing_to_cache_is_named(cli: Cli, tmp_path: Path, comman
     done = cli("cache", command[0], "trims.csv", *command[1:], check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert done.stderr.startswith("ssdlab: trims.csv: the trace has no reads and no writes (unknown op: 1 record ")
-    assert done.stderr.endswith("so there is nothing to cache; give a trace with reads or writes\n")
+    assert done.stderr.endswith("so there is nothing to cache; use a trace with reads or writes\n")
 
 
 def test_the_commands_print_and_save(cli: Cli, tmp_path: Path) -> None:
@@ -402,7 +402,7 @@ def test_the_commands_print_and_save(cli: Cli, tmp_path: Path) -> None:
         (["sim", str(OLTP), "--objects", "--sized-objects"], "only one of"),
         (["sim", str(OLTP), "--sized-objects", "--policy", "arc"], "supports only items of equal size"),
         (["mrc", str(OLTP), "--sample", "101%"], "must be above 0% and at most 100%"),
-        (["mrc", str(OLTP), "--replicas", "4"], "replicas need a sample; give a sample such as 1%"),
+        (["mrc", str(OLTP), "--replicas", "4"], "replicas need a sample; set a sample such as 1%"),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: str) -> None:

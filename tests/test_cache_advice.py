@@ -187,10 +187,10 @@ def test_default_sizes_follow_the_footprint(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stats", "says"),
     [
-        ("", "stats.csv: no columns with hits and reads; give the CSV of pg_stat_io, pg_stat_database"),
+        ("", "stats.csv: has no columns with hits and reads; use a CSV of pg_stat_io, pg_stat_database"),
         ("blks_hit,blks_read\nx,1\n", "stats.csv:2: blks_hit: 'x' is not a count"),
         ("blks_hit,blks_read\n1\n", "stats.csv:2: blks_read: no value"),
-        ("blks_hit,blks_read\n0,0\n", "stats.csv: counts no access; capture it after the load has run"),
+        ("blks_hit,blks_read\n0,0\n", "stats.csv: all counters are 0; write the CSV again after the database has served its load"),
     ],
 )
 def test_bad_statistics_are_refused(tmp_path: Path, stats: str, says: str) -> None:
@@ -208,12 +208,12 @@ def test_bad_statistics_are_refused(tmp_path: Path, stats: str, says: str) -> No
         (["--compressed", "200%"], "--compressed: "),
         (["--hit-ratio", "2"], "--hit-ratio: "),
         (["--dram-cost", "3"], "the cost of flash is missing"),
-        (["--dram-cost", "cheap", "--flash-cost", "1"], "--dram-cost cheap: must be a number, the cost of a GiB"),
+        (["--dram-cost", "cheap", "--flash-cost", "1"], "--dram-cost cheap: the cost per GiB must be a number"),
         (["--dram-cost", "-1", "--flash-cost", "1"], "--dram-cost: must be a number above 0, not -1"),
         (["--read-p99", "1ms", "--set", "time=count"], 'set it to "event"'),
-        (["-A", "cache.size=1MiB"], "axis cache.size: already varied by memory; give its values with memory"),
+        (["-A", "cache.size=1MiB"], "axis cache.size: already varied by memory; set its values with memory"),
         (["--stats", "none.csv"], "none.csv: No such file"),
-        (["--stats", "t.parquet", "--accesses"], "--stats: a trace of all accesses has no cache above it"),
+        (["--stats", "t.parquet", "--accesses"], "--stats: with --accesses, the trace has no cache above it"),
     ],
 )
 def test_bad_input_is_one_line(cli: Cli, tmp_path: Path, arguments: list[str], says: str) -> None:

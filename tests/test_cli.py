@@ -126,16 +126,16 @@ def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
         (["tune", "-A", "device.op=7%..8%", "--merge"], ["--merge applies only to a trace"]),
         (["run", str(OLTP), "--format", "vcsi1"], ["did you mean vscsi1?"]),
         (["run", str(OLTP), "--device", "sdb"], ["sdb"]),
-        (["run", "--out", str(OLTP)], ["is a file; name a directory"]),
+        (["run", "--out", str(OLTP)], ["is a file; choose another directory"]),
         (["run", "--sett", "a"], ["--sett", "ssdlab run --help"]),
         (["frobnicate"], ["frobnicate", "ssdlab --help"]),
-        (["compare", "--case", "seed=1"], ["give --case at least twice"]),
+        (["compare", "--case", "seed=1"], ["use --case at least twice"]),
         (["compare", "--case", "a: seed=1", "--case", "a: seed=2"], ["same label"]),
         (["compare", "--case", "seed=1", "--case", "twelve"], ["'twelve' must be KEY=VALUE"]),
         (["compare", "--case", "seed=1", "--case", "preset=a preset=b"], ["presets a and b", "--config other.toml"]),
-        (["run", "--preset", "faster", "--preset", "sbfast"], ["--preset is given twice", "--config other.toml"]),
-        (["run", "-p", "faster", "--preset=sbfast"], ["--preset is given twice"]),
-        (["run", "--out", "a", "-o", "b"], ["--out is given twice; give it once"]),
+        (["run", "--preset", "faster", "--preset", "sbfast"], ["--preset is used more than once", "--config other.toml"]),
+        (["run", "-p", "faster", "--preset=sbfast"], ["--preset is used more than once"]),
+        (["run", "--out", "a", "-o", "b"], ["--out is used more than once; use it only once"]),
         (["calibrate", "--set", "time=serial"], ["set time=event", "sata-mlc"]),
         (["config", "explain", "nand.raed"], ["did you mean nand.read?"]),
         (["config", "explain", "workload.filebench"], ["did you mean workload.pattern.filebench?"]),
@@ -202,7 +202,7 @@ def test_a_trace_is_not_converted_onto_itself(cli: Cli, tmp_path: Path) -> None:
     linked.symlink_to(trace)
     for target in (trace, linked):
         done = cli("trace", "convert", trace, target, "--to", "mqsim", check=False)
-        assert done.returncode == 2 and "is the trace itself; name another file" in done.stderr
+        assert done.returncode == 2 and "is the trace itself; choose another file" in done.stderr
     assert trace.read_text() == "0,R,0,512,0x11,7\n"
 
 
@@ -390,7 +390,7 @@ def test_a_configuration_without_its_option_names_the_option(cli: Cli, tmp_path:
     for command in (["config", "check"], ["run", "trace.csv"], ["compare", "trace.csv"]):
         done = cli(*command, "mine.toml", check=False)
         assert done.returncode == 2
-        assert done.stderr == "ssdlab: mine.toml: a configuration file must follow --config: --config mine.toml\n"
+        assert done.stderr == "ssdlab: mine.toml: is a configuration file, not a trace; write --config mine.toml\n"
 
 
 def test_too_many_seeds_are_refused(cli: Cli) -> None:

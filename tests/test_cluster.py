@@ -204,7 +204,7 @@ def test_a_run_that_kills_its_worker_three_times_is_a_failure(cluster: Cluster, 
         thread.join()
     errors = study.table["error"].to_pylist()
     assert [error is not None for error in errors] == [False, False, True, False, False, False], errors
-    assert "the worker of the run died 3 times" in errors[2]
+    assert "the run's worker died 3 times" in errors[2]
 
 
 def test_a_dying_scheduler_leaves_finished_runs(
@@ -217,7 +217,7 @@ def test_a_dying_scheduler_leaves_finished_runs(
             cluster.scheduler.send_signal(signal.SIGKILL)
         return False
 
-    with pytest.raises(ssdlab.ConfigError, match="connection lost; finished runs are kept"):
+    with pytest.raises(ssdlab.ConfigError, match="connection lost, but finished runs are saved"):
         ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s", cluster=cluster.address, monitor=killing)
     # Dask's own log of it does not help.
     assert capfd.readouterr().err == ""

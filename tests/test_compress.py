@@ -64,7 +64,7 @@ def test_threads_change_no_ratio(folder: Path) -> None:
 def test_unreadable_files_are_reported(folder: Path) -> None:
     contents = corpus.read([folder, folder / "nowhere"])
     assert {Path(path).name: why for path, why in contents.skipped.items()} == {
-        "empty": "it is empty",
+        "empty": "the file is empty",
         "pipe": "not a regular file",
         "nowhere": "No such file or directory",
     }
@@ -82,7 +82,7 @@ def test_large_files_are_cut(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_nothing_to_compress_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
-    with pytest.raises(ssdlab.ConfigError, match="no file with contents"):
+    with pytest.raises(ssdlab.ConfigError, match="no readable file with contents"):
         corpus.read([tmp_path])
 
 

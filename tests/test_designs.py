@@ -55,12 +55,12 @@ def test_a_setting_alone_takes_all_its_values() -> None:
         ("device.opp=7%", "did you mean device.op"),
         ("device.op=", "is not KEY=VALUES"),
         ("=7%", "is not KEY=VALUES"),
-        ("device.op", "has no named values: its value is a share, 0% to 1000%"),
+        ("device.op", "has no named values (type: share, 0% to 1000%)"),
         ("ftl.page.gcc", "did you mean ftl.page.gc"),
         ("ftl.page.gc=fifo ftl.page.gc", "appears twice"),
         ("device.op=7%,7%", "listed twice"),
         ("device.capacity=8MiB..1e30GiB", 'axis device.capacity: "1e30GiB" is too large; write at most 16777215TiB'),
-        ("nand.read=1us..1e400s:3", 'axis nand.read: "1e400s" is too large; give a smaller number'),
+        ("nand.read=1us..1e400s:3", 'axis nand.read: "1e400s" is too large; use a smaller number'),
         ("block.frame=modern", 'axis block.frame: was renamed to block.layer = "single-queue" or "multi-queue"'),
         ("device.op=30%..3%:4", "must increase"),
         ("device.op=0%..3%:4:log", "starting above 0"),
@@ -132,8 +132,8 @@ def test_a_latin_hypercube_and_a_sobol_sequence_fill_every_stratum() -> None:
     [
         (Design("gird"), ["seed=1,2"], "did you mean grid"),
         (Design("sobol", 48), ["seed=1,2"], "use 32 or 64"),
-        (Design("grid", 8), ["seed=1,2"], "samples are for random"),
-        (Design("grid"), ["device.op=3%..30%"], "needs the number of values"),
+        (Design("grid", 8), ["seed=1,2"], "only random, "),
+        (Design("grid"), ["device.op=3%..30%"], "needs a range with a number of values"),
         (Design("factorial"), ["seed=1,2,3"], "needs two values"),
         (Design("factorial", resolution=6), ["seed=1,2"], "3, 4 or 5"),
     ],
@@ -281,8 +281,8 @@ def test_every_design_draws_possible_values(design: str) -> None:
 def test_a_range_without_a_possible_value_is_refused() -> None:
     base = ssdlab.Config("small-tlc", overrides={"nand.page_size": "4KiB"})
     for of_key, ends, message in [
-        ("nand.page_size", "5KiB..7KiB", "no power of two lies between 5KiB and 7KiB; widen the range"),
-        ("device.capacity", "8193KiB..8195KiB", "no multiple of 4KiB lies between 8193KiB and 8195KiB"),
+        ("nand.page_size", "5KiB..7KiB", "the range 5KiB to 7KiB contains no power of two; widen the range"),
+        ("device.capacity", "8193KiB..8195KiB", "the range 8193KiB to 8195KiB contains no multiple of 4KiB"),
     ]:
         with pytest.raises(ssdlab.ConfigError, match=f"axis {of_key}: {message}"):
             fitted([axis(f"{of_key}={ends}")], base)

@@ -313,7 +313,7 @@ def test_a_folder_without_a_run_is_refused_with_its_reader(cli: Cli, tmp_path: P
     cli("diagnose", *SMALL_SETS, "--no-what-ifs", "--out", "found")
     done = cli("diagnose", "found", check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith("ssdlab: found: has no result.json; give the --out folder") and "view" in done.stderr
+    assert done.stderr.startswith("ssdlab: found: has no result.json; use the --out folder") and "view" in done.stderr
 
 
 def test_trims_alone_have_no_table_of_parts(in_time: ssdlab.Config) -> None:

@@ -222,17 +222,17 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
         ({"dwpd": 0}, "^dwpd: must be a number above 0, not 0$"),
         ({"op": ["7"]}, '^op: device.op: "7" may mean 7% or, as a fraction, 700%; write "7%" or "700%"$'),
         ({"op": "7%,7%"}, "^op: the value 7% is listed twice; list it once$"),
-        ({"op": ["7%", ""]}, "^op: a value is empty; separate values by commas, as in A,B$"),
+        ({"op": ["7%", ""]}, "^op: a value is empty; write values separated by commas, such as A,B$"),
         ({"op": "7%..9%"}, "^op: 7%..9% is a range without steps; write 7%..28%:4$"),
         (
             {"op": "7%..40%:400", "axes": ["nand.read=20us..80us:300"]},
-            "^that would be 120,000 runs; try fewer drives, or fewer seeds for each drive$",
+            "^the sweep would have 120,000 runs; try fewer drives, or fewer seeds for each drive$",
         ),
         (
             {"op": "1100%..2000%:10"},
             r"^op: device.op: 1100% is out of range: 0% to 1000%; same error with 1200%,( 1\d00%,){6} 1900% and 1 more",
         ),
-        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: already varied by op; give its values with op$"),
+        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: already varied by op; set its values with op$"),
         (
             {"p99_ns": 1e6, "config": {"time": "count"}},
             '^time: "count" simulates no latency for p99; set it to "serial"',

@@ -272,7 +272,7 @@ def test_wrong_traces_in_python(file: Path) -> None:
     experiment = experiments.load(file)
     with pytest.raises(ssdlab.TraceError, match="no file given"):
         experiment.run(traces={"mail": []})
-    with pytest.raises(ssdlab.ConfigError, match="leave the trace out: no trace is needed"):
+    with pytest.raises(ssdlab.ConfigError, match="it needs no trace, so omit the trace"):
         experiments.load("faster").run(traces={"mail": "x"})
 
 

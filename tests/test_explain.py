@@ -214,7 +214,7 @@ def test_trace_options_are_honoured(tmp_path: Path, cli: Cli) -> None:
     output = cli("explain", *given, "--skip-bad", "--device", "1").stdout
     assert "device 1: 2 requests" in " ".join(output.split())
     done = cli("explain", "--set", "ftl=fast", "--requests", "1", "--device", "1", check=False)
-    assert done.stderr == "ssdlab: --device applies only to a trace; name a trace, or omit --device\n"
+    assert done.stderr == "ssdlab: --device applies only to a trace; add a trace file, or omit --device\n"
 
 
 @pytest.mark.parametrize("most", [20, 200_000])
@@ -237,7 +237,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     assert steps.excerpt(trace, 4096) == ("1-2 r0-0 3-3", 4, None)
     assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1, None)
     with pytest.raises(
-        ConfigError, match="after the first 9 requests, none reads, writes or trims a page; lower --skip"
+        ConfigError, match="no request after the first 9 reads, writes or trims a page; lower --skip"
     ):
         steps.excerpt(trace, 4096, skip=9)
     trims = ssdlab.Trace.from_columns(op=["write", "trim", "trim"], offset=[0, 512, 0], bytes=[8192, 8192, 512])
@@ -245,11 +245,11 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     flushes = ssdlab.Trace.from_columns(op=["flush"] * 2, offset=[0, 0], bytes=[0, 0])
     with pytest.raises(ConfigError, match="the trace has no reads, writes or trims of pages"):
         steps.excerpt(flushes, 4096)
-    with pytest.raises(ConfigError, match="reads, writes or trims a page; raise --skip or --most"):
+    with pytest.raises(ConfigError, match="do not read, write or trim a page; raise --skip or --most"):
         steps.excerpt(flushes, 4096, count=1)
     trace.save(tmp_path / "trace.csv")
     output = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout
-    about = "The trace is trace.csv: 2 requests to pages after the first 1. The 2 touched pages are renumbered"
+    about = "The trace is trace.csv: 2 requests after the first 1. The 2 touched pages are renumbered"
     page = (tmp_path / "own.html").read_text()
     assert about in " ".join(output.split()) and about in page and "FTL fast, step by step" in page
     for option in (["--skip", "1"], ["--most", "5"]):
@@ -276,8 +276,8 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
     assert "choose one of bast-full-merge, " in refused(cli, "zzz")
     assert "may have up to 4096 flash pages" in " ".join(cli("explain", "--help").stdout.split())
     assert "at most 4096 can be drawn; lower device.capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
-    assert "needs exactly one of --requests and --trace" in refused(cli, "--set", "ftl=bast")
-    assert "omit the other options" in refused(cli, "bast-thrashing", "--requests", "0")
+    assert "needs requests; add either --requests or --trace" in refused(cli, "--set", "ftl=bast")
+    assert "omit the scene, or all options" in refused(cli, "bast-thrashing", "--requests", "0")
     assert "x7 is not a request; write pages as" in refused(cli, "--requests", "x7")
     assert "use pages 0 to 31, or raise device.capacity" in refused(cli, "--requests", "32")
     assert "more than 20000 steps" in refused(cli, "--requests", "0-31 " * 700)

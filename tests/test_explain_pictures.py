@@ -98,10 +98,10 @@ def test_the_command_writes_pictures(cli: Cli, tmp_path: Path) -> None:
     ("arguments", "fault"),
     [
         (["--from", 2], "--from and --to select pictures; add --svg DIR or --animate FILE.svg"),
-        (["--animate", "why.gif"], "--animate writes an SVG picture; name it why.svg"),
-        (["--svg", "pictures", "--to", 999], "there is no step 999 to draw; --to takes 0 to "),
-        (["--svg", "pictures", "--from", 9, "--to", 5], "there is no step 5 to draw; --to takes 9 to "),
-        (["--animate", "why.svg", "--from", 999], "there is no step 999 to draw; --from takes 0 to "),
+        (["--animate", "why.gif"], "--animate writes an SVG picture; use the name why.svg"),
+        (["--svg", "pictures", "--to", 999], "step 999 does not exist; --to must be from 0 to "),
+        (["--svg", "pictures", "--from", 9, "--to", 5], "step 5 does not exist; --to must be from 9 to "),
+        (["--animate", "why.svg", "--from", 999], "step 999 does not exist; --from must be from 0 to "),
     ],
 )
 def test_impossible_pictures_are_refused(arguments: list[object], fault: str, cli: Cli, tmp_path: Path) -> None:

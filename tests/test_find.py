@@ -78,4 +78,4 @@ def test_a_search_without_matches_says_so() -> None:
 def test_the_error_for_an_unknown_setting_suggests_settings(key: str, meant: str) -> None:
     with pytest.raises(ConfigError) as caught:
         explain(key)
-    assert str(caught.value) == f"{key}: unknown setting{meant}; 'ssdlab list settings' shows the tables"
+    assert str(caught.value) == f"{key}: unknown setting{meant}; 'ssdlab list settings' lists the tables of settings"

@@ -70,7 +70,7 @@ def test_the_job_writes_shares_of_the_sheets_random_writes() -> None:
     # The probe and its writers run together, so only the probe waits for the jobs before.
     assert "stonewall" in sections["probe-30"] and "stonewall" not in sections["writers-30"]
     assert [*sections].index("overwrite") < [*sections].index("probe-15")
-    with pytest.raises(ssdlab.ConfigError, match=r"as in --sheet random_write=85k/s"):
+    with pytest.raises(ssdlab.ConfigError, match=r"such as --sheet random_write=85k/s"):
         job(write=True)
 
 
@@ -192,7 +192,7 @@ def test_other_faults_of_a_result_name_the_job() -> None:
     failed = {**entry("one", 0, "read", rw="randread"), "error": 5}
     with pytest.raises(ssdlab.ConfigError, match="job one: fio reported error 5"):
         fio(failed)
-    with pytest.raises(ssdlab.ConfigError, match=r"job one: ran beside other jobs, .* add 'stonewall'"):
+    with pytest.raises(ssdlab.ConfigError, match=r"job one: ran together with other jobs, .* add 'stonewall'"):
         fio(entry("one", 0, "read", rw="randread"), entry("two", 0, "write", rw="randwrite"))
     with pytest.raises(ssdlab.ConfigError, match="no job completed a request"):
         fio(entry("overwrite", 0, "write", rw="randwrite"))
@@ -237,11 +237,11 @@ def test_a_row_with_a_depth_is_a_closed_loop() -> None:
     ("text", "words"),
     [
         ("depth,speed\n1,2\n", "loads.csv:1: unknown column speed; use columns such as"),
-        ("read_p50\n1\n", "loads.csv:1: no column tells the load; add background_iops or depth"),
+        ("read_p50\n1\n", "loads.csv:1: no column describes the load; add a column background_iops or depth"),
         ("depth,read_p50\n1,fast\n", "loads.csv:2: read_p50: fast is not a number above 0"),
         ("depth,read_p50\n1,-5\n", "loads.csv:2: read_p50: -5 is not a number above 0"),
         ("depth,read_p50\n1.5,5\n", "loads.csv:2: depth: must be a whole number"),
-        ("depth,read_p50\n1,\n", "loads.csv:2: has no figure; fill columns"),
+        ("depth,read_p50\n1,\n", "loads.csv:2: has no measured figure; fill columns"),
         ("depth,read_p50\n", "loads.csv: has no rows"),
         ("depth,reads,read_p50\n1,half,5\n", "loads.csv:2: reads: "),
         ("offered_iops_50r50w,read_p50\n4000,5\n", "loads.csv:2: offered_iops_50r50w: must be above 5000"),
@@ -269,9 +269,9 @@ def test_numbers_of_a_sheet_are_loads() -> None:
     [
         ("sequential_writes=1GB/s", "unknown key; did you mean sequential_write?"),
         ("speed=1GB/s", "unknown key; use capacity, sequential_read"),
-        ("read_latency=80", "not a value such as read_latency=80us"),
-        ("read_latency", "not a value such as read_latency=80us"),
-        ("random_read=0/s", "not a value such as random_read=530k/s"),
+        ("read_latency=80", "must have a value, such as read_latency=80us"),
+        ("read_latency", "must have a value, such as read_latency=80us"),
+        ("random_read=0/s", "must have a value, such as random_read=530k/s"),
     ],
 )
 def test_faults_of_a_sheet_name_the_key(given: str, words: str) -> None:
@@ -488,7 +488,7 @@ def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "nothing to fit; give a result of fio, a table or --sheet numbers"),
+        ([], "nothing to fit; add a result of fio, a table or --sheet numbers"),
         (["--write"], "--write needs --job"),
         (["--job", "--base", "tlc-nvme"], "--job only prints a job for fio; omit files, --base"),
         (

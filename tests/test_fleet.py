@@ -346,9 +346,9 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         (["plain.csv"], "plain.csv: ssdlab-csv has no volume names; give a file for each volume"),
         (["plain.parquet"], "rename the column with volume names to volume"),
         (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
-        (["fleet.csv", "--pack", "name"], "pack name: the number of drives is unknown"),
+        (["fleet.csv", "--pack", "name"], "pack name: needs a number of drives"),
         (["fleet.csv", "--drives", "2"], "each volume has its own drive"),
-        (["fleet.csv", "--pack", "name", "--drives", "6"], "give a number from 1 to 5"),
+        (["fleet.csv", "--pack", "name", "--drives", "6"], "must be from 1 to 5"),
         (
             ["fleet.csv", *SMALL_BLOCKS, "--set", "device.capacity=8MiB"],
             "5 of 5 volumes are too large; raise device.capacity",

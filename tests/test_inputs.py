@@ -45,20 +45,20 @@ def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
             lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], pack="nme"),
             "pack nme: unknown rule",
         ),
-        (lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], drives=1), "drives 1: each volume has its own"),
+        (lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], drives=1), "drives 1: with the rule alone, each volume has its own"),
         (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), like="alibab"), "like alibab: unknown fleet"),
-        (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), volumes=0), "volumes 0: give a number"),
+        (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), volumes=0), "volumes 0: must be from"),
         (lambda _: ssdlab.sweep({"nand.channels": ["none"]}), "axis: nand.channels: expected a whole number"),
         (
             lambda _: ssdlab.sweep(
                 {"block.layer": ["single-queue", "multi-queue"]},
                 {"block.scheduler": "mq-deadline", "block.wbt_lat": "2ms"},
             ),
-            "; a sweep without 'block.layer=single-queue' skips these points",
+            "; --without 'block.layer=single-queue' skips these points",
         ),
         (lambda _: ssdlab.calibrate(in_flight=[0]), "requests in flight must be numbers from 1 to 65536"),
         (lambda trace: ssdlab.experiments.load("sbfast").run(traces={"web": trace}), "did you mean web_0?"),
-        (lambda _: ssdlab.cache.plan("1GiB", "2GiB"), "give exactly one of paper, device and device_us"),
+        (lambda _: ssdlab.cache.plan("1GiB", "2GiB"), "use exactly one of paper, device and device_us"),
     ],
 )
 def test_python_errors_name_no_command_options(trace: Path, call: Callable[[Path], object], told: str) -> None:

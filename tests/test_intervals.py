@@ -194,13 +194,13 @@ def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["reads.csv"], ["reads.csv: contains no writes, so there are no write intervals"]),
+        (["reads.csv"], ["reads.csv: has no write intervals, because it contains no writes"]),
         (["nothere.csv"], ["nothere.csv", "No such file"]),
         (["reads.csv", "--log", "0"], ["contains no writes"]),
         ([str(OLTP), "--log", "10%,0"], ["is smaller than a page"]),
         ([str(OLTP), "--log", "10%,"], ["is not a log size"]),
         ([str(OLTP), "--page", "4"], ["the unit is missing"]),
-        ([str(OLTP), "--out", str(OLTP)], ["is a file; name a directory"]),
+        ([str(OLTP), "--out", str(OLTP)], ["is a file; choose another directory"]),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: list[str]) -> None:

@@ -149,7 +149,7 @@ def _lines(said: str, rows: int) -> list[str]:
 
 def test_live_without_a_terminal_says_that_it_shows_nothing(cli: Cli) -> None:
     done = cli("run", *SMALL_SETS, "--live")
-    assert done.stderr == "ssdlab: --live shows nothing: standard error is not a terminal\n"
+    assert done.stderr == "ssdlab: --live has no effect: standard error is not a terminal\n"
     assert done.stdout == cli("run", *SMALL_SETS).stdout
 
 
@@ -161,7 +161,7 @@ def test_live_on_a_dumb_terminal_says_that_it_shows_nothing() -> None:
     said = b"".join(iter(lambda: _read(master), b""))
     os.close(master)
     assert run.wait() == 0
-    assert said == b"ssdlab: --live shows nothing: the terminal type in TERM cannot redraw a line\r\n"
+    assert said == b"ssdlab: --live has no effect: the terminal type in TERM cannot redraw a line\r\n"
 
 
 def test_live_on_a_terminal_shows_the_drive_at_work() -> None:

@@ -148,7 +148,7 @@ def test_commands_print_only_the_tables(cli: Cli, tmp_path: Path) -> None:
     amplification = json.loads((tmp_path / "out" / "comparison.json").read_text())["result"]["cases"]
     assert [f"{case['runs'][0]['write_amplification']:.3f}" for case in amplification.values()] == row[1:]
     refused = cli("compare", *cases, "--table", "csv", "--json", check=False)
-    assert refused.stderr == "ssdlab: --table prints tables; omit --json\n"
+    assert refused.stderr == "ssdlab: --table prints tables, not JSON; omit --json\n"
 
 
 def test_figures_are_chosen_by_name(cases: ssdlab.Comparison, tmp_path: Path, cli: Cli) -> None:
@@ -200,7 +200,7 @@ def _is_inside(axis: matplotlib.axis.Axis, tick: matplotlib.axis.Tick) -> bool:
 def test_figures_need_a_directory_and_a_known_format(tmp_path: Path, cli: Cli) -> None:
     nowhere = cli("run", *SMALL_SETS, "--figures", "pdf", check=False)
     assert nowhere.returncode == 2
-    assert "--figures needs a directory; name one with --out DIR" in nowhere.stderr
+    assert "--figures needs an output directory; add --out DIR" in nowhere.stderr
     with pytest.raises(ssdlab.ConfigError, match="figures: unknown format 'bmp'"):
         papers(Page("A page"), "bmp")  # type: ignore[arg-type]
     unknown = cli("run", *SMALL_SETS, "--figures", "bmp", "--out", "out", check=False)

@@ -115,7 +115,7 @@ def test_the_model_is_compared_with_the_working_cache(cli: Cli, monkeypatch: pyt
     assert all(row.measured_hit_ratio > raw.measured_hit_ratio for row in compressed)
     assert "difference" in plan.report_html() and plan.to_dict()["comparison"]["pages"] == 2000
     same = ["cache", "plan", "--memory", "1GiB", "--data", "2GiB", "--bench"]
-    assert "leave out one of the two" in cli(*same, "--paper", check=False).stderr
+    assert "omit one of the two" in cli(*same, "--paper", check=False).stderr
     modelled = cli(*same, "--device-us", "5", "--compressor", "modelled:2:1:1", check=False).stderr
     assert "all compressors are modelled, so no cache can be measured" in modelled
 
@@ -213,7 +213,7 @@ def test_a_wrong_point_of_a_curve_is_named_as_written(cli: Cli, tmp_path: Path, 
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "use one of lz4, zstd"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "--compressor", "lz5"], 'did you mean "lz4"'),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--distribution", "70/30"], "must be even, 80/20"),
-        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no file with contents"),
+        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no readable file with contents"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "140%"], "140 %, but must be from 0 to 100 %"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "-1%"], "is not a percentage"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "half"], "is not a percentage"),
@@ -238,7 +238,7 @@ def test_negative_costs_and_shares_beyond_the_memory_are_refused() -> None:
 def test_a_curve_needs_points() -> None:
     wrong: list[Any] = [[], [1], [("a", "b")], [(0.1,)], [(0.1, None)], np.zeros(3)]
     for points in wrong:
-        with pytest.raises(ssdlab.ConfigError, match=r"^distribution: .*give pairs of cached share"):
+        with pytest.raises(ssdlab.ConfigError, match=r"^distribution: .*pairs of cached share"):
             ssdlab.cache.plan("1GiB", "2GiB", distribution=points, paper=True)
     points = [(0.25, 0.5), (0.5, 0.75)]
     right: list[Any] = [points, np.array(points), [list(point) for point in points]]

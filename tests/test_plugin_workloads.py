@@ -180,7 +180,7 @@ class NoStreams(Sequential):
 
 
 def test_wrong_attributes_are_refused() -> None:
-    with pytest.raises(ssdlab.ConfigError, match=r"NoStreams\.streams is 'seq1'; list the names of the streams"):
+    with pytest.raises(ssdlab.ConfigError, match=r"NoStreams\.streams is 'seq1'; set it to a list of stream names"):
         ssdlab.simulate(DRIVE, plugins=[NoStreams])
 
 

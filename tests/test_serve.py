@@ -447,7 +447,7 @@ def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
         (["--file", "new.drive", "--record", "nowhere/r.parquet"], "nowhere/r.parquet"),
         (
             ["--file", "new.drive", "--record", "./new.drive"],
-            "--record new.drive: --file names the same file; give another path",
+            "--record new.drive: --file has the same path; choose another path",
         ),
         (["--file", "new.drive", "--out", "new.drive"], "--out new.drive: --file names the same file"),
         (["--file", "new.drive", "--metrics", "./s"], "--metrics s: --socket names the same file"),

@@ -114,7 +114,7 @@ def test_an_existing_drive_is_not_preconditioned_again(tmp_path: Path) -> None:
             ["--state", "other.drive"],
             "other.drive: the drive was saved with ftl = fast, but this run has page",
         ),
-        (["--state", "any.drive", "--precondition"], "--state: a kept drive is not preconditioned again"),
+        (["--state", "any.drive", "--precondition"], "--state: a saved drive cannot be preconditioned again"),
         (["--state", "disk.drive", "--file", "disk.drive"], "--state disk.drive: --file names the same file"),
         (
             ["--precondition", "--set", "precondition.overwrite=trace"],

@@ -356,7 +356,7 @@ def test_no_loss_is_reported_over_traces(tmp_path: Path) -> None:
     estimates = study.effects("write_amplification")
     assert estimates.losses == () and {effect.term for effect in estimates.effects} == {"trace", "device.op"}
     (told,) = (remark for remark in estimates.page().remarks if "losses are not shown" in remark)
-    assert told.endswith("sweep each trace by itself")
+    assert told.endswith("sweep each trace separately")
     alone = ssdlab.sweep(["device.op=20%,40%"], drive).effects("write_amplification")
     assert alone.losses and not any("losses are not shown" in remark for remark in alone.page().remarks)
 
@@ -400,7 +400,7 @@ def test_failed_runs_are_mentioned_in_every_output() -> None:
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), seeds=2)
     (failed,) = study.failed
     assert failed.startswith("4 runs failed: ")
-    left = "2 of 6 points lack write_amplification and are left out; finish the sweep, or fix the failed runs"
+    left = "2 of 6 points lack write_amplification and are omitted; finish the sweep, or fix the failed runs"
     estimates = study.effects("write_amplification")
     assert "the grid has gaps, so a linear fit replaces the analysis of variance" in estimates.notes
     for shown in (estimates, study.curves("write_amplification")):
@@ -490,7 +490,7 @@ def test_missing_figures_are_no_failure_and_direction_follows_the_sweep() -> Non
     with pytest.raises(ssdlab.ConfigError, match="1 of 3 points lack write_amplification: all runs are finished"):
         study.effects("write_amplification")
     (left,) = (remark for remark in study.curves("write_amplification").page().remarks if "lack" in remark)
-    assert left.endswith("leave out these axis values, or choose another metric")
+    assert left.endswith("omit these axis values, or choose another metric")
     assert study.effects("host.bytes_read").outcome.large
     assert not study.effects("host.bytes_read:min").outcome.large
     assert study.asked_for(["host.bytes_read"]).outcomes()[0].large
@@ -523,7 +523,7 @@ def test_no_point_lacks_a_figure_it_has(axes: dict[str, list[str]], lacking: str
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY))
     asked = ["write_amplification", "device.physical_bytes", *(["log.reclaims"] if "ftl" in axes else [])]
     (told,) = (note for note in study.pareto(asked).notes if "lack" in note)
-    assert told.startswith(f"{lacking} are left out")
+    assert told.startswith(f"{lacking} are omitted")
 
 
 def test_means_over_seeds_require_scipy_before_any_run(tmp_path: Path) -> None:

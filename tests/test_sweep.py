@@ -187,7 +187,7 @@ def test_a_contradictory_point_is_named_with_its_exclusion(cli: Cli, tmp_path: P
     output = cli("sweep", *grid, check=False).stderr.strip()
     assert output.startswith("ssdlab: --set: block.wbt_lat: ") and len(output.splitlines()) == 1
     assert output.endswith(
-        "; at block.layer=single-queue; a sweep without 'block.layer=single-queue' skips these points"
+        "; at block.layer=single-queue; --without 'block.layer=single-queue' skips these points"
     )
     assert "2 runs" in cli("sweep", *grid, "--without", "block.layer=single-queue", "--out", tmp_path / "s").stdout
     # Where no point is valid, an exclusion is no remedy.
@@ -211,7 +211,7 @@ def test_a_grid_of_a_million_runs_needs_confirmation(cli: Cli) -> None:
         (["-A", "seed=1,2", "--seeds", "0"], "at least one"),
         (["-A", "trace=missing.csv"], "missing.csv"),
         (["-A", "preset=nope,tlc-chip"], "nope"),
-        (["-A", "seed=1,2", "--without", "seed>0"], "all combinations are excluded"),
+        (["-A", "seed=1,2", "--without", "seed>0"], "exclude all combinations"),
     ],
 )
 def test_bad_input_is_one_clear_error(cli: Cli, tmp_path: Path, arguments: list[str], message: str) -> None:
@@ -449,7 +449,7 @@ def test_a_single_string_is_a_list_of_one_item() -> None:
         == ["write_amplification"]
         == [outcome.figure for outcome in swept.outcomes("write_amplification")]
     )
-    with pytest.raises(ssdlab.ConfigError, match="-1 jobs: must be at least 1"):
+    with pytest.raises(ssdlab.ConfigError, match="jobs must be at least 1, not -1"):
         ssdlab.sweep("seed=1", BASE, jobs=-1)
     with pytest.raises(ssdlab.ConfigError, match="without 'seed=4 nonsense'"):
         ssdlab.sweep("seed=1,2", BASE, without="seed=4 nonsense")
@@ -460,7 +460,7 @@ def test_a_single_string_is_a_list_of_one_item() -> None:
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        ("wa", "outcome wa: unknown metric wa; docs/results.md lists them, such as write_amplification"),
+        ("wa", "outcome wa: unknown metric wa; docs/results.md lists all metrics, such as write_amplification"),
         ("write_amplificaton:max", "did you mean write_amplification"),
         ("latency.all.p99ns", "did you mean latency.all.p99_ns"),
         ("flash.programs.gcc", "did you mean flash.programs.gc?"),
@@ -599,7 +599,7 @@ def test_a_study_without_results_has_its_future_columns() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-A", "trace=a,b.csv"], "a: no such file; check the path, and quote a path with a comma: "),
+        (["-A", "trace=a,b.csv"], "a: no such file; check the path, and put quotes around a path with a comma: "),
         (["-A", "seed=1,2", "-O", "x=device.physical_bytes/2"], "only 'ssdlab tune' supports arithmetic"),
     ],
 )

@@ -473,9 +473,9 @@ def test_an_impossible_range_end_is_named(axis: str, words: str) -> None:
         ([], "nothing is varied"),
         (["-A", "device.op=5%..9%"], "no outcome given"),
         (["-A", "device.opp=5%..9%", "-O", "seed"], "did you mean device.op"),
-        (["-A", "device.op", "-O", "seed"], "device.op: has no named values: its value is a share, 0% to 1000%"),
+        (["-A", "device.op", "-O", "seed"], "device.op: the setting has no named values (type: share, 0% to 1000%)"),
         (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "axis device.op: the range cannot end"),
-        (["-A", "trace=a.csv", "-O", "seed"], "a trace is not part of the drive"),
+        (["-A", "trace=a.csv", "-O", "seed"], "a search cannot vary the trace"),
         (["-A", "device.op=5%..9%", "-O", "write_amplificatoin"], "did you mean write_amplification?"),
         (["-A", "device.op=5%..9%", "-O", "a=2**3"], "is not arithmetic on metrics"),
         (["-A", "device.op=5%..9%", "-O", "time.iops:large"], "large is neither min nor max"),
@@ -502,7 +502,7 @@ def test_a_folder_keeps_one_question(folder: Path, tmp_path: Path) -> None:
     ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=tmp_path / "s")
     with pytest.raises(ssdlab.ConfigError, match="contains a sweep; use another folder"):
         tuned(tmp_path / "s")
-    with pytest.raises(ssdlab.ConfigError, match="no run there fits this search"):
+    with pytest.raises(ssdlab.ConfigError, match="no run fits this search"):
         tuned(warm_start=tmp_path / "s", seeds=3)
 
 

@@ -271,7 +271,7 @@ def test_a_result_of_another_version_is_refused(copy: Path, tmp_path: Path) -> N
 
 def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
     (copy / "series.parquet").unlink()
-    assert "copy: lacks series.parquet, so its page would be incomplete; copy all" in refused(copy, tmp_path)
+    assert "copy: series.parquet missing or empty, so the page would be incomplete; copy all" in refused(copy, tmp_path)
     (copy / "report.html").unlink()
     assert "lacks report.html, series.parquet" in refused(copy / "result.json", tmp_path)
 
@@ -281,13 +281,13 @@ def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
     [
         (
             {"kind": "banana"},
-            "result.json: kind: is 'banana', so this is not a file that --out saved; copy all saved files",
+            "result.json: kind: is 'banana', so this file was not saved by --out; copy all saved files",
         ),
         (
             {"kind": "study"},
-            "result.json: kind: is 'study', so this is not a file that --out saved; copy all saved files",
+            "result.json: kind: is 'study', so this file was not saved by --out; copy all saved files",
         ),
-        ({"result": {}}, "result.json: result: is empty, so this is not a file that --out saved; copy all saved files"),
+        ({"result": {}}, "result.json: result: is empty, so this file was not saved by --out; copy all saved files"),
         ({"result": {"ingest": None}}, "result.json: result.partial: is missing"),
         ({"source": None}, "result.json: source: "),
     ],
@@ -323,7 +323,7 @@ def test_damaged_columns_open_no_page(copy: Path, tmp_path: Path, name: str) -> 
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    assert "does not exist; give a folder" in refused(tmp_path / "none", tmp_path)
+    assert "does not exist; use a folder" in refused(tmp_path / "none", tmp_path)
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "contains neither a result nor a study" in refused(empty, tmp_path)

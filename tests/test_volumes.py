@@ -117,10 +117,10 @@ def test_a_synthetic_fleet_is_as_requested(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["f.csv", "--like", "alibabba"], "did you mean alibaba"),
-        (["f.csv", "--volumes", "70000"], "give a number from 1 to 65536"),
-        (["f.csv", "--requests", "10"], "fewer than the 1000 volumes"),
+        (["f.csv", "--volumes", "70000"], "must be from 1 to 65536"),
+        (["f.csv", "--requests", "10"], "must be at least 1000, the number of volumes"),
         (["f.bin", "--volumes", "2", "--requests", "10"], "end the name in .csv"),
-        (["f.csv", "--seed", "-1"], "give a number from 0"),
+        (["f.csv", "--seed", "-1"], "must be from 0"),
         (["no/f.csv", "--volumes", "2", "--requests", "10"], "No such file"),
     ],
 )

@@ -10,11 +10,11 @@ A package imports only packages below it; `tests/test_rooms.py` checks this:
     view      presentation of findings: a `page`, rendered by `terminal` and `html`; `plots`
     study     many simulations: experiments, calibration, fits, validation, comparison, the executor
     analyse   analysis: workloads, write intervals, caches, codecs, real drives
-    model     what users hold: configurations, traces, simulations, results, the two-pool cache
+    model     objects that users create: configurations, traces, simulations, results, the two-pool cache
 
-`api` lists the public names. It is loaded when the first of them is used, so that a command loads only what it needs.
-Findings call `view` by name (`lazy.room`, `model.finding.Plot`), and traces call `analyse`. NumPy, pyarrow and
-matplotlib are loaded on first use (`lazy`).
+`api` lists the public names. It is loaded on the first use of a public name, so a command loads only the modules that
+it needs. Findings load `view`, and traces load `analyse`, by name (`lazy.room`, `model.finding.Plot`). NumPy, pyarrow
+and matplotlib are loaded on first use (`lazy`).
 
 Functions raise ConfigError for invalid arguments and settings, and TraceError for faults in a trace. Both name the
 place and a remedy in one line; only docstrings of the public interface repeat this.
@@ -24,7 +24,7 @@ import os
 
 from ssdlab.lazy import TYPE_CHECKING, room
 
-# An extension with plug-ins, from `ssdlab build`, takes the place of the built-in one.
+# An extension with plug-ins, made by `ssdlab build`, replaces the built-in extension.
 if "SSDLAB_EXTENSION" in os.environ:
     __path__.insert(0, os.environ["SSDLAB_EXTENSION"])
 

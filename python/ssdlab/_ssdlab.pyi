@@ -1,4 +1,4 @@
-"""Rust half of ssdlab; use the package `ssdlab`."""
+"""Extension module in Rust. Users import the package `ssdlab` instead."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -90,10 +90,10 @@ class SsdlabError(Exception):
     """Base of every error that ssdlab raises on purpose."""
 
 class ConfigError(SsdlabError):
-    """A configuration is wrong; one line for each fault, with its remedy."""
+    """Invalid configuration. The message has one line per fault, with a remedy."""
 
 class TraceError(SsdlabError):
-    """A trace is wrong: file, place, fault and remedy in one line."""
+    """Invalid trace. The message has file, place, fault and remedy in one line."""
 
 class SimulationError(SsdlabError):
     """A simulation cannot start or continue. If a request ends past the device, `capacity_bytes` is set."""
@@ -101,12 +101,12 @@ class SimulationError(SsdlabError):
     capacity_bytes: int
 
 class InternalError(SsdlabError):
-    """A defect of ssdlab itself. `config` holds the resolved configuration as TOML (or None) to report with it."""
+    """A defect of ssdlab itself. `config` is the resolved configuration as TOML, for the bug report, or None."""
 
     config: str | None
 
 def drive_file(path: Path) -> Literal["bytes", "state"] | None:
-    """Kind of a drive file: bytes of a drive, or a saved state; None for other files."""
+    """Returns the kind of a drive file: bytes of a drive, or a saved state; None for other files."""
 
 def drive_settings(path: Path) -> list[tuple[str, str]]: ...
 
@@ -190,7 +190,7 @@ class InOrder:
 
 @final
 class Reader:
-    """A trace file being read from front to back."""
+    """Reads a trace file from front to back."""
     def __new__(
         cls,
         paths: Sequence[tuple[PathLike[str], PathLike[str]]],
@@ -211,7 +211,7 @@ class Reader:
 
 @final
 class VolumeReader:
-    """Reader of trace files in order, with the volume of each request."""
+    """Reads trace files in order, with the volume of each request."""
     def __new__(
         cls,
         paths: Sequence[tuple[PathLike[str], PathLike[str]]],
@@ -249,14 +249,14 @@ class Devices:
 
 @final
 class Partition:
-    """The files of volumes being written; any thread may add to them."""
+    """Writes the requests of each volume to the volume's own file. All threads may add requests."""
     def __new__(cls, folder: PathLike[str]) -> Partition: ...
     def add(self, batch: Parted) -> None: ...
     def volumes(self) -> list[tuple[str, str, int, int, int, int, int, int, int, int]]: ...
 
 @final
 class Generator:
-    """The configured workload as requests."""
+    """Generates the requests of the configured workload."""
     def __new__(cls, config: Config) -> Generator: ...
     def streams(self) -> list[str]: ...
     def read(self, max: int) -> Requests: ...
@@ -272,7 +272,7 @@ class Profile:
 
 @final
 class AddressSpace:
-    """Addresses of a trace, from one pass: its end, or its pages for packing."""
+    """Extent of a trace, from one pass; with `host.fit = "compact"`, also the pages that the trace touches."""
     def __new__(cls, config: Config) -> AddressSpace: ...
     def is_empty(self) -> bool: ...
     def add(self, requests: Requests) -> None: ...
@@ -293,7 +293,7 @@ class Analysis:
 
 @final
 class WrittenPages:
-    """The pages that a trace writes: a first pass, before `Intervals`."""
+    """Pages that a trace writes, from a first pass; `Intervals` makes the second pass."""
     def __new__(cls, page: str) -> WrittenPages: ...
     def add(self, requests: Requests) -> None: ...
     def page_bytes(self) -> int: ...
@@ -302,11 +302,11 @@ class WrittenPages:
     def extent(self) -> tuple[int, int]: ...
 
 def check_log_size(text: str) -> None:
-    """Fails unless the text is the size of a log."""
+    """Raises an error if the text is not a valid log size."""
 
 @final
 class Intervals:
-    """Write intervals of a trace for the given log sizes: the second pass."""
+    """Write intervals of a trace for the given log sizes, from a second pass."""
     def __new__(cls, written: WrittenPages, logs: Sequence[str]) -> Intervals: ...
     def add(self, requests: Requests) -> None: ...
     def windows(self) -> dict[str, npt.NDArray[np.uint64]]: ...
@@ -331,20 +331,24 @@ class MapAdvisor:
     def advice(self) -> dict[str, Any]: ...
 
 def cache_policies() -> list[tuple[str, str, list[tuple[str, str, int, int, int, str]], bool, bool, bool]]:
-    """Every replacement policy as `(name, help, parameters, sizes, needs_future, one_pass)`."""
+    """Returns all replacement policies as `(name, help, parameters, sizes, needs_future, one_pass)`."""
 
 def cache_admissions() -> list[tuple[str, str, list[tuple[str, str, int, int, int, str]], bool]]:
-    """Every admission as `(name, help, parameters, sizes)`; a policy's change `admission` is the place in this list."""
+    """Returns all admission policies as `(name, help, parameters, sizes)`. The parameter `admission` of a replacement
+    policy is an index into this list.
+    """
 
 def check_cache(name: str, changes: Sequence[tuple[str, int]], one_size: bool) -> None:
-    """Fails if the policy is unknown, or does not take these parameters or items of different sizes."""
+    """Raises an error if the policy is unknown, lacks one of the parameters, or needs items of one size although
+    `one_size` is False.
+    """
 
 _Asked: TypeAlias = tuple[str, Sequence[tuple[str, int]], int]
 _Point: TypeAlias = tuple[float, float, float, float, int]
 
 @final
 class CacheTrace:
-    """Accesses of a trace to items, gathered in batches, and caches simulated on the accesses."""
+    """Collects the accesses of a trace to items, and simulates caches on these accesses."""
     def __new__(
         cls,
         granularity: str,
@@ -372,12 +376,12 @@ class CacheTrace:
 
 @final
 class FollowingCache:
-    """A cache that is simulated while its trace is gathered."""
+    """A cache that is simulated while the trace is read."""
     def simulate(self, stopped: Callable[[], object]) -> dict[str, int] | None: ...
 
 @final
 class Plan:
-    """A cache and a compressor for it."""
+    """Model of a cache that stores part of its pages compressed with one compressor."""
     def __new__(
         cls,
         memory: tuple[float, float, float],
@@ -394,7 +398,7 @@ class Plan:
     def device_break_even_us(self, corrections: Sequence[str]) -> float | None: ...
 
 def corrections() -> list[str]:
-    """Names of the corrections of the model of `Plan`."""
+    """Returns the names of the corrections to the model in `Plan`."""
 
 @final
 class PagePool:
@@ -421,7 +425,7 @@ def bench_cache(
     threads: int,
     stop: Callable[[int], bool],
 ) -> dict[str, Any]:
-    """Sends accesses through a new cache."""
+    """Sends accesses to a new cache, and returns counts and times."""
 
 def bench_codecs(
     files: Sequence[bytes],
@@ -436,32 +440,34 @@ def bench_codecs(
     """Measures codecs on the contents of files."""
 
 def modelled_codec(text: str) -> tuple[float, float, float] | None:
-    """Ratio, and microseconds to compress and restore, of a modelled codec; fails unless `text` names one."""
+    """Returns compression ratio, and microseconds to compress and to restore a page, of a modelled codec. Returns None
+    for other codecs; raises an error if the codec is unknown.
+    """
 
 def codecs() -> list[tuple[str, str, str]]:
-    """Name, help and form of every codec."""
+    """Returns name, help and syntax of every codec."""
 
 def share(text: str) -> float:
-    """A share such as `"95%"` as a fraction of 1."""
+    """Converts a share such as `"95%"` to a fraction of 1."""
 
 def count(text: str) -> int:
-    """A number such as `"1M"` or `"1e6"`."""
+    """Converts a count such as `"1M"` or `"1e6"` to an integer."""
 
 def nanos(text: str) -> int:
-    """A duration such as `"25us"` in nanoseconds."""
+    """Converts a duration such as `"25us"` to nanoseconds."""
 
 def check_action(text: str) -> None:
-    """Fails with a `TraceError` unless it names an event of a request's life, such as `"queue"` or `"D"`."""
+    """Raises a `TraceError` if the text is not an event in the life of a request, such as `"queue"` or `"D"`."""
 
 def operation(text: str) -> int | None:
-    """The number of an operation such as `"R"`, `"write"` or `"1"`; None if unknown."""
+    """Returns the number of an operation such as `"R"`, `"write"` or `"1"`; None if unknown."""
 
 def size(text: str) -> int:
-    """A size such as `"64KiB"` in bytes."""
+    """Converts a size such as `"64KiB"` to bytes."""
 
 @final
 class Writer:
-    """A trace file being written."""
+    """Writes a trace file."""
     def __new__(cls, path: PathLike[str], format: str) -> Writer: ...
     def write(self, requests: Requests, streams: Sequence[str]) -> None: ...
     def finish(self) -> list[tuple[str, str, str, int]]: ...
@@ -522,7 +528,7 @@ class Calls:
 
 @final
 class BlockRequest:
-    """Request of the block layer, as an I/O scheduler in Python sees it."""
+    """Request of the block layer, for an I/O scheduler in Python."""
     @property
     def offset(self) -> int: ...
     @property
@@ -538,7 +544,7 @@ class BlockRequest:
 
 @final
 class Flash:
-    """Flash as an FTL in Python sees it."""
+    """Flash operations for an FTL in Python."""
     @property
     def blocks(self) -> int: ...
     @property
@@ -569,7 +575,7 @@ def presets() -> list[tuple[str, str, str]]: ...
 def json_schema() -> str: ...
 def options() -> list[tuple[str, str, str, list[str]]]: ...
 def processors() -> int:
-    """Processors that this process may use."""
+    """Returns the number of processors that this process may use."""
 
 def record_steps(question: str) -> str: ...
 def steps_drive(config: Config) -> str: ...

@@ -1,4 +1,4 @@
-"""The public names of `ssdlab`, loaded when the first of them is used."""
+"""The public names of `ssdlab`, loaded on the first use of a public name."""
 
 from ssdlab import cache, plugin
 from ssdlab._ssdlab import (

@@ -1,7 +1,8 @@
 """Handles Ctrl-C in all commands. SIGTERM, and SIGHUP from a closed terminal, have the same effect.
 
 - While modules load before any work begins, the program exits at once.
-- A command is interrupted by KeyboardInterrupt, but not during an import, where Python would wrap or lose it.
+- A command is interrupted by KeyboardInterrupt, but not during an import, because Python would wrap or lose the
+  exception.
 - Work that calls a monitor is asked to end through the monitor, so that it can return partial results.
 - A second Ctrl-C interrupts at once.
 """
@@ -29,7 +30,7 @@ else:
     import _signal as signal
 
 SILENT_SECONDS = 1.0
-"""Seconds without a monitor call after which work is assumed never to call the monitor; other work calls it about
+"""Seconds without a monitor call after which work is assumed to have no monitor. Work with a monitor calls it about
 twenty times a second. Time spent waiting for a processor does not count.
 """
 AGAIN_SECONDS = 0.2
@@ -55,9 +56,10 @@ def handled(handler: Handler) -> Iterator[None]:
 
 
 def end() -> NoReturn:
-    """Ends the program with the status of an interrupt.
+    """Ends the program with the exit status of an interrupt.
 
-    Otherwise `python -m` would end by the signal if KeyboardInterrupt passed through an `exec`, which dataclasses use.
+    Without this call, `python -m` would end with a signal if KeyboardInterrupt passed through `exec`, which dataclasses
+    use.
     """
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -149,9 +151,9 @@ class Request:
         self._asked_at = float("-inf")
 
     def ask(self) -> bool:
-        """Returns true if the work should end. Any thread of the work may call this method."""
+        """Returns True if the work should end. Any thread of the work may call this method."""
         self._asked_at = _own_seconds()
-        # Reads `_made` only once, because a signal or another thread may change it in between.
+        # Reads `_made` only once, because a signal or another thread may change it between two reads.
         made = self._made
         self._heard = self._heard or made
         return made

@@ -1,5 +1,4 @@
-"""Lazy imports: of modules that are slow to import, and of packages that are above the importing package in the order
-of layers.
+"""Lazy imports of modules that load slowly, and of packages in a higher layer than the importing package.
 
 `from ssdlab.lazy import np` costs nothing until an attribute of `np` is used; type checkers see NumPy itself.
 """
@@ -67,8 +66,7 @@ else:
 
 
 def room(module: str) -> "Any":
-    """Returns the module `ssdlab.{module}`, imported on demand. With it, a package can call a package of a higher
-    layer.
+    """Returns the module `ssdlab.{module}`, imported on demand. This lets a package call a package of a higher layer.
 
     Raises:
         ConfigError: If the module needs matplotlib, which is not installed.
@@ -82,9 +80,10 @@ def room(module: str) -> "Any":
 
 
 def _not_installed(name: str, extra: str = "") -> Exception:
-    """Returns an error that gives the command to install a missing module together with all requirements of its extra.
+    """Returns an error whose message contains the command that installs a missing module and all requirements of its
+    extra.
 
-    The command lists requirements, because clones and pipx have no `ssdlab[extra]`. The command uses uv if pip is
+    The command lists the requirements, because `ssdlab[extra]` does not exist for clones and pipx. It uses uv if pip is
     missing.
     """
     metadata, util, sys, shlex = map(import_module, ("importlib.metadata", "importlib.util", "sys", "shlex"))

@@ -1,4 +1,4 @@
-"""Components of your own, written in Python: derive a class, and name it in a configuration.
+"""Base classes for components written in Python. Derive a class, and pass it to `simulate` or set it by name.
 
     >>> import ssdlab
     >>> from ssdlab.plugin import VictimPolicy
@@ -29,15 +29,15 @@ MOST_OPEN_BLOCKS = 15
 
 
 class VictimPolicy(Plugin):
-    """Chooses the block that garbage collection takes next, in page mapping.
+    """Chooses the next victim block of garbage collection in page mapping.
 
-    A subclass defines `choose`, which returns the number of a closed block within its area. `ftl.page.collect` sets the
-    area and the block: a block of one plane, of all planes of a die, or of the whole drive (superblock). The names of
-    its arguments say what it needs, and only that is computed:
+    A subclass defines `choose`, which returns the number of a closed block within an area. `ftl.page.collect` sets the
+    area and the extent of a block: one plane, all planes of a die, or the whole drive (superblock). `choose` may take
+    any of these arguments, by name; only the arguments in its signature are computed:
 
         valid: number of valid mapping units of each block; 2**31 for a block that is not closed
         closed_at: host pages written before each block was closed
-        invalidated_at: host pages written when a page of each block last became invalid; 0 if none did
+        invalidated_at: host pages written when a page of each block last became invalid; 0 if no page did
         valid_pages: array of booleans, a row for each block: True for each valid mapping unit
         erases: number of erases of each block
         least_valid: number of the closed block with the fewest valid mapping units, the lowest number on ties
@@ -46,7 +46,8 @@ class VictimPolicy(Plugin):
         pages_per_block: mapping units per block
 
     Arrays are read-only. Except `valid_pages`, they are int64 arrays of NumPy with an element for each block of the
-    area. The next call overwrites them, so copy what must stay. One object serves all areas of a drive.
+    area. The next call overwrites the arrays, so copy values that you need later. One object serves all areas of a
+    drive.
     """
 
     kind = "victim"
@@ -64,14 +65,14 @@ class VictimPolicy(Plugin):
 
 
 class Placement(Plugin):
-    """Chooses the open block of each page in page mapping (`ftl.page.survivors`): which pages share a block.
+    """Chooses the open block for each page in page mapping (`ftl.page.survivors`), and so the pages that share a block.
 
     A subclass sets `open_blocks`, and defines `written` and `relocated`. Both return the number of an open block, from
-    0. Each plane has its own open blocks. The names of the arguments of `written` say what it needs:
+    0. Each plane has its own open blocks. `written` may take any of these arguments, by name:
 
         lpn: logical page that the host writes
         now: host pages written so far
-        age: host pages written since this page was last written; None if it never was
+        age: host pages written since this page was last written; None on its first write
         sequential: True if the page follows the last page that the host wrote
         request_pages: pages of the host's request
         stream: number of the request's stream
@@ -107,10 +108,11 @@ class Placement(Plugin):
 
 
 class CachePolicy(Plugin):
-    """Chooses which item leaves a full cache: of the host (`cache.policy`), or in `ssdlab cache`.
+    """Chooses the item to evict from a full cache: the cache of the host (`cache.policy`), or a cache in `ssdlab
+    cache`.
 
-    Items are numbers. ssdlab knows which items are cached; the policy keeps their order. It must forget an item that it
-    evicts. Items may have different sizes; then several may leave for one newcomer.
+    Items are numbers. ssdlab tracks which items are cached; the policy tracks their order. The policy must forget an
+    item that it evicts. If items have different sizes, one new item may need several evictions.
     """
 
     kind = "cache"
@@ -118,7 +120,7 @@ class CachePolicy(Plugin):
     methods = ("hit", "insert", "evict", "remove")
 
     capacity: int
-    """Capacity in items, or in units of their sizes; known in every method except the constructor."""
+    """Capacity in items, or in the unit of item sizes. Set before every call except that of the constructor."""
 
     hit: Callable[[int], object]
     """Called for an access to a cached item."""
@@ -127,14 +129,14 @@ class CachePolicy(Plugin):
     """Called for an access to an item that was not cached, after the cache has made room for the item."""
 
     evict: Callable[[], int]
-    """Returns the cached item that leaves the full cache."""
+    """Returns the cached item to evict from the full cache."""
 
     remove: Callable[[int], object]
     """Called for a cached item that was trimmed or deleted."""
 
 
 class Ftl(Plugin):
-    """A flash translation layer: decides where each page goes, and which blocks are erased.
+    """A flash translation layer: chooses the flash page for each logical page, and the blocks to erase.
 
     `self.flash` has `blocks` and `pages_per_block`. Flash pages have consecutive numbers: page 0 of block 3 has the
     number 3 * pages_per_block. Operations:
@@ -155,13 +157,13 @@ class Ftl(Plugin):
     reserve_blocks = 2
 
     flash: Flash
-    """Flash of the run; present in every method except the constructor."""
+    """Flash of the run. Set before every call except that of the constructor."""
 
     logical_pages: int
-    """Number of logical pages: the host uses pages 0 to `logical_pages` - 1."""
+    """Number of logical pages. The host uses pages 0 to `logical_pages` - 1."""
 
     def start(self) -> None:
-        """Prepares tables for an erased drive; called once, when `flash` is known."""
+        """Prepares tables for an erased drive; called once, after `flash` is set."""
 
     write: Callable[[int], object]
     """Writes a logical page: makes room if needed, and calls `self.flash.program` once."""
@@ -184,15 +186,16 @@ class Workload(Plugin):
         time_ns: arrival time, if the class sets `timed`
         stream: number of a name in `streams`, from 1; 0, None or missing for no stream
 
-    In an item of arrays, `offset` is an array; each other value is an array of this length, or stands for all requests.
-    The run ends with the last item, or after `workload.requests`. The names of the arguments say what the method needs:
+    In arrays of requests, `offset` is an array; every other value is an array of the same length, or one value for all
+    requests. The run ends after the last yielded item, or after `workload.requests` requests. The method may take any
+    of these arguments, by name:
 
         span: size of the address space in bytes (`workload.span`)
         align: alignment of addresses in bytes (`workload.align`)
-        count: number of requests that the run takes (`workload.requests`)
+        count: maximum number of requests in the run (`workload.requests`)
         reads: share of reads, 0 to 1 (`workload.reads`)
         sizes: list of request sizes in bytes, each with its share in percent (`workload.size`)
-        seed: seed of random numbers (`seed`), for NumPy; `self.rng` has it already
+        seed: seed of random numbers (`seed`), for NumPy; `self.rng` is already seeded with it
     """
 
     kind = "workload"
@@ -217,7 +220,7 @@ class Workload(Plugin):
         if not isinstance(cls.timed, bool):
             return f"timed is {cls.timed!r}; set it to True or False"
         if isinstance(cls.streams, str) or not all(isinstance(name, str) for name in cls.streams):
-            return f"streams is {cls.streams!r}; list the names of the streams"
+            return f"streams is {cls.streams!r}; set it to a list of stream names"
         return None
 
 
@@ -226,16 +229,18 @@ class TraceFormat(Plugin):
 
     A subclass defines `parse`. ssdlab opens and decompresses the file, and passes each line without its line end as
     str. If `record_bytes` is set, it passes each record of this length as bytes. Blank lines are skipped. One object
-    parses one file, so it may keep what a header says. The answer is None for a header or comment, or a request:
+    parses one file, so it may store values of a header. `parse` returns None for a header or comment, and otherwise a
+    request:
 
-        op: "read", "write", "trim" or "flush"; other words that traces use are known too
+        op: "read", "write", "trim" or "flush"; other words common in traces work too
         offset: first byte
         bytes: length in bytes
         time_ns: arrival time in ns since any moment; 0 if missing
         stream: number or name of the process; None or missing if unknown
-        device: name of the device; None or missing if the file stands for one device
+        device: name of the device; None or missing if the file is of one device
 
-    An exception in `parse` makes the line a bad line: an error that names it, or with `--skip-bad` a skipped line.
+    If `parse` raises an exception, the line is malformed. ssdlab then stops with an error about this line, or with
+    `--skip-bad` skips the line.
     """
 
     kind = "format"
@@ -249,8 +254,8 @@ class TraceFormat(Plugin):
     """Returns the request of a line or record: `(op, offset, bytes)`, and optionally time, stream and device."""
 
     sniff: Callable[[bytes], int]
-    """Returns how well the first bytes of a file fit the format, in percent. Optional: by default a file fits as well
-    as the share of its first lines that `parse` accepts, and a binary file never fits.
+    """Returns how well the first bytes of a file match the format, from 0 to 100. Optional. By default, the score of a
+    text file is the percentage of its first lines that `parse` accepts, and the score of a binary file is 0.
     """
 
     @classmethod
@@ -262,7 +267,7 @@ class TraceFormat(Plugin):
 
 
 class IoScheduler(Plugin):
-    """Decides which request of the host's block layer goes to the drive next (`block.scheduler`).
+    """Chooses the request that the host's block layer sends to the drive next (`block.scheduler`).
 
     A request (`BlockRequest`) has `offset`, `bytes`, `is_read`, `is_sync` (a process waits for it), `process` (number
     of its stream) and `arrived_ns`. The block layer does not merge requests that the scheduler holds.
@@ -276,8 +281,8 @@ class IoScheduler(Plugin):
     """Adds a request."""
 
     next: Callable[[int], BlockRequest | None]
-    """Returns the request to send now, at the given time in ns, and forgets it. Called when the drive has a free slot
-    and requests wait. None keeps the slot free until a request completes, so it is an error while the drive is idle.
+    """Removes and returns the request to send at the given time in ns. Called when the drive has a free slot and
+    requests wait. None keeps the slot free until a request completes, so None is an error while the drive is idle.
     """
 
     done: Callable[[BlockRequest, int], object]

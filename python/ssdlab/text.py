@@ -24,17 +24,17 @@ WIDTH = 100
 
 
 def columns() -> int:
-    """Returns the width of printed lines: the terminal's, but at most `WIDTH`; `WIDTH` without a terminal."""
+    """Returns the width of printed lines: the width of the terminal, at most `WIDTH`; without a terminal, `WIDTH`."""
     return min(shutil.get_terminal_size((WIDTH, 0)).columns, WIDTH)
 
 
 def folded(words: str, indent: str = "", hang: str | None = None) -> str:
-    """Breaks lines between words to fit `columns`, but neither before a percent sign nor after an option.
+    """Wraps lines at spaces to fit `columns()`, but never before a percent sign or after an option.
 
     Args:
         words: Lines to break.
         indent: Indent of each line.
-        hang: Indent of the lines after a break, if different.
+        hang: Indent of continuation lines; `indent` by default.
     """
     fill = textwrap.TextWrapper(
         columns(), initial_indent=indent, subsequent_indent=indent if hang is None else hang, break_long_words=False,
@@ -50,7 +50,7 @@ def path(name: object) -> str:
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Returns shortened names for figures. Long names lose their middle, unless two names would become equal."""
+    """Returns names for figures, shortened in the middle if too long; all names in full if two would become equal."""
     whole = dict.fromkeys(names)
     half = longest // 2
     short = {name: name if len(name) <= longest else f"{name[:half]}…{name[half + 1 - longest :]}" for name in whole}

@@ -69,8 +69,8 @@ class Stored:
 class Cell:
     """Results of one codec with one page size and one number of threads.
 
-    Times are per page of full size, or per average file. `cpu` is the processor time of a thread, `elapsed` its wall
-    time.
+    Times are per page of full size, or per average file. Names with `cpu` are processor times of a thread; names with
+    `elapsed` are wall times of a thread.
     """
 
     codec: str
@@ -108,7 +108,7 @@ class Cell:
 
     @property
     def waited(self) -> float:
-        """Share of time that a thread waited for a processor while compressing or restoring, whichever is larger."""
+        """Share of time that a thread waited for a processor: the larger of the shares in compressing and restoring."""
         return max(
             1 - cpu.median / elapsed.median
             for cpu, elapsed in (
@@ -231,17 +231,18 @@ def bench(
 
     Args:
         paths: Files and directories, a corpus already read, or None for the default corpus.
-        codecs: Names, with their levels after colons: `lz4`, `zstd:3`, `libdeflate:1`.
-        page_sizes: Page sizes, and `file` for each file as a whole.
+        codecs: Names of codecs, each with an optional level after a colon: `lz4`, `zstd:3`, `libdeflate:1`.
+        page_sizes: Page sizes; `file` compresses each file as a whole.
         threads: Numbers of threads; by default 1 and the number of processors.
         runs: Number of timed runs.
-        keep: Maximum compressed size, as a share of the page up to 1, at which a page is kept compressed.
+        keep: Maximum compressed size of a page, as a share of its size, at most 1. Pages that compress to more are kept
+            uncompressed.
         fresh: True to use new contexts, and new memory for compressed pages, for each page, as in Harper 2018.
-        monitor: Progress callback as in `simulate`. If it returns a true value, finished sizes and threads are
-            returned; if there are none, KeyboardInterrupt is raised.
+        monitor: Progress callback as in `simulate`. If it returns a true value, the finished page sizes and thread
+            counts are returned; if nothing is finished, KeyboardInterrupt is raised.
 
     Raises:
-        ConfigError: If a codec or size is invalid, or no file has contents.
+        ConfigError: If a codec or size is invalid, or all files are empty or unreadable.
     """
     labels = [codec.strip().lower() for codec in several(codecs)]
     sizes = [None if size == "file" else bytes_of_page(size) for size in several(page_sizes)]
@@ -271,7 +272,7 @@ def bench(
     cells: dict[tuple[int, int | None], list[Cell]] = {}
     for count, size in product(workers, sizes):
         try:
-            # Short runs never call the monitor themselves, so it is called here to let it stop the measurement.
+            # Short runs never call the monitor, so this call lets the monitor stop the measurement.
             if stop(0):
                 raise KeyboardInterrupt("stopped while measuring")
             each = _ssdlab.bench_codecs(data, labels, size, count, keep, fresh, runs, stop)

@@ -81,7 +81,7 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
     for path, why in _files(several(paths)):
         name = str(path)
         if why is None and room == 0:
-            why = f"over the limit of {text.size(LIMIT_BYTES)}"
+            why = f"the corpus is limited to {text.size(LIMIT_BYTES)}"
         if why is None:
             try:
                 with path.open("rb") as file:
@@ -96,14 +96,14 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
                     members.append(Member(name, data))
                     room -= len(data)
                 else:
-                    why = "it is empty"
+                    why = "the file is empty"
         if why is not None:
             skipped[name] = why
     title = ", ".join(text.path(os.fspath(path)) for path in paths)
     corpus = Corpus(title, tuple(members), skipped, tuple(shortened))
     if not members:
         remark = "".join(f" ({remark})" for remark in corpus.remarks())
-        raise ConfigError(f"{title}: no file with contents{remark}; give other files or directories")
+        raise ConfigError(f"{title}: no readable file with contents{remark}; use other files or directories")
     return corpus
 
 
@@ -130,8 +130,8 @@ def _fault(path: Path) -> str | None:
 
 @cache
 def default() -> Corpus:
-    """Returns the built-in corpus, with contents typical of page caches, so that results are comparable between
-    machines.
+    """Returns the built-in corpus, which makes results comparable between machines. Its contents are typical of page
+    caches.
 
     The corpus has text, machine code and logs, like other corpora for compressors. It also has rows and indexes of a
     database, as in the paper's extended corpus (Harper 2018, table 2), and incompressible noise. Generated files are
@@ -161,8 +161,8 @@ def _python_sources() -> bytes:
 
 
 def _low(draw: random.Random) -> float:
-    """Draws a random number from 0 to 1; small numbers are more likely. Uses a product, because the last bits of powers
-    differ between machines.
+    """Draws a random number from 0 to 1; small numbers are more likely. Uses a product instead of a power, because the
+    last bits of powers differ between machines.
     """
     return draw.random() * draw.random()
 

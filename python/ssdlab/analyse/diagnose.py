@@ -10,12 +10,12 @@ from ssdlab.model.requests import Monitor
 from ssdlab.model.simulation import simulate
 from ssdlab.model.trace_file import Given
 
-SAME_DRIVE = "rounding to whole blocks gives the same drive; make the drive larger"
+SAME_DRIVE = "rounding to whole blocks gives the same number of blocks; use a larger drive"
 """Reason why more over-provisioning is not tried."""
 
 _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
-"""Start of message lines that refer to settings made by `Config.changed`. It is removed, because users did not make
-these settings.
+"""Prefix of message lines about settings that `Config.changed` has made. The prefix is removed, because users did not
+write these settings.
 """
 
 MOST = 6

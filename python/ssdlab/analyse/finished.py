@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 
 def finished_part(done: Sequence[Sequence[bool]]) -> tuple[list[int], list[int]]:
-    """Returns the rows and columns to keep: all finished rows; if no row is finished, the finished cells of the row
-    with the most of them.
+    """Returns the rows and columns to keep: all finished rows; if no row is finished, the row with the most finished
+    cells, and the columns of those cells.
 
     Both lists are empty only if no cell is finished.
 

@@ -58,8 +58,8 @@ class WriteIntervals(TraceFinding):
     page, including itself. A request counts once for each page that it writes completely or in part. Equal requests
     give equal intervals, and equal bytes when saved.
 
-    Saves `report.html`, `intervals.json`, and as Parquet `windows`, `intervals`, `frequency` and `time_address` (a row
-    for each step of time and address: `page_writes` before it, its `first_page`, its `writes`).
+    Saves `report.html`, `intervals.json`, and as Parquet `windows`, `intervals`, `frequency` and `time_address` (one
+    row per bin of time and address: `page_writes` before the bin, `first_page` and `writes` of the bin).
     """
 
     _page = "intervals"
@@ -181,7 +181,10 @@ def measure(source: Source, page: str, logs: Sequence[str], monitor: Monitor | N
     source.open_addresses()
     source.read(written.add, monitor)
     if written.page_writes() == 0:
-        raise TraceError(f"{source_text(source.about)}: contains no writes, so there are no write intervals")
+        raise TraceError(
+            f"{source_text(source.about)}: has no write intervals, because it contains no writes; use a trace with "
+            "writes"
+        )
     counted = _ssdlab.Intervals(written, logs)
     ingest = source.read(counted.add, monitor, "count")
     return WriteIntervals(source=source.about, ingest=ingest, logs=logs, written=written, counted=counted)

@@ -62,8 +62,8 @@ class MapCacheChoice:
 
 
 class MapCacheCurve(NamedTuple):
-    """Predictions for one segment size: for every number of cached segments, up to the largest requested cache. Arrays
-    of equal length.
+    """Predictions for one segment size and every number of cached segments up to the largest requested cache. All
+    arrays have the same length.
     """
 
     cache_bytes: "Counts"
@@ -83,7 +83,7 @@ class MapCacheAdvice(TraceFinding):
     write-backs equal those of the simulated cache (`ftl.page.map = "segments"`, policy `lru`), starting empty. Times
     are predicted for one chip that executes one operation at a time. A page read takes `nand.read` and its transfer; a
     page program takes `nand.program` and its transfer. A miss takes `nand.read` and the transfer of a segment. A
-    write-back reads a page (unless a segment is a whole page) and programs a page. Garbage collection is left out.
+    write-back reads a page (unless a segment is a whole page) and programs a page. Garbage collection is not modelled.
     """
 
     _json = "advice.json"
@@ -360,6 +360,6 @@ def map_cache(
         requests = source.profile()["requests"]
         if requests["read"] + requests["write"] == 0:
             fault = nothing_in(source.about, ingest)
-            raise TraceError(f"{fault}, so there is nothing to compare; give a trace with reads or writes")
+            raise TraceError(f"{fault}, so there is nothing to compare; use a trace with reads or writes")
         raise ConfigError("all flash times are 0, so there is nothing to compare; set nand.read and nand.program")
     return MapCacheAdvice(config=config, source=source.about, ingest=ingest, advisor=advisor, found=found)

@@ -1,4 +1,4 @@
-"""Hit ratio of PostgreSQL's buffer pool, from its statistics as CSV, which `psql --csv` writes."""
+"""Computes the hit ratio of PostgreSQL's buffer pool from a CSV of its statistics, written by `psql --csv`."""
 
 import csv
 import io
@@ -12,11 +12,11 @@ VIEWS = "pg_stat_io, pg_stat_database, pg_statio_user_tables or pg_statio_user_i
 
 
 def hit_ratio(path: Path) -> float:
-    """Returns hits / (hits + reads) over all rows. The counters are sums since their reset, at the present size of the
-    pool.
+    """Returns hits / (hits + reads) over all rows. The counters are totals since their last reset, measured with the
+    present size of the pool.
 
     Raises:
-        ConfigError: If the file is not a CSV of one of these views, or counts no access.
+        ConfigError: If the file is not a CSV of one of the `VIEWS`, or if all counters are 0.
     """
     where = f"--stats {text.path(path)}"
     rows = csv.DictReader(io.StringIO(read_utf8(path, where)))
@@ -24,14 +24,14 @@ def hit_ratio(path: Path) -> float:
     hits = [name for name in names if name == "hits" or name.endswith("blks_hit")]
     reads = [name for name in names if name == "reads" or name.endswith("blks_read")]
     if not hits or not reads:
-        raise ConfigError(f"{where}: no columns with hits and reads; give the CSV of {VIEWS}")
+        raise ConfigError(f"{where}: has no columns with hits and reads; use a CSV of {VIEWS}")
 
     def total(row: dict[str, str | None], columns: list[str], line: int) -> int:
         counted = 0
         for name in columns:
             if row[name] is None:
                 raise ConfigError(f"{where}:{line}: {name}: no value; write the CSV with psql --csv")
-            # A view leaves counters empty that do not apply to a row.
+            # Counters that do not apply to a row are empty.
             written = row[name] or "0"
             if not written.isascii() or not written.isdigit():
                 raise ConfigError(f"{where}:{line}: {name}: {written!r} is not a count; write the CSV with psql --csv")
@@ -43,5 +43,5 @@ def hit_ratio(path: Path) -> float:
         hit += total(row, hits, rows.line_num)
         read += total(row, reads, rows.line_num)
     if hit + read == 0:
-        raise ConfigError(f"{where}: counts no access; capture it after the load has run")
+        raise ConfigError(f"{where}: all counters are 0; write the CSV again after the database has served its load")
     return hit / (hit + read)

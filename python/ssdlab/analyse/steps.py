@@ -1,7 +1,7 @@
 """Shows an FTL step by step on the requests of a scene.
 
 A scene is a TOML file with requests and settings of one or two small drives; `scenes/` holds the scenes that ship with
-ssdlab. The simulation is in Rust; `ssdlab.view.stepper` is the page that plays it, and draws pictures.
+ssdlab. The simulation is in Rust; `ssdlab.view.stepper` makes the animated page and the pictures.
 """
 
 import json
@@ -51,8 +51,8 @@ def small(*layers: Sets) -> list[Sets]:
     below = [set_by(_DEFAULT, _SMALL), *layers]
     for at, layer in enumerate(layers, 1):
         if any(setting.startswith("ftl") and "sbfast" in setting for _, setting in layer):
-            # Inserts the settings of SBFAST directly before the layer that selects SBFAST. Inserted earlier, they would
-            # be dropped by a layer that selects another FTL.
+            # Inserts the settings of SBFAST directly before the layer that selects SBFAST. At an earlier place, a layer
+            # that selects another FTL would drop them.
             below.insert(at, set_by(_DEFAULT, _SMALL_SBFAST))
             break
     return below
@@ -72,7 +72,7 @@ class Scene:
     before: str = ""
     """Requests executed before the first step that is shown."""
     file: str = ""
-    """TOML file of the example scene, as messages name it."""
+    """Name of the example scene's TOML file, for messages."""
 
 
 class Explanation:
@@ -110,8 +110,8 @@ class Explanation:
         _save(Path(path), self.to_html())
 
     def clock(self) -> list[tuple[int, ...]]:
-        """Returns the number of steps that each drive has taken, at each step of the page. Drives start each request
-        together.
+        """Returns, for each step of the page, the number of steps that each drive has taken. Both drives start each
+        request together.
         """
         requests = ((span for span in one["spans"] if span["span"] == "request") for one in self.recordings)
         clock = [(0,) * len(self.recordings)]
@@ -121,7 +121,7 @@ class Explanation:
         return clock
 
     def frames(self, drive: int, first: int, last: int) -> list[dict[str, Any]]:
-        """Returns the blocks and pages of a drive after `first` to `last` of its own steps."""
+        """Returns the blocks and pages of a drive after each of the drive's steps `first` to `last`."""
         frames: list[dict[str, Any]] = _answered(self.scene.drives[drive], self.scene, frames=(first, last))["frames"]
         return frames
 
@@ -129,7 +129,7 @@ class Explanation:
         """Writes an SVG file for each step to a directory, and returns the paths. Steps count from 0, as on the page.
 
         Raises:
-            ConfigError: If there is no such step, or the pictures are too many.
+            ConfigError: If a step does not exist, or the number of pictures is too large.
             OSError: If a file cannot be written.
         """
         first, last = self._drawable(first, last)
@@ -141,21 +141,21 @@ class Explanation:
         return paths
 
     def save_animation(self, path: str | os.PathLike[str], first: int = 0, last: int | None = None) -> None:
-        """Writes an SVG file that shows the steps in turn, two seconds each, in browsers and on web pages.
+        """Writes one animated SVG file that shows each step for two seconds, in browsers and on web pages.
 
         Raises:
-            ConfigError: If there is no such step, or the pictures are too many.
+            ConfigError: If a step does not exist, or the number of pictures is too large.
             OSError: If the file cannot be written.
         """
         _save(Path(path), room("view.stepper.picture").animation(self, *self._drawable(first, last)))
 
     def _drawable(self, first: int, last: int | None) -> tuple[int, int]:
-        """Returns the first and last step of a selection, checked."""
+        """Returns the first and last step of a selection, or raises an error if they cannot be drawn."""
         end = len(self.clock()) - 1
         last = end if last is None else last
         for name, number, least in (("from", first, 0), ("to", last, first)):
             if not least <= number <= end:
-                raise ConfigError(f"there is no step {number} to draw; --{name} takes {least} to {end}")
+                raise ConfigError(f"step {number} does not exist; --{name} must be from {least} to {end}")
         pages = sum(len(recording["start"]["pages"]) for recording in self.recordings)
         most = max(1, MOST_DRAWN // pages)
         if last - first >= most:
@@ -197,7 +197,7 @@ def scene(name: str | os.PathLike[str]) -> Scene:
     if Path(name).suffix == ".toml":
         return _read(Path(name))
     known = text.suggestion(str(name), scenes()) or f"; choose one of {', '.join(scenes())}"
-    raise ConfigError(f"unknown scene {name}{known}, or give the path of a TOML file")
+    raise ConfigError(f"unknown scene {name}{known}, or use the path of a TOML file")
 
 
 def _read(path: Path) -> Scene:
@@ -215,7 +215,7 @@ _TEXTS = ("title", "text", "before", "requests")
 def _of_document(document: Mapping[str, Any]) -> Scene:
     for key, value in document.items():
         if key not in (*_TEXTS, "set", "case"):
-            known = f"; a scene has {', '.join(_TEXTS)}, [set] and [[case]]; give a configuration with --config"
+            known = f"; a scene has {', '.join(_TEXTS)}, [set] and [[case]]; use --config for a configuration file"
             raise ConfigError(f"{key}: unknown key{text.suggestion(key, _TEXTS) or known}")
         if key in _TEXTS and not isinstance(value, str):
             raise ConfigError(f'{key}: {value!r} is not text; write {key} = "..."')
@@ -277,10 +277,10 @@ def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
 def _without_pages(skip: int, count: int, *, whole: bool) -> str:
     """Returns the error message for a trace excerpt without page accesses."""
     if skip:
-        return f"after the first {skip} requests, none reads, writes or trims a page; lower --skip"
+        return f"no request after the first {skip} reads, writes or trims a page; lower --skip"
     if whole:
         return "the trace has no reads, writes or trims of pages"
-    return f"none of the first {count} requests reads, writes or trims a page; raise --skip or --most"
+    return f"the first {count} requests do not read, write or trim a page; raise --skip or --most"
 
 
 @takes(requests="0 4 8-11 r5")
@@ -290,20 +290,20 @@ def explain(
     """Runs an FTL step by step and returns an animated page.
 
     Args:
-        what: Name or path of a scene; or a configuration of a small drive, or two for comparison. Settings such as
-            `{"ftl": "fast"}` are applied to a drive of 32 pages. The drive is filled as configured, but not
+        what: Name or path of a scene; or one configuration of a small drive, or two configurations to compare. Settings
+            such as `{"ftl": "fast"}` are applied to a drive of 32 pages. The drive is filled as configured, but not
             overwritten.
-        requests: Requests for configurations: pages to write such as `"5 4-7"`; `r5` reads and `t5` trims.
+        requests: Requests for the configured drives: pages to write, such as `"5 4-7"`; `r5` reads and `t5` trims.
 
     Raises:
-        ConfigError: If there is no such scene, or a drive is too large to draw.
+        ConfigError: If the scene does not exist, or a drive is too large to draw.
 
     Example:
         >>> ssdlab.explain("fast-thrashing").save("thrashing.html")  # doctest: +SKIP
     """
     if isinstance(what, str | os.PathLike):
         if requests:
-            raise ConfigError("a scene has its own requests; leave out requests, or give a configuration")
+            raise ConfigError("a scene has its own requests; omit requests, or use a configuration instead of a scene")
         return Explanation(scene(what))
     each: list[Any] = [what] if isinstance(what, Config | Mapping) else several(what)
     configs = [_drawn(each)] if each and isinstance(each[0], str) else [_drawn(given) for given in each]
@@ -327,7 +327,7 @@ def of_configs(configs: Sequence[Config], requests: str, about: str = "") -> Sce
     """Returns an example scene with the configured drives; `about` describes the requests."""
     drives = tuple(json.loads(_ssdlab.steps_drive(config._inner)) for config in configs)
     if not 1 <= len(drives) <= 2:
-        raise ConfigError(f"{len(drives)} configurations cannot be compared; give one or two")
+        raise ConfigError(f"cannot show {len(drives)} configurations; use one or two")
     filled = drives[0]["filled"]
     drive = f"The drive has {drives[0]['logical_pages']} pages; {filled} of them were written once, in order."
     ftls = " beside ".join(config["ftl"] for config in configs)

@@ -21,7 +21,7 @@ def at_a_time(jobs: int | None) -> int:
         return processors()
     jobs = whole("jobs", jobs)
     if jobs < 1:
-        raise ConfigError(f"{jobs} jobs: must be at least 1; omit jobs for one per processor")
+        raise ConfigError(f"jobs must be at least 1, not {jobs}; omit jobs for one per processor")
     return jobs
 
 

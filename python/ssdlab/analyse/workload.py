@@ -41,8 +41,8 @@ class TraceAnalysis(TraceFinding):
     """Analysis of a workload. Equal requests give equal analyses, and equal bytes when saved.
 
     Counts are exact, with one exception. If the trace touches more than 3,145,728 groups of 16 neighbouring pages,
-    counts of pages are estimates from a sample, see `sampling`. That is 192 GiB if all pages are touched, 12 GiB if one
-    page of each group is.
+    counts of pages are estimates from a sample, see `sampling`. This limit is 192 GiB if all pages of each group are
+    touched, and 12 GiB if one page of each group is touched.
 
     Saves `report.html`, `analysis.json`, and as Parquet `ranges`, `deviations`, `sizes`, `alignments`, `runs`, `gaps`
     and `windows`, each with the columns of the attribute with this name.
@@ -64,7 +64,7 @@ class TraceAnalysis(TraceFinding):
         self.duration_ns: int = self._figures["duration_ns"]
         """Time from the first to the last request, in nanoseconds."""
         self.extent: tuple[int, int] = self._figures["extent"]
-        """First byte that any request addresses, and the byte after the last one."""
+        """First addressed byte, and the first byte past the last addressed byte."""
         self.range_bytes: int = self._figures["range_bytes"][0]
         """Requested size of an address range; the unit of `deviations`."""
         self.counted_range_bytes: int = self._figures["range_bytes"][1]
@@ -247,5 +247,5 @@ def measure(source: Source, range: str, monitor: Monitor | None) -> TraceAnalysi
     if figures["extent"] is None:
         flushes = figures["requests"]["flush"]
         what = f"contains only flushes ({flushes:,})" if flushes else "contains no requests"
-        raise TraceError(f"{source_text(source.about)}: {what}; give a trace with reads or writes")
+        raise TraceError(f"{source_text(source.about)}: {what}; use a trace with reads or writes")
     return TraceAnalysis(source=source.about, ingest=ingest, counted=counted, partial=ending.stopped)

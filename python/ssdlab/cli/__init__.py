@@ -27,10 +27,10 @@ COMMANDS = {
     "run": "Replay a trace, or a generated workload, against a simulated SSD.",
     "serve": "Serve a simulated drive to any program over NBD.",
     "compare": "Run the same requests against several configurations and compare the results.",
-    "sweep": "Run many configurations: a grid, a sample or a screening design; can be resumed.",
-    "tune": "Find the configuration with the best outcome that meets constraints.",
+    "sweep": "Run many configurations: a grid, a sample or a screening design; interrupted sweeps resume.",
+    "tune": "Find the best configuration that meets given constraints.",
     "study": "Show, draw and analyse the results of a sweep: curves, effects, the Pareto front.",
-    "fleet": "Run a trace of many volumes on a fleet of drives, show distributions; generate synthetic fleets.",
+    "fleet": "Run a trace of many volumes on a fleet of drives and show distributions; generate synthetic fleets.",
     "view": "Open the page of a saved result or of a study in a browser.",
     "fit": "Fit the parameters of a drive to fio results, measured loads or a data sheet.",
     "calibrate": "Find region and batch sizes for the I/O scheduler pardispatcher with a microbenchmark.",
@@ -50,7 +50,7 @@ COMMANDS = {
     "new": "Write a Rust crate with a component of your own: a policy, an FTL, a scheduler, a format ...",
     "build": "Build a command of ssdlab with components written in Rust.",
 }
-"""Names of the commands by module, each with the first sentence of its help."""
+"""All commands by name, each with the first sentence of its help."""
 
 
 class Commands(Group):
@@ -85,10 +85,10 @@ def _show_completion(context: click.Context, _parameter: click.Parameter, shell:
 
 PROGRAM = "ssdlab"
 COMPLETE = "_SSDLAB_COMPLETE"
-"""Environment variable by which a shell asks for completions."""
+"""Environment variable that a shell sets to request completions."""
 
 PLUGINS = "SSDLAB_PLUGINS"
-"""Environment variable for the files of components written in Python."""
+"""Environment variable that lists the Python files with additional components."""
 
 app = Commands(
     PROGRAM,
@@ -105,7 +105,7 @@ app = Commands(
         Option(
             ["--show-completion"], None, type=click.Choice(["bash", "zsh", "fish"]), metavar="SHELL", is_eager=True,
             expose_value=False, callback=_show_completion,
-            help="Show the script with which bash, zsh or fish completes commands, options and settings.",
+            help="Print a script that makes bash, zsh or fish complete commands, options and settings.",
         ),
     ],
 )  # fmt: skip
@@ -154,11 +154,11 @@ def main() -> int:
     except click.ClickException as error:
         status = _fail(ValueError(_usage_error(error)), 2)
     except (BrokenPipeError, SystemExit):
-        # Click and rich exit if a pipe is closed, but commands of ssdlab do not. No more output is needed then.
+        # Only Click and rich raise SystemExit, and only if a pipe is closed. Nobody reads further output then.
         _write_no_more()
         status = 0
     except OSError as error:
-        # An OSError without a file name comes from standard output.
+        # An error "no space left" without a file name comes from standard output.
         filename = error.filename or (STDOUT if error.errno in FULL else None)
         name = f"{text.path(filename)}: " if filename else ""
         words = str(error.strerror or error)
@@ -170,7 +170,9 @@ def main() -> int:
     except RuntimeError as error:
         if str(error) != NO_THREAD:
             raise
-        status = _fail(OSError("the system cannot create more threads; raise the process limit or end processes"), 2)
+        status = _fail(
+            OSError("the system cannot create more threads; end other processes, or raise the limit of 'ulimit -u'"), 2
+        )
     except (KeyboardInterrupt, _Interrupted) as error:
         status = _fail(_Interrupted(f"interrupted; {error}" if str(error) else "interrupted"), STATUS)
     except BaseException:
@@ -182,7 +184,9 @@ def main() -> int:
 
 
 def _write_no_more() -> None:
-    """Without this, Python would report an error at exit if standard output is closed or full."""
+    """Redirects standard output to the null device. Otherwise Python would report an error at exit if standard output
+    is closed or full.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

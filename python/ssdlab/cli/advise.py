@@ -79,7 +79,7 @@ ssdlab advise drive oltp.csv --op 7%,14%,28% -A ftl.page.gc=greedy,fifo
 @reads_trace
 def drive(
     trace: TraceFile,
-    op: str = option("--op SHARES", "Over-provisioning, separated by commas.", DRIVES, default=",".join(SPARE)),
+    op: str = option("--op SHARES", "Over-provisioning values, separated by commas.", DRIVES, default=",".join(SPARE)),
     axes: list[str] = option(
         "--axis -A KEY=VALUES",
         "Another setting to vary, such as ftl.page.gc=greedy,cost_benefit or preset=tlc-nvme,sata-mlc. May be "
@@ -100,9 +100,9 @@ def drive(
 ) -> int:
     """Simulate drives with different over-provisioning and find the smallest that meets lifetime and p99 goals.
 
-    Each drive replays the trace until write amplification is steady, unless --repeat says how often. Lifetime is the
-    endurance of the flash over the bytes written to it per day: host writes at the rate of the trace, or --dwpd, times
-    the measured write amplification.
+    Each drive replays the trace until write amplification is steady, unless --repeat sets the number of replays.
+    Lifetime is the flash's endurance divided by the bytes written to flash per day. These are the host writes per day
+    (the rate of the trace, or --dwpd) times the measured write amplification.
     """
     with options.blaming("--p99"):
         bound = None if p99 is None else _ssdlab.nanos(p99)
@@ -129,7 +129,7 @@ def cache(
     trace: TraceFile,
     memory: str | None = option(
         "--memory SIZES",
-        "Memory sizes, separated by commas; by default a half to a 32nd of the pages accessed.",
+        "Memory sizes, separated by commas; by default 1/2 to 1/32 of the accessed pages.",
         CACHES,
     ),
     compressed: str = option(
@@ -148,7 +148,9 @@ def cache(
     hit_ratio: str | None = option("--hit-ratio SHARE", "Minimum share of the pages read that are cached.", GOALS),
     stats: Path | None = option(
         "--stats FILE",
-        "CSV of PostgreSQL's pg_stat_io, pg_stat_database or pg_statio view: hits of the buffer pool above the trace.",
+        "CSV of PostgreSQL's view pg_stat_io, pg_stat_database or pg_statio, with the hits of the buffer pool above "
+        "the "
+        "trace.",
         GOALS,
     ),
     accesses: bool = option(
@@ -163,8 +165,8 @@ def cache(
     """Simulate caches of several sizes, raw and partly compressed, above a drive, and find the cheapest that meets the
     goals.
 
-    The trace is replayed twice, unless --repeat says how often: the first replay fills the cache. Costs are those of
-    memory and flash.
+    The trace is replayed twice, unless --repeat sets the number of replays; the first replay fills the cache. Costs
+    cover memory and flash.
     """
     with options.blaming("--read-p99"):
         bound = None if read_p99 is None else _ssdlab.nanos(read_p99)
@@ -172,7 +174,7 @@ def cache(
         above_zero("--read-p99", bound)
     wanted = None if hit_ratio is None else options.share("--hit-ratio", hit_ratio)
     if accesses and stats is not None:
-        raise ConfigError("--stats: a trace of all accesses has no cache above it; omit --accesses")
+        raise ConfigError("--stats: with --accesses, the trace has no cache above it; omit --accesses")
     above = None if stats is None else buffer_pool_hit_ratio(stats)
     base = settings.resolved(
         [*settings.shortcuts, *([] if policy is None else [("--policy", f"cache.policy={policy}")])]
@@ -194,5 +196,5 @@ def _cost(name: str, written: str | None) -> float | None:
     try:
         cost = float(written.removesuffix("/GiB"))
     except ValueError:
-        raise ConfigError(f"{name} {text.path(written)}: must be a number, the cost of a GiB, such as 3") from None
+        raise ConfigError(f"{name} {text.path(written)}: the cost per GiB must be a number, such as 3") from None
     return above_zero(name, cost)

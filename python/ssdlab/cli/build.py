@@ -25,13 +25,13 @@ def build(
     wheel: Path | None = option("--wheel DIRECTORY", "Also write a wheel of ssdlab with the components here."),
 ) -> None:
     """The crates are compiled and linked statically, with the sources of ssdlab; a second build of the same sources
-    takes no time. Prints the path of a command that does what 'ssdlab' does, with these components in all lists.
+    takes no time. Prints the path of the new command, which works like 'ssdlab' and also has these components.
 
-    Rust (cargo) must be installed. The first build takes minutes. SSDLAB_SOURCE names the sources of ssdlab unless it
-    runs from a clone.
+    Rust (cargo) must be installed. The first build takes minutes. If ssdlab does not run from a clone, set
+    SSDLAB_SOURCE to the directory of its sources.
     """
     if not with_:
-        raise ConfigError("no crate is given; name its directory, such as --with ./mine")
+        raise ConfigError("no crate to build; add the directory of a crate, such as --with ./mine")
     built = extension.build(with_)
     if out is not None:
         built = extension.copy(built, out)

@@ -48,7 +48,7 @@ class CachedItems:
     def arguments(self, size: str | None) -> dict[str, str]:
         """Returns the arguments of `simulate`. Checks that a cache of this granularity can have the given size."""
         if (self.page is not None) + self.objects + self.sized_objects > 1:
-            raise ConfigError("give only one of --page, --objects and --sized-objects")
+            raise ConfigError("use only one of --page, --objects and --sized-objects")
         granularity = "objects" if self.objects else "sized-objects" if self.sized_objects else "pages"
         arguments = {"granularity": granularity, "page": self.page or PAGE}
         if size is not None:
@@ -72,12 +72,12 @@ def sim(
     items: CachedItems = group(),
     ttl: str | None = option(
         "--ttl TIME",
-        "Time to live of items in trace time, such as 300s; 'stream' takes the stream number of each request as its "
+        "Time to live of items in trace time, such as 300s; with 'stream', the stream number of each request is its "
         "time to live in seconds.",
         CACHES,
     ),
     write_back: bool = option(
-        "--write-back", "Keep written pages in the cache until they must be written to storage, and count them.", CACHES
+        "--write-back", "Keep written pages in the cache until they are written to storage; count these writes.", CACHES
     ),
     dirty: str | None = option(
         "--dirty SHARE", "Maximum dirty share of a write-back cache, in whole percent; 100% by default.", CACHES

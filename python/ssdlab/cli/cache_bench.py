@@ -139,7 +139,7 @@ class Storage:
     def _drive(self) -> Config | None:
         if self.drive is None:
             if self.set:
-                raise ConfigError("--set needs a simulated drive; name one with --drive")
+                raise ConfigError("--set needs a simulated drive; choose one with --drive PRESET")
             return None
         if self.drive.endswith(".toml"):
             return Settings(None, [Path(self.drive)], self.set).resolved()

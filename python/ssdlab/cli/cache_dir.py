@@ -16,12 +16,13 @@ def cache_dir(
     clear: bool = option("--clear", "Remove all cached drives."),
     json: bool = options.JSON,
 ) -> int:
-    """SSDLAB_CACHE_DIR names another directory, or disables the cache if empty; SSDLAB_CACHE_SIZE limits its size
-    (2GiB). The least recently used drives are evicted. Results are the same with and without the cache.
+    """The environment variable SSDLAB_CACHE_DIR sets another directory; an empty value disables the cache.
+    SSDLAB_CACHE_SIZE limits the size of the cache, by default to 2GiB. The least recently used drives are evicted.
+    Results are the same with and without the cache.
     """
     directory = kept.directory()
     if directory is None:
-        raise ConfigError(f"{kept.DIRECTORY} is empty, so no drives are cached; unset it or name a directory")
+        raise ConfigError(f"{kept.DIRECTORY} is empty, so drives are not cached; unset it, or set it to a directory")
     if clear:
         kept.clear()
     drives = kept.drives()

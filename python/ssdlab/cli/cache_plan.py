@@ -61,7 +61,9 @@ def plan(
     device: Path | None = option(
         "--device PATH", "Measure read times of this file or unused block device; nothing is written.", COSTS
     ),
-    device_us: str | None = option("--device-us MICROSECONDS", "Microseconds to read a page, such as 80.", COSTS),
+    device_us: str | None = option(
+        "--device-us MICROSECONDS", "Time to read a page in microseconds, such as 80.", COSTS
+    ),
     seconds: float = option("--seconds SECONDS", "Measuring time per read size.", COSTS, default=SECONDS),
     bench: bool = option(
         "--bench", "Also measure a small cache with the same proportions, and compare it with the model.", COSTS
@@ -73,7 +75,7 @@ def plan(
     with threads of ssdlab if fio is not installed: four concurrent reads, 90 % of them sequential, as in Harper 2018.
     """
     if sum((paper, device is not None, device_us is not None)) != 1:
-        raise ConfigError("give exactly one of --paper, --device PATH and --device-us MICROSECONDS")
+        raise ConfigError("use exactly one of --paper, --device PATH and --device-us MICROSECONDS")
     spread: Distribution = distribution if curve is None else _points(curve, curve_policy, data, page)
     with watching("cache") as watch:
         found = planning.plan(
@@ -141,7 +143,7 @@ def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[
             size,
             cached,
             sys.float_info.max,
-            f"a number of {cached:.0f} bytes or more; sizes must not decrease from line to line",
+            f"a size of at least {cached:.0f} bytes; sizes must not decrease from line to line",
         )
         wanted = f"a share from 0 to {misses:g}; larger caches must not miss more"
         misses = number(line, row, "miss_ratio", 0, misses, wanted)

@@ -78,7 +78,7 @@ def calibrate(
     with watching("calibrate") as watch:
         if target is None:
             if write or seconds is not None or offset is not None:
-                raise ConfigError("--write, --seconds and --offset need a real drive; name one with --target")
+                raise ConfigError("--write, --seconds and --offset need a real drive; choose one with --target PATH")
             short = [] if size is None else [("--size", f"workload.size={size}")]
             found = calibrate_simulated(
                 settings.resolved(short),

@@ -27,7 +27,7 @@ MOST_SETS = 3
 """Maximum number of settings with the same name that a message lists."""
 
 ALL = Option(["--all"], "Output", is_flag=True, help="Print everything; by default, at most 40 lines.")
-"""Option of all commands that print for people; `output.shows_all` returns its value."""
+"""Option of all commands with human-readable output; `output.shows_all` returns its value."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,7 +43,9 @@ class App:
         self.commands[command.name or ""] = command
 
     def command(self, name: str | None = None, *, examples: str = "") -> Callable[[Function], Function]:
-        """Declares a function as a command. Its docstring is the help; `examples` are command lines."""
+        """Declares a function as a command. The function's docstring becomes the help; `examples` are command lines
+        that the help shows.
+        """
 
         def declare(function: Function) -> Function:
             called = name or function.__name__
@@ -76,8 +78,8 @@ class Later(click.Command):
 class Command(click.Command):
     """A command whose help groups options by panel and ends with examples.
 
-    The command rejects an option given twice, unless it may be repeated, options for figures without --out, and
-    --json with options for tables.
+    The command rejects a repeated option unless the option allows it, options for figures without --out, and options
+    for tables together with --json.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], examples: str) -> None:
@@ -105,17 +107,17 @@ class Command(click.Command):
         for parameter in given:
             once = isinstance(parameter, Option) and not (parameter.multiple or parameter.is_flag)
             if once and times[id(parameter)] > 1:
-                remedy = room("cli.options").ONE_PRESET if parameter.name == "preset" else "give it once"
-                raise ConfigError(f"{parameter.opts[0]} is given twice; {remedy}")
+                remedy = room("cli.options").ONE_PRESET if parameter.name == "preset" else "use it only once"
+                raise ConfigError(f"{parameter.opts[0]} is used more than once; {remedy}")
         names = {parameter.name for parameter in given}
         drawn = names & {"figure", "figures"}
         if drawn and "out" not in names:
-            raise ConfigError(f"--{min(drawn)} needs a directory; name one with --out DIR")
+            raise ConfigError(f"--{min(drawn)} needs an output directory; add --out DIR")
         if "json" in names and names & {"table", "rows"}:
-            raise ConfigError(f"--{max(names & {'table', 'rows'})} prints tables; omit --json")
+            raise ConfigError(f"--{max(names & {'table', 'rows'})} prints tables, not JSON; omit --json")
         rest = super().parse_args(ctx, args)
         if drawn:
-            # Fails here instead of after the run if matplotlib is missing.
+            # If matplotlib is missing, this import fails before the run instead of after it.
             room("view.plots.paper")
         traces = ctx.params.get("trace") or ()
         self._refuse_configurations(traces if isinstance(traces, tuple) else (traces,))
@@ -125,7 +127,7 @@ class Command(click.Command):
         """Rejects a configuration file given as an argument."""
         for path in map(str, paths):
             if path.endswith(".toml") and any(parameter.name == "config" for parameter in self.params):
-                raise ConfigError(f"{path}: a configuration file must follow --config: --config {path}")
+                raise ConfigError(f"{path}: is a configuration file, not a trace; write --config {path}")
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Returns the part of the usage line that follows the command's name."""

@@ -26,12 +26,12 @@ ssdlab compare --case device.op=7% --case device.op=28% --seeds 5 --out out/op
 
 
 NAMED = ("ftl", "ftl.page.map", "ftl.page.gc")
-"""Settings whose values may stand alone in a case."""
+"""Settings whose values can be written in a case without the setting's key, such as `dftl`."""
 
 
 def _chosen(case: str, word: str) -> str | None:
-    """Returns the setting that has a value of this name; None if there is none. A name of an FTL or a map is not taken
-    for the preset of the same name, because cases mostly differ in the FTL.
+    """Returns the setting that has a value called `word`, or None. If a preset has the same name as an FTL or a map,
+    `word` means the FTL or the map, because cases mostly differ in the FTL.
     """
     keys = [key for key in NAMED if word in (name for name, _ in variants(key))]
     if len(keys) > 1:
@@ -68,7 +68,7 @@ def _case(text: str, settings: RunSettings) -> tuple[str, Config]:
                 f"--case {text!r}: {word!r} must be KEY=VALUE, FILE.toml, or the name of an FTL or preset"
             )
     if len(named) > 1:
-        raise ConfigError(f"--case {text!r}: names the presets {' and '.join(named)}; {options.ONE_PRESET}")
+        raise ConfigError(f"--case {text!r}: has the presets {' and '.join(named)}; {options.ONE_PRESET}")
     layers = [[*settings.shortcuts, *set_by("--set", settings.set)], set_by(f"--case {label}", sets)]
     return label, layered(preset, [*settings.config, *files], layers, origin)
 
@@ -97,11 +97,13 @@ def compare(
     metric. Simulations run in parallel; the output does not depend on --jobs.
     """
     if len(case) < 2:
-        raise ConfigError("nothing to compare; give --case at least twice, such as --case ftl.page.gc=greedy")
+        raise ConfigError(
+            "nothing to compare; use --case at least twice, such as --case device.op=7% --case device.op=28%"
+        )
     options.refuse_both(trace, settings.workload)
     cases = [_case(text, settings) for text in case]
     if len({label for label, _ in cases}) < len(cases):
-        raise ConfigError("two cases have the same label; give them different ones, as in --case 'mine: device.op=7%'")
+        raise ConfigError("two cases have the same label; use different labels, as in --case 'mine: device.op=7%'")
     with display() as shown:
         found = run_cases(dict(cases), trace, seeds=seeds, jobs=jobs, monitor=shown.watch)
     return output.deliver(found)

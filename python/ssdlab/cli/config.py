@@ -35,7 +35,7 @@ def check(settings: Settings = group(), json: bool = options.JSON) -> None:
 
 @app.command(examples="ssdlab config show --preset tlc-nvme --set device.op=7%\nssdlab config show --all > full.toml")
 def show(settings: Settings = group(), json: bool = options.JSON) -> None:
-    """Print the resolved configuration as TOML, each setting with its origin; without default values unless --all."""
+    """Print the resolved configuration as TOML, with the origin of each setting; --all adds the default values."""
     resolved = settings.resolved()
     if json:
         print_json("configuration", {"toml": resolved.to_toml()}, configuration=resolved.to_dict())
@@ -45,8 +45,8 @@ def show(settings: Settings = group(), json: bool = options.JSON) -> None:
 
 
 def _without_defaults(written: str) -> str:
-    """Returns a configuration without default settings and empty tables; a comment at the end tells how many settings
-    were left out.
+    """Returns a configuration without default settings and empty tables; a comment at the end counts the omitted
+    settings.
     """
     kept, defaults = re.subn(r"^.*  # default( .*)?\n", "", written, flags=re.MULTILINE)
     tables = re.sub(r"^\[.*\]\n(?=\n|\Z)", "", kept, flags=re.MULTILINE)

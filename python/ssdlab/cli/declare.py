@@ -1,5 +1,5 @@
 """Arguments and options, declared as the defaults of a command's parameters:
-`jobs: int | None = option("--jobs -j INTEGER", "Simulations at a time.")`.
+`jobs: int | None = option("--jobs -j INTEGER", "Parallel simulations.")`.
 
 A parameter whose type is a dataclass stands for a group of options. Each field is an option, and the field's default is
 the declaration.
@@ -31,14 +31,14 @@ class Declared(NamedTuple):
     panel: str | None = None
     """Heading under which help lists the option."""
     default: Any = None
-    """Default value of the option; `...` makes the parameter required. Lists are empty and flags off by default."""
+    """Default value of the option; `...` makes the option required. By default, lists are empty and flags are off."""
     min: float | None = None
     max: float | None = None
-    """Maximum value of the option; allowed only together with `min`."""
+    """Maximum value of the option; needs `min` as well."""
     parser: Callable[[str], Any] | None = None
     """Converts a path that the user typed; its exceptions are user errors."""
     check: Callable[[str], object] | None = None
-    """Validates each of the comma-separated items in the value; error messages then name the option."""
+    """Validates each comma-separated item of the value; error messages contain the option's name."""
     choices: Callable[[], Words] | None = None
     """Returns the possible values of the option, for completion."""
     complete: Callable[[str], Words] | None = None

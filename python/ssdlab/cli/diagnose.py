@@ -33,16 +33,16 @@ def diagnose(
     no_what_ifs: bool = option("--no-what-ifs", "Do not try the changes that findings suggest."),
     output: Output = options.saving(Diagnosis),
 ) -> int:
-    """Prints what limits throughput, what slow requests wait for, the causes of write amplification, and suspicious
-    input; then runs the same requests again with one change at a time.
+    """Prints the bottleneck of throughput, the causes of slow requests and of write amplification, and suspicious
+    input. Then tries single changes with the same requests.
 
-    TRACE may also be the --out directory of a run, or its result.json; then nothing is run.
+    TRACE may also be the --out directory of a run, or its result.json; then no simulation is run.
     """
     options.refuse_both(trace, workload)
     if trace is not None and all(path.suffix == ".json" or (path / "result.json").is_file() for path in trace.paths):
         if len(trace.paths) > 1 or settings.are_given:
             name = text.path(trace.paths[0])
-            raise ConfigError(f"{name}: is a finished run; omit the settings, or give the run's trace instead")
+            raise ConfigError(f"{name}: is a finished run, whose settings cannot change; omit the settings")
         return output.deliver(Result.load(trace.paths[0]).diagnose(), earlier=True)
     for path in trace.paths if trace else ():
         _refuse_directory(path)
@@ -55,6 +55,6 @@ def diagnose(
 def _refuse_directory(path: Path) -> None:
     if path.is_dir():
         raise ConfigError(
-            f"{text.path(path)}: has no result.json; give the --out folder of 'ssdlab run', or a trace. "
-            "Use 'ssdlab view' for results of other commands"
+            f"{text.path(path)}: has no result.json; use the --out folder of 'ssdlab run', or a trace. "
+            "'ssdlab view' shows results of other commands"
         )

@@ -53,13 +53,13 @@ ssdlab experiment show sbfast --toml > mine.toml
 )
 def show(
     name: str = NAME,
-    toml: bool = option("--toml", "Print the TOML file: a starting point for your own."),
+    toml: bool = option("--toml", "Print the TOML file, as a starting point for an experiment of your own."),
     json: bool = options.JSON,
 ) -> None:
     """Show what an experiment reproduces, and its tables or the factors it screens."""
     experiment = _load(name)
     if toml and json:
-        raise ConfigError("give only one of --toml and --json")
+        raise ConfigError("use only one of --toml and --json")
     if toml:
         print(experiment.source, end="")
     elif json:
@@ -69,7 +69,7 @@ def show(
 
 
 def _traces(pairs: list[str]) -> dict[str, list[Path]]:
-    """Parses the user's `NAME=FILE` texts; returns the files of each trace, in order."""
+    """Parses values of `--trace`, such as `NAME=FILE`; returns the files of each trace, in order."""
     found: dict[str, list[Path]] = {}
     for pair in pairs:
         name, equals, path = pair.partition("=")
@@ -104,11 +104,11 @@ def run(
     """Simulate every cell of an experiment and compare with the document.
 
     --set overrides the experiment's settings. Simulations run in parallel, and equal ones run once; the output does not
-    depend on --jobs. Cells stay empty if the trace that they need is missing. The exit status is 0 even if cells differ
-    from the document. Ctrl-C prints the finished cells.
+    depend on --jobs. A cell stays empty if its trace is missing. The exit status is 0 even if cells differ from the
+    document. Ctrl-C prints the finished cells.
 
-    A screening experiment reports effects of factors instead of cells. It saves its runs in --out, so that the same
-    command resumes after an interruption, and can run on a cluster.
+    A screening experiment reports effects of factors instead of cells. It can run on a cluster. It saves its runs in
+    --out; after an interruption, the same command resumes.
     """
     experiment = _load(name)
     if isinstance(experiment, Screening):

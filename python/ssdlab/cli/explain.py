@@ -40,11 +40,11 @@ def _scene(
     skip: int,
     most: int,
 ) -> steps.Scene:
-    """Returns a scene with the user's requests or trace. `configs` takes default settings, which the user's settings
-    override, and returns the configurations of the drives.
+    """Returns a scene with the user's requests or trace. `configs` returns the configurations of the drives; its
+    argument holds default settings that the user's settings override.
     """
     if bool(requests) == bool(source):
-        raise ConfigError("your own scene needs exactly one of --requests and --trace")
+        raise ConfigError("a scene of your own needs requests; add either --requests or --trace")
     if source is None:
         return steps.of_configs(configs([]), requests or "")
     page_bytes = size(configs([])[0]["device.unit"])
@@ -53,7 +53,7 @@ def _scene(
     another = "" if device is None or source.device is not None else " Choose another device with --device NAME."
     count = text.counted(len(requests.split()), "requests")
     about = (
-        f"The trace is {source_text(source.about)}{whose}: {count} to pages after the first {text.count(skip)}. The "
+        f"The trace is {source_text(source.about)}{whose}: {count} after the first {text.count(skip)}. The "
         f"{text.count(pages)} touched pages are renumbered from 0, in the order of their addresses.{another}"
     )
     return steps.of_configs(
@@ -90,27 +90,29 @@ def explain(
     json: bool = options.JSON,
 ) -> int:
     """Writes a self-contained HTML page that shows blocks with their pages, the map, and a sentence for each decision.
-    The page plays, steps forward and back, and jumps to the next merge, collection or miss.
+    Its controls play the animation, step forward and back, and jump to the next merge, garbage collection or miss.
 
-    Your own scene has a small drive: 32 pages in blocks of 4, or as many as a trace needs, unless a preset or a
-    file sets the size. Touched pages of a trace are renumbered from 0. A drive may have up to 4096 flash pages.
+    A scene of your own has a small drive: 32 pages in blocks of 4, or as many pages as a trace needs, unless a preset
+    or a file sets the size. Touched pages of a trace are renumbered from 0. A drive may have up to 4096 flash pages.
     """
     own = bool(requests or trace or settings.are_given or beside)
     if scene is None and not own:
         room("cli.list").listing("scenes", json=json)
         return 0
     if animate is not None and animate.suffix != ".svg":
-        raise ConfigError(f"--animate writes an SVG picture; name it {text.path(animate.with_suffix('.svg'))}")
+        raise ConfigError(f"--animate writes an SVG picture; use the name {text.path(animate.with_suffix('.svg'))}")
     if not (svg or animate) and (first, last) != (None, None):
         raise ConfigError("--from and --to select pictures; add --svg DIR or --animate FILE.svg")
     if scene is not None and own:
-        raise ConfigError("a scene has its own drive and requests; omit the other options or the scene")
+        raise ConfigError(
+            "a scene has its own drive and requests; omit the scene, or all options for drive and requests"
+        )
 
     def configs(below: list[str]) -> list[Config]:
         def drawn(other: list[str]) -> Config:
             layers = [set_by("--set", settings.set), set_by("--beside", other)]
             if settings.preset or settings.config:
-                # Preconditioning must not overwrite the drive: a drive that is overwritten cannot start empty.
+                # The scene starts on an empty drive, so preconditioning must not overwrite the drive.
                 layers.insert(0, set_by("default", "precondition.overwrite=none"))
             else:
                 layers = steps.small(set_by("--trace", below), *layers)
@@ -123,7 +125,7 @@ def explain(
     if not trace:
         traces.reads_none(reading)
         if (skip, most) != (0, MOST):
-            raise ConfigError("--skip and --most need a trace; name one with --trace")
+            raise ConfigError("--skip and --most need a trace; add --trace FILE")
     source = TraceFile(*trace, **reading) if trace else None
     chosen = steps.scene(scene) if scene else _scene(configs, requests, source, skip, most)
     found = steps.Explanation(chosen)

@@ -23,8 +23,8 @@ def find(
     word: list[str] = argument("WORD", "Words to find, or part of a setting's key."),
     json: bool = options.JSON,
 ) -> None:
-    """The best matches come first: names equal to the words, names that end with them, then names and meanings that
-    contain words that start with them. Words that occur nowhere are corrected.
+    """The best matches come first: names equal to the search words, then names that end with them, then names and
+    descriptions with words that start with them. If nothing matches, misspelt words are corrected.
     """
     known = [*_names(), *_commands(click.get_current_context().find_root().command, "ssdlab")]
     query = " ".join(word)

@@ -31,12 +31,12 @@ TOML = ".toml"
 
 
 def _target(written: str) -> Path:
-    """Returns the directory or the file ending in .toml that --out names; fails here if it cannot be written."""
+    """Returns the path in --out: a directory, or a file ending in .toml. Raises an error if it cannot be written."""
     if not written.endswith(TOML):
         return options.writable(written)
     path = Path(written)
     if path.is_dir():
-        raise ConfigError(f"--out {text.path(path)}: is a directory; name a file")
+        raise ConfigError(f"--out {text.path(path)}: is a directory; choose a file name that does not exist")
     folder = path.parent
     if not folder.is_dir():
         raise ConfigError(f"--out {text.path(path)}: directory {text.path(folder)} does not exist; create it first")
@@ -64,7 +64,8 @@ def drive(
     job: bool = option("--job", "Print the fio job that measures a drive instead; reads only.", MEASURING),
     device: str | None = option(
         "--device NAME",
-        "With --job, the unused block device to measure; otherwise the device whose rows of a table are used.",
+        "With --job, the unused block device to measure; otherwise, the device to read from a table of several "
+        "devices.",
         MEASURING,
     ),
     write: bool = option("--write", "With --job, also measure writes: DESTROYS ALL DATA ON THE DEVICE.", MEASURING),
@@ -80,9 +81,9 @@ def drive(
 ) -> int:
     """Fits the parameters of a drive to measurements, and writes them as a preset with the uncertainty of each.
 
-    Takes results of fio, tables of loads with percentiles, numbers of a data sheet, or several of them together. The
-    base supplies everything that is not fitted: dies, planes, program units and mechanisms. Parameters that the figures
-    do not tell apart are listed with a measurement that does.
+    Input can be results of fio, tables of loads with percentiles and numbers of a data sheet, also combined. All other
+    settings come from --base: dies, planes, program units and mechanisms. Parameters that the input cannot distinguish
+    are listed with a measurement that can.
     """  # fmt: skip
     loads, numbers = sheet.read(sheet_values)
     if job:
@@ -93,7 +94,7 @@ def drive(
         raise ConfigError("--write needs --job")
     loads = [*(one for path in data for one in read(path, device)), *loads]
     if not loads:
-        raise ConfigError("nothing to fit; give a result of fio, a table or --sheet numbers: see 'ssdlab fit drive -h'")
+        raise ConfigError("nothing to fit; add a result of fio, a table or --sheet numbers: see 'ssdlab fit drive -h'")
     base = settings.resolved(origin="--base")
     capacity = numbers.get(sheet.CAPACITY)
     with watching("fit") as watch:

@@ -51,7 +51,7 @@ def run(
     printed: Printed = group(),
     out: Path | None = option(
         "--out -o DIR",
-        "Folder for the results of the fleet; existing results are reused. Without it, nothing is kept.",
+        "Folder for the results of the fleet; existing results are reused. By default, nothing is saved.",
         options.OUTPUT,
         parser=options.writable,
     ),
@@ -60,7 +60,7 @@ def run(
 
     One pass splits the trace into a file for each volume; then drives run in parallel. Preparing a thousand
     drives sized for their volumes takes about ten seconds; drives of hundreds of GB take minutes. The exit status is 1
-    if every drive fails. Ctrl-C keeps finished drives; the same command resumes. 'ssdlab fleet show' shows other
+    if every drive fails. Ctrl-C saves finished drives; the same command resumes. 'ssdlab fleet show' shows other
     figures.
     """
     base = settings.resolved(settings.shortcuts, check=check)
@@ -72,7 +72,7 @@ def run(
         )  # fmt: skip
     status = printed.deliver(found)
     if out is not None:
-        print(f"\nkept in {text.path(out)}; see 'ssdlab fleet show --help'", file=printed.aside)
+        print(f"\nsaved in {text.path(out)}; see 'ssdlab fleet show --help'", file=printed.aside)
     return status or int(found.study.in_vain)
 
 
@@ -102,14 +102,14 @@ ssdlab fleet generate fleet.csv.zst --like tencent --volumes 500
 """
 )
 def generate(
-    path: Path = argument("FILE", "Alibaba's format (.csv, .csv.gz, .csv.zst), or .parquet."),
+    path: Path = argument("FILE", "File to write, in Alibaba's format (.csv, .csv.gz, .csv.zst) or as .parquet."),
     like: str = option(
         "--like NAME",
         f"Published distributions to follow: {' or '.join(synthetic.PROFILES)}.",
         default="alibaba",
         choices=synthetic.PROFILES.keys,
     ),
-    volumes: str | None = option("--volumes COUNT", "Number of volumes; as published by default."),
+    volumes: str | None = option("--volumes COUNT", "Number of volumes; by default, the published number."),
     requests: str = option("--requests COUNT", "Total number of requests, such as 10M.", default="10M"),
     seed: int = option("--seed INTEGER", "Random seed of the fleet.", default=1),
     json: bool = options.JSON,

@@ -1,4 +1,4 @@
-"""Prints what `ssdlab serve` shows before clients connect."""
+"""Prints the messages of `ssdlab serve` at its start: address, warnings, and commands for clients."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ssdlab.view.scrape import Endpoint
 
 STOP = (
-    "losetup --detach /dev/loopN    # the device that losetup named",
+    "losetup --detach /dev/loopN    # the device that losetup printed",
     f"fusermount -u /tmp/{NAME}",
     "Ctrl-C                         # flushes the drive and shuts it down",
 )
@@ -24,7 +24,9 @@ STOP = (
 def introduce(
     server: DriveServer, listen: str | None, scraped: "Endpoint | None", file: Path | None, start: str | None
 ) -> None:
-    """Prints where the drive is served, and warnings. `start` is the option by which a new drive is not empty."""
+    """Prints the addresses of the served drive, and warnings. `start` is the option, if any, that sets the contents of
+    a new drive.
+    """
     uri = server.uris[0]
     page, report = room("view.pages.service"), server.service().report
     print(f"serving {text.size(report['capacity_bytes'])} at {uri}")
@@ -45,7 +47,7 @@ def introduce(
 
 
 def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> None:
-    """Prints commands with which clients connect. The commands also work if the folder contains client certificates."""
+    """Prints commands that connect clients. The commands also work if the folder `tls` contains client certificates."""
     fio = f"fio --name=try --ioengine=nbd --uri={quote(uri)} --rw=randwrite --bs=4k --iodepth=32 --size=64M"
     qemu = f"qemu-io -f raw -c 'write -P 7 0 1M' {quote(uri)}"
     if tls is not None:
@@ -75,7 +77,7 @@ def _compare_with_disk(file: Path, is_volatile: bool) -> None:
     try:
         kept, disk = file.stat(), os.statvfs(file)
     except FileNotFoundError:
-        # The drive's file was just deleted; the server reports this when it ends.
+        # The drive's file was deleted after the start; the server reports this when it ends.
         return
     growth, free = kept.st_size - kept.st_blocks * 512, disk.f_bavail * disk.f_frsize
     if growth > free:

@@ -29,7 +29,7 @@ def list_group(
     ),
     json: bool = options.JSON,
 ) -> None:
-    """With a name, lists only that heading, with parameters and their defaults."""
+    """With NAME, lists only that section, with parameters and their defaults."""
     listing(name, json=json)
 
 
@@ -43,7 +43,9 @@ def listing(name: str | None, *, json: bool) -> None:
     elif shows_all():
         print_lines([line for shown in groups for line in (*_heading(shown), *_entries(shown, "  "), "")][:-1])
     else:
-        print_lines([*_overview(groups), "", "'ssdlab list NAME' explains the names of one line; --all explains all"])
+        print_lines(
+            [*_overview(groups), "", "'ssdlab list NAME' explains one section, such as caches; --all explains all"]
+        )
 
 
 def _overview(groups: Sequence[Group]) -> list[str]:

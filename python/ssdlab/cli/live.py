@@ -17,11 +17,11 @@ SAMPLE_SECONDS = 0.5
 SAMPLES = 40
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_RATIO = 1.0
-"""Write amplification that the bar graph of the live view shows as its lowest bar."""
+"""Write amplification of the lowest bar in the live view's bar graph."""
 
 
 def facts(requests_per_s: float, write_amplification: float | None, latency: Mapping[str, Any] | None) -> list[str]:
-    """Summarises a drive in short phrases; `latency` is the distribution of the response times of all requests."""
+    """Returns the figures of a drive as short phrases; `latency` is the response-time distribution of all requests."""
     parts = [f"{text.short_count(requests_per_s)} requests/s"]
     if write_amplification is not None:
         parts.append(f"write amplification {text.ratio(write_amplification)}")
@@ -51,7 +51,7 @@ class View:
         self._courses: dict[str, deque[float]] = {}
 
     def update(self, figures: Mapping[str, Any]) -> None:
-        """Receives new metrics, in the form in which `simulate` passes them to its argument `watch`."""
+        """Receives new metrics. `figures` has the form that `simulate` passes to its argument `watch`."""
         self._now = figures
         at = time.monotonic()
         if at - self._sampled_at >= SAMPLE_SECONDS or self._restarted():
@@ -59,7 +59,7 @@ class View:
             self._sampled, self._sampled_at = figures, at
 
     def _restarted(self) -> bool:
-        """True if the measured phase began since the last sample. All metrics restart from zero then."""
+        """True if the measured phase began since the last sample; all metrics then start again from zero."""
         now, before = self._now, self._sampled
         return now is None or before is None or (now["elapsed_ns"] or 0) < (before["elapsed_ns"] or 0)
 
@@ -114,5 +114,5 @@ def view() -> View | None:
     why = obstacle()
     if not why:
         return View()
-    print(f"ssdlab: --live shows nothing: {why}", file=sys.stderr)
+    print(f"ssdlab: --live has no effect: {why}", file=sys.stderr)
     return None

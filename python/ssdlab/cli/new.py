@@ -23,9 +23,11 @@ cargo run --release -- sweep --workload zipf -A ftl.page.gc=greedy,mine
 
 @app.command(examples=EXAMPLES)
 def new(
-    kind: Kind = argument("KIND", f"What to write: {', '.join(Kind.__args__)}."),  # type: ignore[attr-defined]
+    kind: Kind = argument("KIND", f"Kind of component to write: {', '.join(Kind.__args__)}."),  # type: ignore[attr-defined]
     name: str = argument("NAME", "Name of the component, its crate and its directory, such as my_policy."),
 ) -> None:
-    """The crate builds, and its example works: src/lib.rs explains each line, README.md has the next commands."""
+    """The new crate builds and contains a working example. src/lib.rs explains each line; README.md lists the next
+    commands.
+    """
     directory = create(kind, name)
-    print(f"{directory}: written; src/lib.rs has the component\nnext: cd {shlex.quote(name)} && cargo test")
+    print(f"{directory}: crate written; the component is in src/lib.rs\nnext: cd {shlex.quote(name)} && cargo test")

@@ -30,7 +30,7 @@ ONE_PRESET = (
     "a configuration starts from one preset; save the other with 'ssdlab presets show NAME --all > other.toml' and "
     "add it with --config other.toml"
 )
-"""Remedy for the error that two presets are given."""
+"""Remedy in the error message for two presets in one configuration."""
 
 
 def presets() -> list[tuple[str, str]]:
@@ -67,8 +67,8 @@ WORKLOAD = option(
 )
 FIT = option(
     "--fit HOW",
-    "Handling of addresses past the end of the device: error, wrap, scale, or grow the device; compact packs the "
-    "addresses that the trace uses and sizes the device for them (short for --set host.fit=...).",
+    "Handling of addresses past the end of the device: error, wrap, scale, or grow (enlarge the device); compact "
+    "renumbers the used addresses and sizes the device for them (short for --set host.fit=...).",
     CONFIGURATION,
     choices=lambda: _variants("host.fit"),
 )
@@ -88,7 +88,7 @@ REPLAY = option(
 )
 SPEED = option(
     "--speed FACTOR",
-    "Replay the times of the trace faster or slower, such as 2x or 0.5x (short for --set host.replay.open.speed=...).",
+    "Replay the trace faster (such as 2x) or slower (0.5x) than recorded (short for --set host.replay.open.speed=...).",
     CONFIGURATION,
 )
 CHECK = option(
@@ -106,12 +106,12 @@ SET = option(
 JSON = option("--json", "Print only JSON.", OUTPUT)
 JOBS = option("--jobs -j INTEGER", "Parallel simulations; one per processor by default.", min=1)
 WORKERS = option("--jobs --workers -j INTEGER", "Local worker processes; one per processor by default.", RUNS, min=1)
-CLUSTER = option("--cluster ADDRESS", "Run on the workers of this Dask scheduler, tcp://HOST:PORT.", RUNS)
+CLUSTER = option("--cluster ADDRESS", "Run on the workers of the Dask scheduler at tcp://HOST:PORT.", RUNS)
 RETRY = option("--retry", "Repeat failed runs.", RUNS)
 OUTCOMES = option(
     "--outcome -O FIGURE",
-    "Figure of the results, such as write_amplification or time.iops; append :min or :max to say which is better. May "
-    "be repeated.",
+    "Figure of the results, such as write_amplification or time.iops; append :min or :max for the better direction. "
+    "May be repeated.",
     OUTPUT,
 )
 
@@ -133,7 +133,7 @@ class Settings:
 
     def resolved(self, also: settings.Sets = [], *, origin: str = "--preset", **shortcuts: Any) -> Config:
         """Returns the configuration. --set overrides the settings `also` and the shortcuts (see `shortcut_sets`).
-        Messages name `origin` as the option that set the preset.
+        `origin` is the option that set the preset, for messages.
         """
         sets = [*also, *shortcut_sets(**shortcuts), *settings.set_by("--set", self.set)]
         return layered(self.preset, self.config, [sets], origin)
@@ -180,7 +180,7 @@ class RunSettings(ReplaySettings):
 def refuse_both(trace: object, workload: str | None) -> None:
     """Refuses a trace together with --workload."""
     if trace and workload:
-        raise ConfigError("give either a trace or --workload, not both")
+        raise ConfigError("use either a trace or --workload, not both")
 
 
 def shortcut_sets(
@@ -215,32 +215,34 @@ def replay_sets(replay: str | None, speed: str | None) -> settings.Sets:
 
 
 def writable(written: str) -> Path:
-    """Returns the directory that --out names. Fails here instead of after a long run if the directory cannot be
-    written; does not create the directory yet.
+    """Returns the directory in --out. Raises an error before a long run if the directory cannot be written; does not
+    create the directory yet.
     """
     if not written:
-        raise ConfigError("--out '': the directory name is empty; name a directory, or omit --out")
+        raise ConfigError("--out '': the directory name is empty; write --out DIR, or omit --out")
     if "://" in written:
-        raise ConfigError(f"--out {text.path(written)}: only 'ssdlab sweep' writes to an address; name a directory")
+        raise ConfigError(f"--out {text.path(written)}: only 'ssdlab sweep' writes to an address; choose a directory")
     directory = Path(written)
     existing = next(path for path in (directory, *directory.absolute().parents) if os.path.lexists(path))
     if not existing.exists():
-        raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a dangling link; name a directory")
+        raise ConfigError(
+            f"--out {text.path(directory)}: {text.path(existing)} is a dangling link; choose another directory"
+        )
     if not existing.is_dir():
-        raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a file; name a directory")
+        raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a file; choose another directory")
     try:
         try_filling(directory)
     except OSError as error:
         raise ConfigError(
-            f"--out {text.path(directory)}: {text.path(existing)} cannot be written: {error.strerror}; name another "
-            "directory"
+            f"--out {text.path(directory)}: {text.path(existing)} cannot be written: {error.strerror}; choose "
+            "another directory"
         ) from None
     return directory
 
 
 @dataclass
 class Printed:
-    """Options for what a command prints of a finding."""
+    """Options for printing a finding."""
 
     json: bool = JSON
     table: TableFormat | None = option(
@@ -250,16 +252,16 @@ class Printed:
 
     @property
     def is_data(self) -> bool:
-        """True if other programs read the output: then it contains only the result."""
+        """True if other programs read standard output, which then contains only the result."""
         return self.json or self.table is not None
 
     @property
     def aside(self) -> TextIO:
-        """Where to print what does not belong to the result."""
+        """Stream for messages that are not part of the result."""
         return sys.stderr if self.is_data else sys.stdout
 
     def deliver(self, found: Finding, **more: Any) -> int:
-        """Prints a finding, and saves it if a directory is given; see `output.deliver`."""
+        """Prints a finding, and saves it if `more` contains a directory; see `output.deliver`."""
         return deliver(found, json=self.json, table=self.table, rows=_listed(self.rows), **more)
 
 
@@ -320,7 +322,7 @@ def share(option: str, written: str) -> float:
 
 @contextmanager
 def blaming(option: str) -> Iterator[None]:
-    """Prefixes errors raised inside the block with the option whose value is invalid."""
+    """Adds the option's name in front of errors raised inside the block."""
     try:
         yield
     except ConfigError as error:

@@ -37,8 +37,8 @@ def show(page: "Page") -> None:
 
 
 def print_lines(lines: Sequence[str]) -> None:
-    """Prints lines; without `--all` at most `MOST_LINES`, the last of which tells how many were omitted. The last line
-    makes a truncated configuration invalid TOML, so that it cannot be used by mistake.
+    """Prints lines; without `--all`, at most `MOST_LINES`. The last line then counts the omitted lines. It also makes a
+    truncated configuration invalid TOML, which prevents use by mistake.
     """
     left_out = 0 if shows_all() else max(0, len(lines) - MOST_LINES)
     if left_out:
@@ -104,7 +104,7 @@ def deliver(
                 show(found.page())
             sys.stdout.flush()
     finally:
-        # The finding is saved even if standard output is full or closed.
+        # A finding is saved even if standard output is full or closed.
         if out is not None:
             _save(found, out, figures, only)
     if out is not None and not (is_json or table):
@@ -128,7 +128,7 @@ def _save(found: "Finding", out: Path, figures: "FigureFormat | None", only: Seq
         try:
             found.save(out, figures, only)
         except ConfigError:
-            # A figure does not exist: a long run must not be lost for its name.
+            # A figure name is unknown. The result of a long run must not be lost because of that.
             found.save(out)
             raise
     except KeyboardInterrupt:

@@ -28,7 +28,7 @@ def show(
     name: str = argument("NAME", "Name of the preset.", choices=options.presets),
     json: bool = options.JSON,
 ) -> None:
-    """Print a preset as TOML, with the sources of its numbers: a starting point for a file of your own."""
+    """Print a preset as TOML, with the sources of its numbers, as a starting point for a file of your own."""
     known = {preset.name: preset for preset in all_presets()}
     name = _ssdlab.named(name, list(known)) or name
     # Rejects an unknown preset.
@@ -41,8 +41,8 @@ def show(
 
 
 def _as_file(name: str, written: str) -> str:
-    """Returns a preset as a configuration file that extends the preset by name. Long comments are wrapped. A file
-    without the key `preset` would extend the default drive.
+    """Returns a configuration file with the settings of a preset and with wrapped comments. The file has the key
+    `preset`; without this key it would extend the default drive.
     """
     paragraphs = re.compile(r"^# .*(?:\n# (?!source:).*)*", re.MULTILINE)
     written = paragraphs.sub(lambda found: text.folded(found[0].replace("\n# ", " "), hang="# "), written)

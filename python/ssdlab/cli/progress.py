@@ -17,20 +17,18 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 QUIET_SECONDS = 1.0
-"""Number of seconds that work must take before progress is shown."""
+"""Seconds of work before progress is first shown."""
 LINE_SECONDS = 5.0
 """Seconds between two progress lines if standard error is not a terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""Noun for the steps that `done` counts, by phase. The progress line of these phases shows steps per second."""
+"""Unit of the count `done`, by phase. The progress line of these phases shows a rate in these units per second."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
-"""Noun for the steps that `done` counts, by phase. These phases have few steps, so the progress line shows a count
-instead of a rate.
-"""
+"""Unit of the count `done`, by phase. These phases have few steps, so the progress line shows a count, not a rate."""
 
 
 class _Phase:
-    """A phase of a run: its name, and the progress counts and the time when it began."""
+    """A phase of a run: name, progress counts at its start, and start time."""
 
     def __init__(self, name: str, done: int, requests: int) -> None:
         self.name, self.done, self.requests = name, done, requests
@@ -53,11 +51,11 @@ class Watch:
         return self._phase.name
 
     def __call__(self, phase: str, done: int, total: int | None, requests: int) -> bool:
-        """Shows the progress of the run; returns true if the run should end."""
+        """Shows the progress of the run; returns True if the run should end."""
         name, _, detail = phase.partition(", ")
         if name != self._phase.name:
             self._phase = _Phase(name, done, requests)
-        # Checks for a stop request before displaying anything. Asking also tells the Ctrl-C handler that this work
+        # Checks for a stop request before displaying anything. This call also tells the Ctrl-C handler that the run
         # calls its monitor regularly.
         should_end = self._display.request.ask()
         now = time.monotonic()
@@ -83,8 +81,8 @@ class Watch:
             self._bar(done, total, ", ".join(facts))
         elif now >= self._next_line:
             share = f" {100 * done / total:.0f} %" if total else ""
-            # Writes the line and its newline in one call, unlike `print`. With `print`, output of another process could
-            # appear between the line and its newline.
+            # Unlike `print`, this writes the line and its newline in one call, so output of another process cannot
+            # appear between them.
             sys.stderr.write(f"{self._label}: {phase.name}{share}, {', '.join(facts)}\n")
             sys.stderr.flush()
             self._next_line = now + LINE_SECONDS
@@ -117,8 +115,8 @@ def _clock(seconds: float) -> str:
 
 
 class Display:
-    """Progress on standard error: on a terminal, bars below the renderable `above`; otherwise a line of text every few
-    seconds.
+    """Progress on standard error. On a terminal, shows bars below the renderable `above`; otherwise prints a line of
+    text every few seconds.
     """
 
     def __init__(self, request: Request, above: "RenderableType | None" = None) -> None:

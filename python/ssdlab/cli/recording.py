@@ -12,8 +12,8 @@ from ssdlab.model.service import DriveServer
 
 @contextmanager
 def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
-    """Yields a function that writes a server's new requests to the trace. The trace file has a temporary name until the
-    end.
+    """Yields a function that appends a server's new requests to the trace file `record`. The file has a temporary name
+    until the context ends.
     """
     if record is None:
         yield lambda _server: None
@@ -31,5 +31,5 @@ def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
                             writer.write(requests)
 
                 yield write
-            # Refuses to overwrite a drive file that was created at the trace's path in the meantime.
+            # A drive file may have been created at the trace's path in the meantime; it must not be overwritten.
             refuse_drive(record, named)

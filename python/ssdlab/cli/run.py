@@ -37,7 +37,7 @@ BEFORE_MEASURING = {
     "prepare": "preparing the workload",
     "warm-up": "warming up",
 }
-"""Phases of a run in which nothing is measured yet, with their descriptions."""
+"""Phases of a run before measurement starts, with their descriptions."""
 
 
 @app.command(examples=EXAMPLES)
@@ -51,11 +51,13 @@ def run(
         options.OUTPUT,
     ),
     json_fio: bool = option(
-        "--json-fio", "For a fio job: print only JSON in the form of fio; also written as --json fio.", options.OUTPUT
+        "--json-fio", "For a fio job: print only JSON in fio's format; --json fio does the same.", options.OUTPUT
     ),
     output: Output = options.saving(Result),
     state: Path | None = option("--state FILE", "Start from a saved drive, instead of preconditioning one.", DRIVE),
-    save_state: Path | None = option("--save-state FILE", "Save the drive after the run, unless interrupted.", DRIVE),
+    save_state: Path | None = option(
+        "--save-state FILE", "Save the drive after the run; an interrupted run saves nothing.", DRIVE
+    ),
     no_cache: bool = option("--no-cache", "Do not use the cache of preconditioned drives.", DRIVE),
 ) -> int:
     """Prints host requests, flash operations, response times, wear and projected lifetime. Ctrl-C ends the run and
@@ -71,9 +73,9 @@ def run(
             keep=not no_cache,
         )  # fmt: skip
     if result.partial and watch.phase in BEFORE_MEASURING:
-        raise KeyboardInterrupt(f"the run was {BEFORE_MEASURING[watch.phase]}, and nothing was measured yet")
+        raise KeyboardInterrupt(f"nothing is measured yet, the run was still {BEFORE_MEASURING[watch.phase]}")
     for use in result.plugins:
         print(f"ssdlab: {use}", file=sys.stderr)
     if result.partial and save_state:
-        print("ssdlab: the drive is not saved: the run was stopped", file=sys.stderr)
+        print("ssdlab: the drive is not saved, because the run was interrupted", file=sys.stderr)
     return output.deliver(result, written=room("model.fio.report").written(result) if json_fio else None)

@@ -50,11 +50,11 @@ def serve(
     file: Path | None = option("--file FILE", "File that stores the drive: mounted if it exists, else created.", DRIVE),
     precondition: bool = option(
         "--precondition",
-        "Precondition a new drive as for a run, by default to steady state; its pages read as zeros.",
+        "Precondition a new drive, by default to steady state; its pages read as zeros.",
         DRIVE,
     ),
     state: Path | None = option(
-        "--state FILE", "Start a new drive from one kept by 'ssdlab run --save-state'; its pages read as zeros.", DRIVE
+        "--state FILE", "Start a new drive from a state of 'ssdlab run --save-state'; its pages read as zeros.", DRIVE
     ),
     time: str = option(
         "--time none|real|SCALE",
@@ -62,9 +62,11 @@ def serve(
         DRIVE,
         default="none",
     ),
-    socket: Path | None = option("--socket PATH", "Unix socket to listen on; a socket per user by default.", PLACE),
+    socket: Path | None = option("--socket PATH", "Unix socket to listen on; by default one socket per user.", PLACE),
     listen: str | None = option(
-        "--listen ADDRESS:PORT", "Also listen here; anyone who can connect can read and write the drive.", PLACE
+        "--listen ADDRESS:PORT",
+        "Also listen at this address; anyone who can connect can read and write the drive.",
+        PLACE,
     ),
     tls: Path | None = option(
         "--tls DIR", "Require TLS encryption, with server-cert.pem and server-key.pem from this folder.", PLACE
@@ -90,17 +92,17 @@ def serve(
     json: bool = options.JSON,
     out: Path | None = options.saving(Service)["out"],
 ) -> int:
-    """Ctrl-C, SIGTERM or SIGHUP shuts the drive down: requests are finished, everything is flushed, a summary is
-    printed. A second signal ends it at once, like a loss of power. SIGUSR1 prints the summary so far; with --json it
-    goes to standard error.
+    """Ctrl-C, SIGTERM or SIGHUP shuts the drive down: it completes requests, flushes all data and prints a summary. A
+    second signal stops the drive at once, like a loss of power. SIGUSR1 prints the current summary; with --json, to
+    standard error.
     """
     # An existing drive keeps its own settings.
     config = settings.resolved() if settings.are_given else None
     if precondition and state is not None:
-        raise ConfigError("--state: a kept drive is not preconditioned again; omit --precondition")
+        raise ConfigError("--state: a saved drive cannot be preconditioned again; omit --precondition")
     path = socket or Path(tempfile.gettempdir()) / f"ssdlab-{os.getuid()}.sock"
     if tls_verify and tls is None:
-        raise ConfigError("--tls-verify: client certificates need TLS; give --tls DIR")
+        raise ConfigError("--tls-verify: client certificates need TLS; add --tls DIR")
     scale = _scale(time)
     scrapes = None if metrics is None else Path(metrics)
     _refuse_same(
@@ -110,8 +112,8 @@ def serve(
     first = _FirstError()
     with _signals(json) as asked:
         with ExitStack() as opened:
-            # Creating the drive may take long, so the trace file and the endpoint, which may fail to open, are
-            # opened first.
+            # The trace file and the endpoint may fail to open. They are opened first, because creating the drive may
+            # take long.
             write = opened.enter_context(recording(record))
             scraped = opened.enter_context(_listening(metrics))
             with _opening(file):
@@ -178,7 +180,7 @@ def _scale(time: str) -> float | None:
 
 @contextmanager
 def _opening(file: Path | None) -> Iterator[None]:
-    """Tells the user that a drive is being created or mounted, if this takes noticeable time."""
+    """Prints that the drive is being created or mounted, if this takes more than a second."""
     doing = "creating the drive" if file is None or not file.exists() else "opening the drive"
     words = doing if file is None else f"{doing} in {text.path(file)}"
     line = room("cli.bars").status() if sys.stderr.isatty() else None
@@ -212,8 +214,8 @@ class _Asked:
         self._to_report = False
 
     def stop(self, _signal: int, _frame: FrameType | None) -> None:
-        """Stops the server, gracefully on the first signal and at once on the second. A server that has not started yet
-        stops once it has; a third signal then ends the program.
+        """Stops the server: gracefully on the first signal, at once on the second. If the server has not started yet,
+        it stops after its start, and a third signal ends the program.
         """
         if self._server is not None:
             self._server.stop()
@@ -223,13 +225,13 @@ class _Asked:
             self._stops += 1
 
     def report(self, _signal: int, _frame: FrameType | None) -> None:
-        """Records that a report was requested. The report is printed later, because a signal may interrupt the program
-        at any point.
+        """Records the request for a report. `report_if_asked` prints the report later, because a signal may interrupt
+        the program at any point.
         """
         self._to_report = True
 
     def report_if_asked(self) -> None:
-        """Prints the report that a signal requested; a failure to print does not affect clients."""
+        """Prints the report if a signal requested it; a failure to print does not affect clients."""
         if not self._to_report or self._server is None:
             return
         self._to_report = False
@@ -276,7 +278,7 @@ class _FirstError:
 
 
 def _refuse_same(named: Mapping[str, Path | None]) -> None:
-    """Rejects two options that name the same file, because one would overwrite the other."""
+    """Rejects two options with the same path, because one file would overwrite the other."""
     by_path: dict[Path, str] = {}
     for name, path in named.items():
         if path is None:
@@ -284,7 +286,7 @@ def _refuse_same(named: Mapping[str, Path | None]) -> None:
         # Unlike Path.resolve, os.path.realpath also handles circular links.
         before = by_path.setdefault(Path(os.path.realpath(path)), name)
         if before != name:
-            raise ConfigError(f"{name} {text.path(path)}: {before} names the same file; give another path")
+            raise ConfigError(f"{name} {text.path(path)}: {before} has the same path; choose another path")
 
 
 def _listening(place: str | None) -> "AbstractContextManager[Endpoint | None]":
@@ -293,7 +295,7 @@ def _listening(place: str | None) -> "AbstractContextManager[Endpoint | None]":
 
 
 class _Line:
-    """Status line about a served drive on the terminal; without a terminal, shows nothing."""
+    """Status line of a served drive on the terminal; without a terminal, nothing is shown."""
 
     def __init__(self, server: DriveServer) -> None:
         self._server = server

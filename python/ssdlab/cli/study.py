@@ -21,8 +21,8 @@ app = App()
 PATH = argument("PATH", "Folder or address of a study: --out of 'ssdlab sweep'.", parser=place)
 OUTCOME = option(
     "--outcome -O FIGURE",
-    "Figure of the results, such as write_amplification or time.iops; append :min or :max to say which is better. The "
-    "study's first outcome by default.",
+    "Figure of the results, such as write_amplification or time.iops; append :min or :max for the better direction. "
+    "The study's first outcome by default.",
 )
 
 
@@ -44,7 +44,7 @@ def show(
     outcomes: bool = option("--outcomes", "List the figures available as outcomes instead.", options.OUTPUT),
     output: Output = options.saving(Study),
 ) -> int:
-    """Show every point with its outcomes, mean and 95 % confidence interval over seeds."""
+    """Show every point with its outcomes: mean and 95 % confidence interval over seeds."""
     found = Study.read(path)
     if outcome:
         found = found.asked_for(outcome)
@@ -65,8 +65,8 @@ ssdlab study plot studies/op --x device.op --by ftl.page.gc --out out/curves
 def plot(
     path: Any = PATH,
     outcome: str | None = OUTCOME,
-    x: str | None = option("--x AXIS", "Axis to plot along x; the axis with most values by default."),
-    by: str | None = option("--by AXIS", "Axis whose values get one curve each."),
+    x: str | None = option("--x AXIS", "Axis to plot along x; by default, the axis with the most values."),
+    by: str | None = option("--by AXIS", "Axis with one curve per value."),
     output: Output = options.saving(Curves),
 ) -> int:
     """Plot an outcome against one or two axes: curves with confidence bands over seeds, and a heat map.
@@ -89,9 +89,9 @@ def effects(
 ) -> int:
     """Show the effect of each axis on an outcome, alone and in pairs.
 
-    If every combination was run, also shows the loss from fixing an axis at a value. The method depends on the design:
+    If every combination was run, also shows the loss from fixing one axis at a value. The method depends on the design:
     contrasts for a factorial, analysis of variance for a grid, Sobol' indices for a Saltelli design, differences for
-    one factor at a time, a linear model for other samples.
+    one factor at a time, and a linear model for other samples.
     """
     found = Study.read(path)
     return output.deliver(found.effects(_asked(found, outcome)))
@@ -107,5 +107,5 @@ def pareto(
     outcome: list[str] = options.OUTCOMES,
     output: Output = options.saving(Front),
 ) -> int:
-    """List the Pareto-optimal points: no other point is as good in every outcome and better in one."""
+    """List the Pareto-optimal points: no other point is at least as good in every outcome and better in one."""
     return output.deliver(Study.read(path).pareto(outcome))

@@ -37,7 +37,7 @@ ssdlab sweep --file study.toml --out studies/mine --dry-run
 
 
 def _kept(written: str) -> Path | str:
-    """Returns the folder or address of a study given as text."""
+    """Returns the folder or the address of a study in the value of `--out`."""
     where = place(written)
     return where if isinstance(where, str) else options.writable(str(where))
 
@@ -54,7 +54,7 @@ class DesignOptions:
         complete=options.complete_set,
     )
     file: Path | None = option(
-        "--file -F FILE", "Read the sweep from a TOML file; options add to it, and override it.", DESIGN
+        "--file -F FILE", "Read the sweep from a TOML file; options add to this file or override it.", DESIGN
     )
     without: list[str] = option(
         "--without CONDITION",
@@ -82,13 +82,13 @@ class DesignOptions:
     def question(
         self, settings: RunSettings, trace: TraceFile | None, reading: Mapping[str, Any], outcomes: list[str]
     ) -> Question:
-        """Returns the sweep to run: the sweep from the file, with options of the command line on top."""
+        """Returns the sweep to run: options of the command line override the sweep from the file."""
         file = Written() if self.file is None else read(self.file)
         in_file = f"{text.path(self.file)}: "
         varied = {key for written in self.axes for key in axis(written).keys}
         kept = [keys for keys in file.axes if not varied.intersection(keys)]
         if not self.axes and not kept:
-            raise ConfigError("nothing is varied; give an axis, such as -A device.op=7%,28%")
+            raise ConfigError("nothing is varied; add an axis, such as -A device.op=7%,28%")
         if trace is None and file.trace:
             trace = TraceFile(*file.trace, **reading)
         options.refuse_both(trace, settings.workload)
@@ -137,15 +137,15 @@ def sweep(
     printed: Printed = group(),
     out: Any = option(
         "--out -o DIR",
-        "Folder for the study, or an address such as s3://bucket/op; existing runs are reused. Without it, nothing is "
-        "kept.",
+        "Folder for the study, or an address such as s3://bucket/op; existing runs are reused. By default, nothing is "
+        "saved.",
         options.OUTPUT,
         parser=_kept,
     ),
 ) -> int:
     """Simulates in parallel, each run in its own process. Equal runs are simulated once, and a failed run becomes a row
     with its error. The study does not depend on the number of processes or on interruptions. The exit status is 1 if
-    all runs fail. Ctrl-C keeps finished runs; the same command resumes. 'ssdlab study' draws and analyses the study.
+    all runs fail. Ctrl-C saves finished runs; the same command resumes. 'ssdlab study' draws and analyses the study.
     """
     asked = design.question(settings, trace, reading, outcome)
     if not yes:
@@ -157,5 +157,5 @@ def sweep(
         found = running.run(planned, out, jobs=jobs, cluster=cluster, retry=retry, monitor=watch)
     status = printed.deliver(found)
     if out is not None:
-        print(f"\nkept in {text.path(out)}; see 'ssdlab study --help'", file=printed.aside)
+        print(f"\nsaved in {text.path(out)}; see 'ssdlab study --help'", file=printed.aside)
     return status or int(found.in_vain)

@@ -50,7 +50,7 @@ def formats(json: bool = options.JSON) -> None:
 def _convert(
     source: RequestSource, phase: str, target: Path, to: str | None, ingest: Mapping[str, Any] | None = None
 ) -> list[Count]:
-    """Writes all requests of `source`; leaves no file if interrupted."""
+    """Writes all requests of `source` to a file; if interrupted, no file remains."""
     with watching("trace") as watch:
         return write(
             batches(source, watch, phase), target, format=to, streams=source.streams, option="--to", ingest=ingest
@@ -84,9 +84,9 @@ def convert(
     """Convert a trace to another format, in bounded memory."""
     for_caches = to is not None and _ssdlab.named(to, OBJECTS) is not None
     source = trace.open_objects("sized-objects") if for_caches else trace.open()
-    # Overwriting the trace itself would lose details that the format cannot hold.
+    # Writing to the trace itself would lose details that the output format cannot store.
     if target.exists() and any(path.exists() and target.samefile(path) for path in trace.paths):
-        raise ConfigError(f"OUT {text.path(target)}: is the trace itself; name another file")
+        raise ConfigError(f"OUT {text.path(target)}: is the trace itself; choose another file")
     counts = _convert(source, "convert", target, to, source.report())
     _report(target, counts, json=json, notes=ingest_remarks(source.report()), source=trace.about)
 

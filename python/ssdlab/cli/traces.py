@@ -1,4 +1,4 @@
-"""Options of commands that read a trace: its files, and how to read them."""
+"""Options of commands that read a trace: the trace files, and options for reading them."""
 
 import functools
 import inspect
@@ -59,14 +59,14 @@ def reads_none(reading: Mapping[str, Any]) -> None:
     for name, value in reading.items():
         if value:
             option = name.replace("_", "-")
-            raise ConfigError(f"--{option} applies only to a trace; name a trace, or omit --{option}")
+            raise ConfigError(f"--{option} applies only to a trace; add a trace file, or omit --{option}")
 
 
 def reads_trace(command: Function) -> Function:
     """Adds the files of a trace and the options for reading them to a command.
 
     The command gets the trace as `trace`; if this parameter may be None, files are optional. A command with a parameter
-    `reading` also gets the options themselves, to read other files; it must call `reads_none`.
+    `reading` also gets the reading options, for further trace files; it must call `reads_none`.
     """
     signature = inspect.signature(command)
     given = signature.parameters["trace"]

@@ -73,7 +73,7 @@ class Search:
     )
     batch: int = option(
         "--batch INTEGER",
-        "Points proposed at a time; larger batches keep more workers busy.",
+        "Number of points proposed together; larger batches keep more workers busy.",
         SEARCHED,
         default=running.BATCH,
         min=1,
@@ -101,7 +101,7 @@ def tune(
 ) -> int:
     """Proposes points from the results so far (the tree-structured Parzen estimator of Optuna), runs them like 'ssdlab
     sweep', and repeats the best points with fresh seeds. The trials do not depend on the number of workers or on
-    interruptions. Ctrl-C keeps finished trials; the same command resumes.
+    interruptions. Ctrl-C saves finished trials; the same command resumes.
     """
     base = settings.for_requests(trace)
     asked = question(

@@ -29,21 +29,21 @@ def validate(
     output: Output = group(
         out=option(
             "--out -o DIR",
-            "Directory for report and JSON. fit also keeps its simulations there: after an interruption, the same "
-            "command continues.",
+            "Directory for report and JSON. 'validate fit' also saves its simulations there; after an interruption, "
+            "the same command resumes.",
             options.OUTPUT,
             parser=options.writable,
         )
     ),
 ) -> int:
-    """amplification: formulas for FIFO, greedy, d-choices and random collection. Every row of the reference is
-    simulated and must come within 1 % of the formula, or of the reference simulation where there is no formula.
+    """amplification: formulas for FIFO, greedy, d-choices and random victim selection. Every row of the reference is
+    simulated. Its result must be within 1 % of the formula, or of a reference simulation if no formula exists.
 
     filebench: statistics of fileserver, webserver, varmail and oltp, each with its own tolerance; ignores --quick
     and --jobs.
 
-    fit: fits of simulated drives with known parameters, which must be found within 10 %, and of real drives, whose
-    capacity must be predicted within 5 %. With --quick, one simulated drive instead of ten is fitted.
+    fit: fits of simulated drives, whose known parameters must be found within 10 %, and of real drives, whose capacity
+    must be predicted within 5 %. With --quick, one simulated drive is fitted instead of ten.
 
     The exit status is 1 if a row exceeds its tolerance.
     """

@@ -17,7 +17,7 @@ class Text(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Returns the text that the user typed; rejects an empty text."""
         if value == "":
-            self.fail("the value is empty; give a value, or omit it", param, ctx)
+            self.fail("the value is empty; write a value, or omit it", param, ctx)
         return super().convert(_utf8(value, self, param, ctx), param, ctx)
 
 
@@ -28,7 +28,7 @@ class Checked(Text):
         self._read = read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Returns the text; an error of the validating function names the option."""
+        """Returns the text; errors of the validating function begin with the option's name."""
         written = super().convert(value, param, ctx)
         try:
             for item in written.split(","):
@@ -51,9 +51,9 @@ class FilePath(click.Path):
     """A path, which may hold any bytes."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Returns the path; rejects an empty path, which would name the current directory."""
+        """Returns the path; rejects an empty path, which would mean the current directory."""
         if value == "":
-            self.fail("the path is empty; name a file, or omit it", param, ctx)
+            self.fail("the path is empty; write a path, or omit it", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -64,7 +64,7 @@ class Whole(click.types.IntParamType):
         """Returns the integer that the user typed."""
         number = super().convert(value, param, ctx)
         if abs(number) > MOST:
-            self.fail(f"{value} is too large; give at most {MOST}", param, ctx)
+            self.fail(f"{value} is too large; the maximum is {MOST}", param, ctx)
         return number
 
 
@@ -75,7 +75,7 @@ class Integer(Whole, click.IntRange):
 
 
 class Number(click.FloatRange):
-    """A number in a range, named "number" in errors."""
+    """A number in a range. Errors call it "number"."""
 
     name = "number"
 

@@ -23,11 +23,11 @@ ssdlab view out/oltp --serve
 def view(
     path: Path = argument("PATH", "Folder written by --out, its JSON file, or the folder of a study."),
     serve: bool = option(
-        "--serve", "Serve the page until Ctrl-C, so that it can load further operations of a Gantt chart."
+        "--serve", "Serve the page until Ctrl-C; only a served page can load further operations of a Gantt chart."
     ),
 ) -> int:
-    """Rewrites the page of a study in its folder, with all finished runs. If another finding replaced the page
-    of a run, writes that page as result.html.
+    """For a study, writes its page again, with all finished runs. For a run whose report.html was overwritten by
+    another result, writes the page as result.html.
     """
     page = page_of(path).absolute()
     if not serve:
@@ -42,4 +42,4 @@ def view(
 
 def _open(address: str) -> None:
     opened = webbrowser.open(address)
-    print(address if opened else f"no browser found; open {address} in one")
+    print(address if opened else f"no browser found; open {address} in a browser")

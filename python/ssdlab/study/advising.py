@@ -1,4 +1,4 @@
-"""What all advice has in common that rests on a sweep over a trace."""
+"""Code shared by all advice that is based on a sweep over a trace."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Life(NamedTuple):
 
 
 def values_by_point(study: Study, names: Iterable[str]) -> Mapping[tuple[tuple[str, str], ...], BySeed]:
-    """Returns the values of metrics by point of a study; a metric that a point does not have is left out."""
+    """Returns the values of metrics for each point of a study, without metrics that a point does not have."""
     by_point: dict[tuple[tuple[str, str], ...], dict[str, tuple[float, ...]]] = {}
     for name in names:
         if name in study.figures:
@@ -43,14 +43,14 @@ def life(values: BySeed) -> Life:
 
 
 def repeating(drive: Config, repeat: Overrides) -> Config:
-    """Returns a configuration with these settings of `host.repeat`, unless the user has set `host.repeat`."""
+    """Returns the drive's configuration with the settings `repeat`, unless the user has set `host.repeat`."""
     is_default = next(one.origin for one in drive.settings if one.key == "host.repeat") == "default"
     return drive.with_overrides(repeat) if is_default else drive
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Advice(Finding):
-    """Advice that rests on a sweep over a trace."""
+    """Advice based on a sweep over a trace."""
 
     study: Study
     """Sweep on which the advice is based."""

@@ -27,10 +27,10 @@ from ssdlab.study.sweep.running import question, run
 
 MEMORY, COMPRESSED, POLICY = "cache.size", "cache.compressed", "cache.policy"
 OPTIONS = {MEMORY: "memory", COMPRESSED: "compressed"}
-"""Names, in messages, of the options that vary settings."""
+"""Options that vary settings, with the names that messages use for them."""
 
 SHARES = ("0%", "50%")
-"""Default shares of the memory that hold compressed pages."""
+"""Default shares of the memory for compressed pages."""
 
 PARTS = (32, 16, 8, 4, 2)
 """Default memory sizes: the trace's footprint divided by these numbers, rounded down to a power of two."""
@@ -39,7 +39,7 @@ LEAST_BYTES = 64 << 10
 """Smallest default memory size."""
 
 REPEAT = {"host.repeat.times.count": 2}
-"""The first replay fills the cache, the second is measured."""
+"""Default settings for repeating a trace: the first replay fills the cache, the second is measured."""
 
 GIB = 1 << 30
 
@@ -56,7 +56,7 @@ class Prices(NamedTuple):
 
 
 class CacheChoice(NamedTuple):
-    """A cache above a drive that was simulated. Metrics are means over the seeds."""
+    """A simulated cache above a simulated drive. Metrics are means over the seeds."""
 
     levels: Mapping[str, str]
     """Values of the sweep's axes."""
@@ -68,7 +68,7 @@ class CacheChoice(NamedTuple):
     written_bytes: float
     """Bytes that the host wrote to the drive."""
     write_amplification: float | None
-    """None if nothing was written to the drive."""
+    """Write amplification of the drive; None if nothing was written to it."""
     read_p99_ns: float | None
     """p99 response time of the host's reads, including hits; None if time is not simulated."""
     years: float | None
@@ -80,9 +80,9 @@ class CacheChoice(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class CacheAdvice(Advice):
-    """The trade-off between host memory, its compressed share, and the load, latency and life of the drive.
+    """The trade-off between host memory, its compressed share, and the load, latency and lifetime of the drive.
 
-    Files: `report.html`, `cache-advice.json` and `cache-advice.csv`, with a line per combination.
+    Files: `report.html`, `cache-advice.json`, and `cache-advice.csv` with a line per combination.
     """
 
     _page = "cache_advice"
@@ -103,11 +103,11 @@ class CacheAdvice(Advice):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Settings that vary."""
+        """Settings that vary between the combinations."""
         return tuple(self.choices[0].levels) if self.choices else self.study.columns
 
     def overall(self, choice: CacheChoice) -> float | None:
-        """Returns the hit ratio of reads in this cache and the cache above it together, if that is known."""
+        """Returns the hit ratio of reads over this cache and the cache above it together; None if unknown."""
         if choice.hit_ratio is None:
             return None
         return choice.hit_ratio if self.above is None else 1 - (1 - self.above) * (1 - choice.hit_ratio)
@@ -122,13 +122,13 @@ class CacheAdvice(Advice):
 
     @property
     def has_goal(self) -> bool:
-        """True if the user asked for a response time or a hit ratio."""
+        """True if the user requires a response time or a hit ratio."""
         return self.read_p99_ns is not None or self.hit_ratio is not None
 
     @property
     def best(self) -> CacheChoice | None:
-        """The cheapest combination that meets the goals or, without prices, the one with the least memory. Of equally
-        cheap combinations, the one that reads least from the drive. None without a goal.
+        """The cheapest combination that meets the goals or, without prices, the combination with the least memory. If
+        several are equally cheap, the combination that reads least from the drive. None without a goal.
         """
         if not self.has_goal:
             return None
@@ -147,12 +147,12 @@ class CacheAdvice(Advice):
         return groups
 
     def larger(self, choice: CacheChoice) -> CacheChoice | None:
-        """Returns the combination with the next larger memory, and otherwise equal settings."""
+        """Returns the combination with the next larger memory and otherwise equal settings; None if there is none."""
         group = self._by_others[_others(choice)]
         return next((other for other in group if other.memory_bytes > choice.memory_bytes), None)
 
     def saved_per_gib(self, choice: CacheChoice) -> float | None:
-        """Returns by how many bytes the reads from the drive decrease per additional GiB of memory, between this and
+        """Returns the bytes of reads from the drive that an additional GiB of memory saves, computed between this and
         the next larger memory; None for the largest memory.
         """
         larger = self.larger(choice)
@@ -230,8 +230,8 @@ def advise_cache(
     Args:
         trace: Trace file to replay.
         config: Cache policy, drive and `host.repeat`; an LRU cache above the default drive if None.
-        memory: Memory sizes of the cache; by default a half to a 32nd of the trace's footprint.
-        compressed: Shares of the memory that hold compressed pages.
+        memory: Memory sizes of the cache; by default 1/2 to 1/32 of the trace's footprint.
+        compressed: Shares of the memory for compressed pages.
         axes: Further axes, as for `sweep`, such as `["device.op=7%,28%"]`.
         dram_cost: Cost of a GiB of memory; needs `flash_cost`.
         flash_cost: Cost of a GiB of flash.
@@ -259,7 +259,7 @@ def advise_cache(
     others = several(axes)
     for key, name in OPTIONS.items():
         if any(key in axis(one).keys for one in others):
-            raise ConfigError(f"axis {key}: already varied by {name}; give its values with {name}")
+            raise ConfigError(f"axis {key}: already varied by {name}; set its values with {name}")
     if read_p99_ns is not None and base["time"] == "count":
         raise ConfigError('time: "count" simulates no latency for read_p99; set it to "event"')
     sizes = _sizes(trace, base) if memory is None else several(memory)
@@ -280,7 +280,7 @@ def advise_cache(
 
 
 def _others(choice: CacheChoice) -> tuple[tuple[str, str], ...]:
-    """Returns the settings that vary, without the memory."""
+    """Returns the settings that vary, except the memory size."""
     return tuple(level for level in choice.levels.items() if level[0] != MEMORY)
 
 
@@ -289,7 +289,9 @@ def _prices(dram: float | None, flash: float | None) -> Prices | None:
         return None
     if dram is None or flash is None:
         missing = "memory" if dram is None else "flash"
-        raise ConfigError(f"the cost of {missing} is missing; costs are sums of memory and flash, so give both")
+        raise ConfigError(
+            f"the cost of {missing} is missing; set both costs, because the total is the sum for memory and flash"
+        )
     return Prices(above_zero("dram_cost", dram), above_zero("flash_cost", flash))
 
 

@@ -25,8 +25,8 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""Setting key for each catalogue name that differs from it, such as `policies`. All other settings are listed by their
-key.
+"""Setting keys by catalogue name, for settings that the catalogue lists under another name, such as `victims`. All
+other settings are listed under their key.
 """
 
 NO_LIMIT = 2**64 - 1
@@ -88,8 +88,8 @@ def group(name: str) -> Group:
 
 
 def _not_listed(name: str, groups: Iterable[str]) -> str:
-    """Explains why the catalogue lists nothing under a name. The name may be a setting without named values, or a table
-    of settings.
+    """Returns the error for a name that the catalogue does not list. The name may be a setting without named values, or
+    a table of settings.
     """
     try:
         explained = explain(name)
@@ -100,7 +100,7 @@ def _not_listed(name: str, groups: Iterable[str]) -> str:
         return f"unknown name {name!r}{suggestion(name, groups)}; 'ssdlab list' shows all names"
     key = _ssdlab.named(name, [one.key for one in explained])
     if key is None:
-        return f"{name} is a table of settings; 'ssdlab config explain {name}' shows them"
+        return f"{name} is a table of settings; 'ssdlab config explain {name}' shows these settings"
     [one] = explained
     details = f"({one.range}; default {one.default})"
     return f"{key} is a setting without named values {details}; 'ssdlab config explain {key}' describes it"

@@ -75,8 +75,8 @@ class Comparison(Finding):
         return bool(self.missing or self.cut_short) or any(len(one) < self.seeds for one in self.runs.values())
 
     def figures(self, case: str) -> dict[str, Spread]:
-        """Returns every number of a case's summaries, such as `latency.read.p99_ns`, as mean and standard deviation
-        over the case's seeds.
+        """Returns mean and standard deviation over a case's seeds for every number in its summaries, such as
+        `latency.read.p99_ns`.
         """
         runs = [dict(_numbers(complete(one.summary))) for one in self.runs[case]]
         # A run has no metrics for operations that did not occur.
@@ -171,7 +171,9 @@ def _numbers(summary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def refuse_small(configs: Mapping[str, Config], trace: Given | None) -> None:
-    """Raises ConfigError with one over-provisioning for all cases if some drives have too few blocks without it."""
+    """Raises ConfigError if some drives have too few blocks and a larger over-provisioning is enough for all cases. The
+    message suggests the smallest such over-provisioning.
+    """
 
     def check(config: Config) -> None:
         if trace is None:
@@ -221,15 +223,15 @@ def compare(
     """
     if isinstance(cases, Config) or not isinstance(cases, Mapping):
         raise ConfigError(
-            f"{type(cases).__name__} does not map names to cases; give, for example, {{'7%': {{'device.op': '7%'}}, "
-            "'28%': ...}"
+            f"cases must be a mapping from names to cases, not {type(cases).__name__}; use, for example, "
+            "{'7%': {'device.op': '7%'}, '28%': ...}"
         )
     seeds = whole("seeds", seeds)
     if not cases or seeds < 1:
-        raise ConfigError("nothing to compare; give at least one case and at least one seed")
+        raise ConfigError("nothing to compare; use at least one case and at least one seed")
     configs = {str(label): config_of(given) for label, given in cases.items()}
     if len(configs) < len(cases):
-        raise ConfigError("two cases have the same name; give each case its own name")
+        raise ConfigError("two cases have the same name; use a different name for each case")
     runs = [
         (label, config if number == 0 else config.with_overrides({"seed": config["seed"] + number}))
         for label, config in configs.items()

@@ -26,7 +26,7 @@ from ssdlab.study.sweep.running import question, run
 
 OP = "device.op"
 SPARE_AXIS = "op"
-"""Name, in messages, of the option that varies over-provisioning."""
+"""Option that varies over-provisioning, as messages write it."""
 SPARE = ("7%", "10%", "14%", "20%", "28%", "40%")
 """Default values of over-provisioning to try; each is about 1.4 times the previous value."""
 
@@ -35,11 +35,11 @@ YEARS = 5.0
 
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
 DWPD_YEARS = 5.0
-"""Number of years to which a rating in drive writes per day refers."""
+"""Number of years of a rating in drive writes per day."""
 
 
 class DriveChoice(NamedTuple):
-    """A drive that was tried, and its metrics."""
+    """A simulated drive and its metrics."""
 
     levels: Mapping[str, str]
     """Values of the sweep's axes for this drive."""
@@ -54,8 +54,8 @@ class DriveChoice(NamedTuple):
     p99_by_seed_ns: tuple[float, ...] = ()
     years_by_seed: tuple[float, ...] = ()
     rate: str | None = None
-    """Write rate used for the lifetime: `asked` (requested), `trace`, or `replay` if requests have no times. None if
-    there is no write rate.
+    """Write rate used for the lifetime: `asked` (set by the user), `trace`, or `replay` if requests have no times. None
+    without a write rate.
     """
 
 
@@ -63,7 +63,7 @@ class DriveChoice(NamedTuple):
 class DriveAdvice(Advice):
     """The trade-off between spare space, write amplification, tail latency and lifetime.
 
-    Files: `report.html`, `drive-advice.json` and `drive-advice.csv`, with a line per drive.
+    Files: `report.html`, `drive-advice.json`, and `drive-advice.csv` with a line per drive.
     """
 
     _page = "drive_advice"
@@ -71,13 +71,13 @@ class DriveAdvice(Advice):
     saved = "report.html, drive-advice.json and drive-advice.csv"
 
     choices: Sequence[DriveChoice]
-    """Drives that were tried, in ascending order of flash capacity."""
+    """Simulated drives, in ascending order of flash capacity."""
     dwpd: float | None
-    """Requested drive writes per day; None to use the write rate of the requests."""
+    """Drive writes per day set by the user; None to use the write rate of the requests."""
     years: float
-    """Requested number of years of service."""
+    """Required number of years of service."""
     p99_ns: float | None
-    """Requested p99 latency in nanoseconds, if any."""
+    """Required p99 latency in nanoseconds, if any."""
 
     @property
     def rates(self) -> list[str]:
@@ -85,16 +85,16 @@ class DriveAdvice(Advice):
         return list(dict.fromkeys(one.rate for one in self.choices if one.rate is not None))
 
     def lasts(self, one: DriveChoice) -> bool | None:
-        """True if a drive lasts the requested years; None if unknown."""
+        """True if a drive lasts for the required years; None if unknown."""
         return None if one.years is None else one.years.mean >= self.years
 
     def in_time(self, one: DriveChoice) -> bool:
-        """True if a drive meets the requested latency, or no latency was requested."""
+        """True if a drive meets the required latency, or if no latency is required."""
         return self.p99_ns is None or (one.p99_ns is not None and one.p99_ns.mean <= self.p99_ns)
 
     def meeting(self, one: DriveChoice) -> int:
-        """Returns the number of seeds with which the drive meets the requested latency and, if its lifetime is known,
-        the requested lifetime.
+        """Returns the number of seeds with which the drive meets the required latency and, if its lifetime is known,
+        the required lifetime.
         """
         fit = [True] * one.write_amplification.seeds
         if self.p99_ns is not None:
@@ -105,8 +105,8 @@ class DriveAdvice(Advice):
 
     @property
     def best(self) -> DriveChoice | None:
-        """The smallest drive that meets the latency and may last long enough; if several drives are equally small, the
-        fastest of them.
+        """The smallest drive that meets the latency and whose lifetime is sufficient or unknown. If several drives are
+        equally small, the fastest of them.
         """
         fit = [one for one in self.choices if self.lasts(one) is not False and self.in_time(one)]
         return min(fit, key=lambda one: (one.flash_bytes, one.p99_ns.mean if one.p99_ns else 0.0), default=None)
@@ -130,7 +130,7 @@ class DriveAdvice(Advice):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the requirements, the best drive and all drives that were tried, ready for JSON."""
+        """Returns the requirements, the best drive and all simulated drives, ready for JSON."""
         best = self.best
         return {
             "dwpd": self.dwpd,
@@ -165,15 +165,15 @@ def advise_drive(
     reading: Mapping[str, Any] | None = None,
     monitor: Monitor | None = None,
 ) -> DriveAdvice:
-    """Tries drives with different spare space on a trace.
+    """Simulates drives with different over-provisioning on a trace.
 
-    A trace is replayed until write amplification is steady, unless the configuration sets `host.repeat`. The first
-    replay still reflects the initial state.
+    A trace is replayed until write amplification is steady, unless the configuration sets `host.repeat`. One replay is
+    not enough, because its results still depend on the initial state.
 
     Args:
         trace: Trace file to replay; the configuration's workload if None.
         config: The drive, and `host.repeat`; the default drive if None.
-        op: Over-provisioning to try.
+        op: Values of over-provisioning to simulate.
         axes: Further axes, as for `sweep`: `["ftl.page.gc=greedy,cost_benefit", "preset=tlc-nvme,sata-mlc"]`.
         dwpd: Drive writes per day; by default the rate of the trace's times, or of the replay if the trace has no
             times.
@@ -197,7 +197,7 @@ def advise_drive(
         drive = repeating(drive, {"host.repeat": "until-steady"})
     others = several(axes)
     if any(OP in axis(one).keys for one in others):
-        raise ConfigError(f"axis {OP}: already varied by {SPARE_AXIS}; give its values with {SPARE_AXIS}")
+        raise ConfigError(f"axis {OP}: already varied by {SPARE_AXIS}; set its values with {SPARE_AXIS}")
     if p99_ns is not None and drive["time"] == "count" and not any("time" in axis(one).keys for one in others):
         raise ConfigError('time: "count" simulates no latency for p99; set it to "serial" or "event"')
     asked = question(

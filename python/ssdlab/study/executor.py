@@ -15,8 +15,8 @@ from ssdlab.study.work.workers import Stopped, Workers
 
 
 class Executor(Tasks):
-    """Simulates tasks in this process (`simulate`), which returns complete results, or on workers (`do`), which return
-    metrics and survive crashes.
+    """Runs simulations in parallel. `simulate` runs in this process and returns complete results. `do` runs on workers,
+    returns only metrics, and survives crashes of workers.
 
     Args:
         phase: Phase shown by the monitor; see `Tasks`.
@@ -53,8 +53,8 @@ class Executor(Tasks):
         try:
             result = simulate(config, trace, monitor=watch, diagnose=False)
         except KeyboardInterrupt:
-            # The monitor stopped the search for the trace's end.
-            # Ctrl-C cannot be the cause here, because Python raises it only in the main thread.
+            # The monitor stopped the pass that finds the trace's extent. Ctrl-C is not the cause, because Python raises
+            # its exception only in the main thread.
             return None
         if result.partial:
             return None

@@ -8,7 +8,7 @@ from ssdlab.study.search import unknown_setting
 
 
 class Stated(NamedTuple):
-    """Value that a preset gives to a setting, with its source."""
+    """Value of a setting in a preset, with its source."""
 
     preset: str
     value: str
@@ -29,7 +29,7 @@ class Explanation(NamedTuple):
     needs: tuple[tuple[str, str], ...]
     """Settings on which this setting depends, outermost first, each with the value that it must have."""
     used: tuple[str, ...]
-    """Further conditions under which the setting has an effect."""
+    """Further conditions that must hold for the setting to have an effect."""
     example: str
     """Example of a value of the setting, as for `--set`."""
     variants: tuple[tuple[str, str], ...]

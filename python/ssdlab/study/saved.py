@@ -19,7 +19,7 @@ from ssdlab.study.store.study import Study
 AGAIN = "copy all saved files, or repeat the command with --out"
 
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
-"""Names of the files that are saved besides page and JSON, by kind of result (run, comparison and so on)."""
+"""Names of the saved files in addition to page and JSON, by kind of result (run, comparison and so on)."""
 
 TUNING = "tuning.json"
 """JSON file of a search by `ssdlab tune`. Its folder is also a study."""
@@ -28,12 +28,12 @@ RESULT_PAGE = "result.html"
 """Name of a run's report page, if a later result has overwritten `report.html` in the same folder."""
 
 HEAD_BYTES = 4096
-"""Number of bytes at the start of a report page that are searched for the kind of its result."""
+"""Number of bytes at the start of a report page in which the kind of its result is searched."""
 
 
 def page_of(path: Path) -> Path:
-    """Returns the report page of a folder, or of a JSON file in it. The page of a study is generated again, so that it
-    shows all finished runs.
+    """Returns the report page of a folder, or of a JSON file in the folder. The page of a study is written again with
+    all finished runs.
     """
     folder = path.parent if path.is_file() else path
     is_other = path.is_file() and path.suffix == ".json" and path.name not in (PLAN, Study._json)
@@ -44,11 +44,13 @@ def page_of(path: Path) -> Path:
     kind = envelope["kind"]
     if file.name != f"{kind}.json" or not isinstance(envelope["result"], dict) or not envelope["result"]:
         what = f"kind: is {kind!r}" if file.name != f"{kind}.json" else "result: is empty"
-        raise ConfigError(f"{text.path(file)}: {what}, so this is not a file that --out saved; {AGAIN}")
+        raise ConfigError(f"{text.path(file)}: {what}, so this file was not saved by --out; {AGAIN}")
     wanted = (REPORT, *COLUMNS.get(kind, ()))
     missing = [name for name in wanted if not (folder / name).exists() or not (folder / name).stat().st_size]
     if missing:
-        raise ConfigError(f"{text.path(folder)}: lacks {', '.join(missing)}, so its page would be incomplete; {AGAIN}")
+        raise ConfigError(
+            f"{text.path(folder)}: {', '.join(missing)} missing or empty, so the page would be incomplete; {AGAIN}"
+        )
     if kind == "result":
         LoadedResult(file).check()
     shown = _kind_of(folder / REPORT)
@@ -73,7 +75,7 @@ def _written(path: Path, finding: Finding) -> Path:
 
 
 def _kind_of(page: Path) -> str | None:
-    """Returns the kind of result that a page shows; None if the page does not name its kind."""
+    """Returns the kind of result that a page shows; None if the page does not contain the kind."""
     with page.open(encoding="utf-8", errors="replace") as file:
         kind = re.search(r'<meta name="ssdlab-kind" content="([a-z-]+)">', file.read(HEAD_BYTES))
     return kind and kind[1]
@@ -81,7 +83,7 @@ def _kind_of(page: Path) -> str | None:
 
 def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     if not folder.is_dir():
-        raise ConfigError(f"{text.path(folder)}: does not exist; give a folder that --out wrote, or a study")
+        raise ConfigError(f"{text.path(folder)}: does not exist; use a folder written by --out, or a study")
     # Tries the JSON files one after the other, first the file of the result that the report shows.
     shown = _kind_of(folder / REPORT) if (folder / REPORT).is_file() else None
     files = sorted(folder.glob("*.json"), key=lambda path: (path.stem != shown, path.name))
@@ -97,5 +99,5 @@ def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     names = ", ".join(path.name for path in files)
     unread = f" ({names}: damaged, or from another program)" if files else ""
     raise ConfigError(
-        f"{text.path(folder)}: contains neither a result nor a study{unread}; give a folder that --out wrote"
+        f"{text.path(folder)}: contains neither a result nor a study{unread}; use a folder written by --out"
     )

@@ -19,9 +19,10 @@ class Named(NamedTuple):
 
 
 def search(query: str, known: Iterable[Named]) -> list[Named]:
-    """Returns the names that match every word of the query, best matches first. Exact matches lead, followed by names
-    that end with the query and names that contain its words. Next come names whose words begin with the query's words;
-    last, names whose description has such words. Among equal matches, shorter names come first.
+    """Returns the names that match every word of the query, best matches first.
+
+    The order is: names equal to the query, names that end with it, names that contain its words, names with words that
+    begin with its words, and names with such words in their description. Among equal matches, shorter names come first.
     """
     return [one for _, one in _ranked(query, known)]
 
@@ -42,7 +43,7 @@ def unknown_setting(key: str, known: Sequence[str]) -> str:
     ranked = _ranked(key, settings)
     meant = [nearest] if nearest else [one.name for rank, one in ranked if rank == ranked[0][0]][:MOST_MEANT]
     question = f"; did you mean {' or '.join(meant)}?" if meant else ""
-    return f"{text.path(key)}: unknown setting{question}; 'ssdlab list settings' shows the tables"
+    return f"{text.path(key)}: unknown setting{question}; 'ssdlab list settings' lists the tables of settings"
 
 
 def _ranked(query: str, known: Iterable[Named]) -> list[tuple[int, Named]]:
@@ -57,7 +58,9 @@ def _words(words: str) -> list[str]:
 
 
 def _rank(words: Sequence[str], one: Named) -> int | None:
-    """Returns the rank of a match: 0 if the name equals the query, more for weaker ones; None if a word is missing."""
+    """Returns the rank of a match: 0 if the name equals the query, higher for weaker matches; None if a word of the
+    query has no match.
+    """
     parts = _words(one.name)
     if not words:
         return None

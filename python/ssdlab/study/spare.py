@@ -8,15 +8,15 @@ from ssdlab.model.config import Config
 OP = "device.op"
 
 MOST_PERCENT = 100
-"""Largest over-provisioning that is tried."""
+"""Largest over-provisioning that is tried, in percent."""
 
 STEPS = 100
 """Steps per percent."""
 
 
 def smallest_op(configs: Sequence[Config], check: Callable[[Config], object]) -> str | None:
-    """Returns the smallest over-provisioning with which all configurations are valid; None if they differ in
-    over-provisioning, or if none up to `MOST_PERCENT` is enough.
+    """Returns the smallest over-provisioning with which all configurations are valid. Returns None if they differ in
+    over-provisioning, or if `MOST_PERCENT` is not enough.
 
     Args:
         configs: The configurations; at least one is invalid.
@@ -25,7 +25,7 @@ def smallest_op(configs: Sequence[Config], check: Callable[[Config], object]) ->
     given = {str(config[OP]) for config in configs if OP in config}
     if len(given) != 1 or not all(OP in config for config in configs):
         return None
-    # Equal configurations, such as those of other seeds, need one check.
+    # Equal configurations are checked once.
     cases = [*dict.fromkeys(configs)]
 
     def suffices(steps: int) -> bool:
@@ -50,4 +50,7 @@ def smallest_op(configs: Sequence[Config], check: Callable[[Config], object]) ->
 
 def refusal(labels: Sequence[str], op: str, enough: str) -> str:
     """Returns the error for cases whose drives have too few blocks with the over-provisioning `op`."""
-    return f"{', '.join(labels)}: too few blocks with {OP}={op}; smallest value for all cases: {OP}={enough}"
+    return (
+        f"{', '.join(labels)}: too few blocks with {OP}={op}; the smallest value that is enough for all cases is "
+        f"{OP}={enough}"
+    )

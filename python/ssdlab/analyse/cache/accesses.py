@@ -1,4 +1,4 @@
-"""Page accesses with which caches are measured. An access is encoded as twice the page number, plus one for a write."""
+"""Page accesses for measuring caches. An access is encoded as twice the page number, plus one for a write."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,8 @@ class Load:
     Args:
         access: Distribution: `even`; `80/20`, where 80 % of the accesses go to 20 % of the pages; `pareto`, which
             repeats this rule within each part; or `zipf`, optionally with its exponent, as in `zipf:0.8`.
-        trace: Trace whose reads and writes replace `access`, `pages`, `writes` and `scan`; its pages are renumbered.
+        trace: Trace with the reads and writes to use instead of `access`, `pages`, `writes` and `scan`. Its pages are
+            renumbered.
         pages: Number of different pages.
         accesses: Accesses per run; the first half warms up the cache.
         writes: Share of the accesses that write a page.
@@ -90,7 +91,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
         }
         made = generate(Config(overrides=overrides))
         sequence = (made.offset // _SLOT << 1 | (made.op == 1)).astype(np.uint64)
-    # Spreads scan accesses evenly: the k-th comes once the number of accesses times the share of scans reaches k.
+    # Spreads scan accesses evenly: scan access k comes when the number of accesses times the share of scans reaches k.
     scans = np.diff(np.floor(np.arange(accesses + 1) * scan)).astype(bool)
     sequence[scans] = (np.arange(int(scans.sum()), dtype=np.uint64) % np.uint64(pages)) << np.uint64(1)
     return sequence

@@ -43,7 +43,7 @@ class Pools:
     Args:
         page_size: Size of a page.
         budget: Memory of the cache: a size, or a percentage of all pages.
-        shares: Percentages of the budget that compressed pages may take, and `adaptive`.
+        shares: Maximum percentages of the budget for compressed pages; `adaptive` adjusts the share during the run.
         codecs: Codecs for compressed pages.
         policy: Replacement policy of uncompressed pages, as in `ssdlab.Pool`.
         compressed_policy: Replacement policy of compressed pages.
@@ -61,7 +61,7 @@ class Pools:
     def __post_init__(self) -> None:
         within("workers", self.workers, 0, 256)
         if not (several(self.codecs) and several(self.shares)):
-            raise ConfigError("give at least one share and one codec")
+            raise ConfigError("the cache needs at least one share and one codec, such as 25 and lz4")
 
     @property
     def page_bytes(self) -> int:
@@ -94,10 +94,10 @@ class Storage:
 
     Args:
         cost_us: Microseconds to read or write a page; the default is the SATA SSD in Harper 2018, table 4.
-        busy: True if threads spin for `cost_us`, which keeps processors busy; false if they sleep, which takes slightly
+        busy: True if threads spin for `cost_us`, which keeps processors busy; False if they sleep, which takes slightly
             longer.
-        directory: Directory for a temporary file with all pages. If the file system allows, reads and writes bypass the
-            page cache.
+        directory: Directory for a temporary file with all pages. If the file system supports direct I/O, reads and
+            writes bypass the page cache.
         drive: Configuration of a drive to simulate. The drive stores all pages before the first run, and keeps its
             state from run to run. A thread waits for each page as long as the drive would take.
     """
@@ -109,7 +109,7 @@ class Storage:
 
     def __post_init__(self) -> None:
         if self.directory is not None and self.drive is not None:
-            raise ConfigError("storage is either a file or a simulated drive; leave out one of them")
+            raise ConfigError("storage is either a file or a simulated drive; omit one of them")
         if not 0 <= self.cost_us <= 1e7:
             raise ConfigError(f"the storage cost must be between 0 and 10 seconds, not {self.cost_us:g} us")
 
@@ -131,7 +131,7 @@ class Storage:
                 yield _Below(file.name, 0.0, False)
 
     def title(self, *, direct: bool) -> str:
-        """Describes the storage in a few words; `direct` is true if a file bypassed the page cache."""
+        """Describes the storage in a few words; `direct` is True if a file bypassed the page cache."""
         if self.drive is not None:
             return "on a simulated drive"
         if self.directory is not None:
@@ -314,8 +314,8 @@ def bench(
         storage: Storage below the cache.
         threads: Threads that access the cache; one per processor by default.
         runs: Number of runs of each cache. Runs of different caches alternate, so that interference affects all caches.
-        monitor: Progress callback as in `simulate`. If it returns a true value, finished runs are returned; if there
-            are none, KeyboardInterrupt is raised.
+        monitor: Progress callback as in `simulate`. If it returns a true value, finished runs are returned; if no run
+            is finished, KeyboardInterrupt is raised.
 
     Raises:
         ConfigError: If an argument is out of range.
@@ -392,7 +392,7 @@ class _Runner:
         try:
             # Each round runs every cache once, so that a temporary load of the machine affects all caches equally.
             for (share, codec), each in [*zip(variants, measured, strict=True)] * self._runs:
-                # Short runs never call the monitor themselves, so it is called here to let it stop the measurement.
+                # Short runs never call the monitor, so this call lets the monitor stop the measurement.
                 if self._stop(0):
                     raise KeyboardInterrupt("stopped while measuring")
                 each.append(self._run(share, codec, *costs.get(codec if share == _ADAPTIVE else None, ())))
@@ -430,7 +430,7 @@ class _Runner:
 
     def _costs(self) -> dict[str | None, tuple[float, float]]:
         """Returns, for each codec, the time of a miss and the time to restore a page, both in microseconds. Adaptive
-        caches need them.
+        caches need these times.
         """
         probe = self._run("0", None)
         miss_us = probe["load_ns"] / max(probe["loads"], 1) / 1e3
@@ -445,6 +445,6 @@ class _Runner:
 
 
 def read_budget(budget: str) -> tuple[bool, float]:
-    """Parses a memory budget. Returns true and a share of all pages, or false and a number of bytes."""
+    """Parses a memory budget. Returns True and a share of all pages, or False and a number of bytes."""
     is_share = budget.strip().endswith("%")
     return is_share, _ssdlab.share(budget) if is_share else size_of(budget)

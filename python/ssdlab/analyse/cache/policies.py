@@ -85,7 +85,7 @@ class Asked(NamedTuple):
 
 
 class Items(NamedTuple):
-    """Granularity of a cache: what its items are, and their size."""
+    """Granularity of a cache: kind and size of its items."""
 
     granularity: str
     page: str
@@ -154,13 +154,13 @@ def _meant(policy: str, change: str, takes: Sequence[str]) -> str:
     parameter, value = _parted(change)
     of_admission = f"{ADMISSION}.{parameter.removeprefix(f'{ADMISSION}.')}"
     if of_admission in takes:
-        return f"; did you mean {of_admission}?; it has {', '.join(takes)}"
+        return f"; its parameters are {', '.join(takes)}; did you mean {of_admission}?"
     for admission in admissions():
         for known in admission.parameters:
             if f"{ADMISSION}.{known.name}" == of_admission:
                 selected = f"{ADMISSION}={admission.name}"
                 return f" without {selected}; write {policy}:{selected}:{of_admission}={value or known.default}"
-    return f"{suggestion(parameter, takes)}; it has {', '.join(takes)}"
+    return f"; its parameters are {', '.join(takes)}{suggestion(parameter, takes)}"
 
 
 def _policy(written: str, items: Items) -> Asked:
@@ -173,7 +173,7 @@ def _policy(written: str, items: Items) -> Asked:
     known = {policy.name: policy for policy in policies()}
     name = _ssdlab.named(name, list(known)) or name
     if name not in known:
-        raise ConfigError(f"unknown policy {name!r}{suggestion(name, known)}; 'ssdlab list caches' shows all of them")
+        raise ConfigError(f"unknown policy {name!r}{suggestion(name, known)}; 'ssdlab list caches' lists all policies")
     # Finds the admission policy first. Its parameters may come before its name, and cannot be checked without it.
     asked = [value for parameter, value in map(_parted, changed) if parameter == ADMISSION]
     guard = admissions()[_admission(asked[-1])] if asked else None
@@ -206,7 +206,7 @@ def read_policies(written: Sequence[str], items: Items) -> list[Asked]:
         written = written.split(",")
     asked = [_policy(policy, items) for policy in written]
     if not asked:
-        raise ConfigError("no policy given; give at least one, such as lru")
+        raise ConfigError("no policy to simulate; add at least one, such as lru")
     for index, policy in enumerate(asked):
         if policy.text in (other.text for other in asked[:index]):
             raise ConfigError(f"policy {policy.text} is listed twice; list it once")

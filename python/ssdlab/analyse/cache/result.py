@@ -109,7 +109,7 @@ class CacheSimulation(_Caches):
     def __init__(self, *, counted: Mapping[str, Any], ttl_s: int | str | None, **common: Any) -> None:
         super().__init__(**common)
         self.ttl_s = ttl_s
-        """Time to live of an item in seconds; `"stream"` if the stream name gives it; None without expiry."""
+        """Time to live of an item in seconds; `"stream"` if the stream's name is the time; None without expiry."""
         write_back = "dirtied" in counted
         if write_back:
             accesses = self._grid(counted["read_pages"] + counted["written_pages"])
@@ -151,20 +151,20 @@ class CacheSimulation(_Caches):
             return ratio
 
         self.read_miss_ratio: Numbers | None = missed("read_pages", "read_hits")
-        """Miss ratio of reads; 1 without reads; None unless caches write back."""
+        """Miss ratio of reads; 1 without reads; None without write-back."""
         self.write_miss_ratio: Numbers | None = missed("written_pages", "write_hits")
-        """Miss ratio of writes; 1 without writes; None unless caches write back."""
+        """Miss ratio of writes; 1 without writes; None without write-back."""
         names = ("evicted", "limited", "background", "flushed")
         self.pages_written_back: Counts | None = (
             self._grid(sum(counted[name] for name in names)) if write_back else None
         )
         """Number of times that a dirty page was written to storage because of eviction, the dirty limit or a flush;
-        None unless caches write back.
+        None without write-back.
         """
         self.pages_written_through: Counts | None = self._grid(counted["written_through"]) if write_back else None
-        """Number of pages written by FUA requests, which go to storage at once; None unless caches write back."""
+        """Number of pages written by FUA requests, which go to storage at once; None without write-back."""
         self.pages_dirty: Counts | None = self._grid(counted["dirty_pages"]) if write_back else None
-        """Number of pages left dirty at the end; None unless caches write back."""
+        """Number of pages left dirty at the end; None without write-back."""
 
     def _more(self) -> dict[str, Any]:
         return {"ttl_s": self.ttl_s}
@@ -190,7 +190,7 @@ class MissRatioCurves(_Caches):
         self.sample_rate: float | None = sample
         """Share of the items in the sample; None without a sample."""
         self.footprint_exact = footprint_exact
-        """True if `items` and `footprint_units` are counted; false if they are estimates from the sample."""
+        """True if `items` and `footprint_units` are counted; False if they are estimates from the sample."""
         self.miss_ratio: Numbers = points["miss_ratio"]
         """Misses divided by accesses."""
         self.standard_error: Numbers = points["standard_error"]

@@ -43,13 +43,13 @@ POINT = [
     ("outgrown", "u8"),
     ("outgrown_units", "u8"),
 ]
-"""NumPy fields for one point of a miss-ratio curve, each with its type."""
+"""Names and NumPy types of the fields of a point on a miss-ratio curve."""
 
 Stopped = Callable[[], bool]
-"""Callback that returns true to end a simulation early."""
+"""Callback that returns True to end a simulation early."""
 
 Ttl = int | Literal["stream"] | None
-"""Time to live in seconds; `"stream"` takes it from the name of the request's stream; None disables expiry."""
+"""Time to live in seconds; with `"stream"`, the name of the request's stream is the time; None disables expiry."""
 
 MOST_SECONDS = 2**32 - 1
 """Longest time to live, in seconds."""
@@ -72,7 +72,7 @@ def _gather(
     accesses, touched, units = gathered.footprint()
     if accesses == 0:
         fault = nothing_in(source.about, ingest)
-        raise TraceError(f"{fault}, so there is nothing to cache; give a trace with reads or writes")
+        raise TraceError(f"{fault}, so there is nothing to cache; use a trace with reads or writes")
     if touched == 0:
         raise ConfigError("the sample contains no item of the trace; raise the sampling rate")
     return {"source": source.about, "ingest": ingest, "footprint": (accesses, touched, units)}
@@ -81,7 +81,7 @@ def _gather(
 def _jobs(jobs: int | None) -> int:
     threads = at_a_time(jobs)
     if jobs is not None and threads > MOST_JOBS:
-        raise ConfigError(f"{jobs} jobs: must be 1 to {MOST_JOBS}")
+        raise ConfigError(f"jobs must be from 1 to {MOST_JOBS}, not {jobs}")
     return threads
 
 
@@ -151,16 +151,16 @@ def simulate(
             byte of a request; or `"sized-objects"`, which count their size in bytes.
         page: Size of a page.
         ignore_trims: True to keep items cached when they are trimmed.
-        ttl: Time to live of an item by the times of the trace, in whole seconds, such as `"300s"`; later accesses miss.
-            With `"stream"`, the name of the inserting request's stream gives the seconds. By default items do not
+        ttl: Time to live of an item in trace time, in whole seconds, such as `"300s"`; later accesses miss. With
+            `"stream"`, the name of the inserting request's stream is the number of seconds. By default items do not
             expire.
         write_back: True to keep writes in the cache until they must be written to storage, and to count write-backs.
             Pages only.
         dirty: Share of a write-back cache that may be dirty; by default the whole cache.
-        jobs: Number of caches simulated at a time; one per processor by default.
+        jobs: Number of caches simulated in parallel; one per processor by default.
         monitor: Progress callback as in `ssdlab.simulate`, in the phases `scan` and `caches`. If it returns a true
-            value, finished policies are returned, or otherwise the finished sizes of one policy. KeyboardInterrupt is
-            raised if nothing is finished.
+            value, the finished policies are returned; if no policy is finished, the finished sizes of one policy.
+            KeyboardInterrupt is raised if nothing is finished.
 
     Raises:
         ConfigError: If a policy, a parameter or a size is invalid.
@@ -169,7 +169,7 @@ def simulate(
     items = read_items(granularity, page)
     asked, parsed = read_policies(policies, items), read_sizes(sizes, items)
     if dirty is not None and not write_back:
-        raise ConfigError("only write-back caches have a dirty share; set write-back, or leave the dirty share out")
+        raise ConfigError("only write-back caches have a dirty share; add write-back, or omit the dirty share")
     threads, dirty_share = _jobs(jobs), 1.0 if dirty is None else _ssdlab.share(dirty)
     if not 0 <= dirty_share <= 1:
         raise ConfigError(f"a dirty share of {dirty} is above 100%; lower it")
@@ -216,10 +216,10 @@ def _ttl(ttl: str, asked: Sequence[Asked], write_back: bool) -> Ttl:
     """Parses a time to live of cached items."""
     seconds: Ttl = "stream" if ttl == "stream" else _seconds(ttl)
     if write_back:
-        raise ConfigError("write-back caches do not support expiry; leave out ttl or write-back")
+        raise ConfigError("write-back caches do not support expiry; omit ttl or write-back")
     for policy in asked:
         if policy.needs_future:
-            raise ConfigError(f"policy {policy.name} does not support expiry; leave out the policy or ttl")
+            raise ConfigError(f"policy {policy.name} does not support expiry; use another policy, or omit ttl")
     return seconds
 
 
@@ -234,24 +234,26 @@ def _seconds(ttl: str) -> int:
 
 
 def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) -> list[int]:
-    """Returns the time to live in seconds of each stream, which the stream's name gives; 0 (no expiry) for streams
+    """Returns the time to live of each stream in seconds. It is the stream's name, or 0 (no expiry) for a stream
     without a name.
     """
     if not any(streams):
-        raise TraceError("ttl stream: the trace has no streams; name the column with the seconds: stream=COLUMN")
+        raise TraceError(
+            "ttl stream: the trace has no streams; add the column with the seconds to --columns: stream=COLUMN"
+        )
     if (counts := ingest_dict(ingest)) and counts["counts"]["streams_folded"]:
         raise TraceError("ttl stream: the trace has more than 65,535 different times to live; round them")
     for name in streams:
         if name and not (name.isascii() and name.isdigit() and int(name) <= MOST_SECONDS):
             raise TraceError(
                 f"ttl stream: stream {name!r} is not a number of seconds from 0 to {MOST_SECONDS}; "
-                "name the column with the seconds: stream=COLUMN"
+                "add the column with the seconds to --columns: stream=COLUMN"
             )
     return [int(name or 0) for name in streams]
 
 
 def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int], bool]:
-    """Returns the rows (policies) and columns (sizes) to keep, and true if some cells were not simulated."""
+    """Returns the rows (policies) and columns (sizes) to keep, and True if some cells were not simulated."""
     kept = finished_part(cells.reshape(rows, columns).tolist())
     if not kept[0]:
         raise KeyboardInterrupt("stopped while simulating caches")
@@ -260,13 +262,14 @@ def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int]
 
 def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool) -> None:
     if items.granularity != "pages":
-        raise ConfigError("write-back caches hold pages only; simulate pages, or leave out write-back")
+        raise ConfigError("write-back caches support only pages; simulate pages, or omit write-back")
     if ignore_trims:
-        raise ConfigError("a write-back cache drops trimmed pages; do not ignore trims, or leave write-back out")
+        raise ConfigError("a write-back cache always drops trimmed pages; do not ignore trims, or omit write-back")
     for policy in asked:
         if policy.needs_future:
             raise ConfigError(
-                f"policy {policy.name} needs future accesses, so it does not support write-back; leave out one of them"
+                f"policy {policy.name} needs future accesses, so it does not support write-back; use another policy, "
+                "or omit write-back"
             )
 
 
@@ -311,7 +314,7 @@ def mrc(
     parsed = None if sizes is None else read_sizes(sizes, items)
     threads = _jobs(jobs)
     part = _sample(sample, replicas)
-    # If all policies are estimated from the sample, only accesses to sampled items are kept.
+    # If all policies are estimated from the sample, only accesses to sampled items are stored.
     exact = part is None or (items.one_size and any(policy.one_pass for policy in asked))
     future = any(policy.needs_future for policy in asked)
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, False, part)
@@ -357,11 +360,11 @@ def mrc(
 def _sample(written: str | None, replicas: int | None) -> tuple[float | None, int, int] | None:
     if written is None:
         if replicas is not None:
-            raise ConfigError("replicas need a sample; give a sample such as 1%, or leave out replicas")
+            raise ConfigError("replicas need a sample; set a sample such as 1%, or omit replicas")
         return None
     replicas = SAMPLE_REPLICAS if replicas is None else replicas
     if not 2 <= replicas <= 64:
-        raise ConfigError(f"{replicas} replicas: must be 2 to 64")
+        raise ConfigError(f"replicas must be from 2 to 64, not {replicas}")
     if written.isascii() and written.isdigit() and len(written) < 10:
         if int(written) < replicas:
             raise ConfigError(

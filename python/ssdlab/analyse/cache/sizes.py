@@ -33,15 +33,15 @@ def _size(written: str | int, items: Items) -> Size:
         return Size(name, None, _ssdlab.share(name))
     if name.isascii() and name.isdigit():
         if items.granularity == "sized-objects":
-            raise ConfigError(f"a cache of {name}: objects differ in size; give bytes, such as 64MiB")
+            raise ConfigError(f"a cache of {name}: objects differ in size; use a size in bytes, such as 64MiB")
         units = int(name) if len(name) < 20 else 1 << 62
         unit = items.word
     else:
         size = _ssdlab.size(name)
         if items.unit_bytes is None:
             raise ConfigError(
-                f"a cache of {name}: counted objects have no size in bytes; give a number of objects, a share such as "
-                "10%, or simulate sized objects"
+                f"a cache of {name}: counted objects have no size in bytes; use a number of objects, a share such as "
+                "10%, or sized objects"
             )
         units = size // items.unit_bytes
         unit = f"page of {items.page}" if items.granularity == "pages" else "byte"
@@ -56,5 +56,5 @@ def read_sizes(written: Sequence[str | int], items: Items) -> list[Size]:
     """Parses sizes of simulated caches."""
     sizes = written.split(",") if isinstance(written, str) else several(written)
     if not sizes:
-        raise ConfigError("no cache size given; give at least one, such as 64MiB or 10%")
+        raise ConfigError("no cache size to simulate; add at least one, such as 64MiB or 10%")
     return [_size(size, items) for size in sizes]

@@ -1,7 +1,7 @@
 """Measures reads of a real file or block device. As in Harper 2018, nine of ten reads are sequential and four are in
-flight.
+flight (appendix C: `rw=randread:9`, `iodepth=4`).
 
-(Appendix C: `rw=randread:9`, `iodepth=4`.) Uses fio if it is installed, else threads. Nothing is written.
+Uses fio if it is installed, otherwise threads. Nothing is written.
 """
 
 import mmap

@@ -44,7 +44,7 @@ def inspect(path: Path, write: bool) -> Target:
     try:
         path = path.resolve(strict=True)
     except FileNotFoundError:
-        raise CalibrationError(f"{name} does not exist; name an existing file or block device") from None
+        raise CalibrationError(f"{name} does not exist; use an existing file or block device") from None
     mode = path.stat().st_mode
     if stat.S_ISBLK(mode):
         kind, why = "block device", use.why_in_use(use.device_number(path) or "")
@@ -53,10 +53,10 @@ def inspect(path: Path, write: bool) -> Target:
         remedy = "unmount or release it, or use another device"
     elif stat.S_ISREG(mode):
         kind, why = "file", use.why_file_in_use(path)
-        remedy = "name another"
+        remedy = "use another file"
     else:
         what = "a directory" if stat.S_ISDIR(mode) else "neither a file nor a block device"
-        raise CalibrationError(f"{name} is {what}; name a file or block device")
+        raise CalibrationError(f"{name} is {what}; use a file or block device")
     if why is not None:
         raise CalibrationError(f"{name} is in use: {why}; {remedy}")
     with path.open("r+b" if write else "rb", buffering=0) as file:
@@ -72,7 +72,7 @@ def inspect(path: Path, write: bool) -> Target:
             remarks.append(f"{name} has holes, and reads of holes do not reach the drive")
         system = use.file_system(path)
         if system in ("tmpfs", "ramfs"):
-            remarks.append(f"{name} is in memory ({system}), so no drive is measured")
+            remarks.append(f"{name} is in memory ({system}), so this measures memory instead of a drive")
     return Target(path, kind, size, direct, tuple(remarks))
 
 

@@ -1,7 +1,7 @@
 """Checks if a block device is in use: mounted, used as swap, or held by another device.
 
-`/proc` gives the reason, but lists only mounts that this process can see. So an exclusive open is tried as well. The
-kernel refuses it for any device in use, even if the mount is in another namespace.
+`/proc` gives the reason, but lists only mounts that this process can see. So this module also tries to open the device
+exclusively. The kernel refuses an exclusive open of any device in use, even if the mount is in another namespace.
 """
 
 import errno
@@ -103,8 +103,8 @@ def _mount_lines() -> Iterator[list[str]]:
 
 
 def _mounts() -> Iterator[tuple[str, str]]:
-    """Yields device numbers with mount points. If a file system has a device number of its own, also yields the device
-    number of its source.
+    """Yields device numbers with mount points. If the source of a mount is a block device, also yields the device
+    number of this source.
     """
     for fields in _mount_lines():
         where = _plain(fields[4])

@@ -1,9 +1,9 @@
-"""Measures how many requests a region of a drive can serve at a time, and how large a region must be.
+"""Measures how many concurrent requests a region of a drive needs for full throughput, and how large a region must be.
 
-The micro-test of the ParDispatcher document (Wang et al., "A Novel I/O Scheduler for SSD with Improved Performance and
-Lifetime", section II.A): requests into one region, "with varying region size and the number of concurrently issued
-requests". `knee.py` has the rule for "the optimal point on the performance curve", `simulated.py` measures a simulated
-drive, `target.py` and `fio.py` a real one.
+This is the micro-test of the ParDispatcher document (Wang et al., "A Novel I/O Scheduler for SSD with Improved
+Performance and Lifetime", section II.A): requests into one region, "with varying region size and the number of
+concurrently issued requests". `knee.py` has the rule for "the optimal point on the performance curve". `simulated.py`
+measures a simulated drive, `target.py` a real drive.
 
 >>> import ssdlab
 >>> found = ssdlab.calibrate(ssdlab.Config("sata-mlc", overrides={"device.capacity": "8GiB"}))  # doctest: +SKIP

@@ -41,16 +41,16 @@ def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int
     else:
         sizes = {_ssdlab.size(one) for one in several(asked)}
     if not sizes:
-        raise ConfigError("no region to measure; give at least one, such as 64MiB")
+        raise ConfigError("no region to measure; add at least one, such as 64MiB")
     if max(sizes) > whole_bytes:
         raise ConfigError(
             f"a region of {text.exact_size(max(sizes))} does not fit into {what} of {text.exact_size(whole_bytes)}; "
-            "give smaller regions"
+            "use smaller regions"
         )
     if min(sizes) < request_bytes:
         raise ConfigError(
             f"a region of {text.exact_size(min(sizes))} is smaller than a request of "
-            f"{text.exact_size(request_bytes)}; give larger regions"
+            f"{text.exact_size(request_bytes)}; use larger regions"
         )
     return tuple(sorted(sizes))
 
@@ -68,7 +68,7 @@ def medians(rounds: "Numbers") -> "Numbers":
     measurement.
     """
     median: Numbers = np.full(rounds.shape[1:], np.nan)
-    # Cells without measurements are left out, because NumPy would warn about them.
+    # Cells without measurements are skipped, because NumPy would print a warning for them.
     reached = np.isfinite(rounds).any(axis=0)
     median[reached] = np.nanmedian(rounds[:, reached], axis=0)
     return median

@@ -1,9 +1,8 @@
-"""Finds the knee of a throughput curve: the smallest number of requests in flight that comes close to the best
-throughput.
+"""Finds the knee of a throughput curve: the smallest number of requests in flight with nearly the best throughput.
 
-Throughput rises while requests in flight occupy idle parts of a drive. Then it stays flat, or falls if requests
-conflict. The knee is the smallest number that reaches 95 % of the best throughput. Unlike a curvature rule, it needs no
-smooth curve and does not depend on the numbers measured after the knee.
+Throughput rises while more requests in flight occupy idle parts of a drive. Then it stays flat, or falls if requests
+conflict. The knee is the smallest number of requests in flight that reaches 95 % of the best throughput. Unlike a
+curvature rule, this rule needs no smooth curve and does not depend on the numbers measured after the knee.
 """
 
 from collections.abc import Mapping
@@ -28,8 +27,8 @@ def shares(iops: "Mapping[str, Numbers]") -> "Numbers":
 
 
 def region(iops: "Mapping[str, Numbers]") -> int:
-    """Returns the first region (row) whose share of the best throughput reaches `SHARE`; if there is none, the region
-    with the largest share.
+    """Returns the first region (row) whose share of the best throughput reaches `SHARE`. If no region reaches it,
+    returns the region with the largest share.
     """
     worst = shares(iops)
     reached = worst >= SHARE

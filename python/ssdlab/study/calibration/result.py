@@ -12,7 +12,7 @@ from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.study.calibration import knee
 
 SCHEDULER = "block.scheduler.pardispatcher"
-"""Scheduler whose settings follow from the knees of the throughput curves."""
+"""Scheduler whose settings are computed from the knees of the throughput curves."""
 
 MEBIBYTE = 1 << 20
 
@@ -70,9 +70,9 @@ class Calibration(Finding):
 
     @property
     def region(self) -> int | None:
-        """Row of the region to choose: the first region that reaches 95 % of the best throughput for both reads and
-        writes. If no region does, the region whose lower share (of reads or writes) is highest. None for a partial
-        result.
+        """Row of the advised region: the first region that reaches 95 % of the best throughput for both reads and
+        writes. If no region does, the region with the highest share, where the share of a region is the lower of its
+        shares for reads and writes. None for a partial result.
         """
         return None if self.partial else knee.region(self.iops)
 
@@ -98,7 +98,7 @@ class Calibration(Finding):
 
     @property
     def settings(self) -> dict[str, str]:
-        """Settings for the scheduler `pardispatcher`; empty for a partial result. The region size is left out if it has
+        """Settings for the scheduler `pardispatcher`; empty for a partial result. The region size is omitted if it has
         no effect.
         """
         region = self.region

@@ -37,12 +37,12 @@ def calibrate(
     separately.
 
     Each cell is a simulation: uniformly random requests into a region at the start of the drive, in a closed loop. Each
-    cell runs three times with consecutive seeds; the median counts. `workload.size` and `workload.align` apply; the
-    host's scheduler does not. Preconditioning fills the drive in order and overwrites nothing unless
-    `precondition.overwrite` is set, so that dies are measured rather than garbage collection.
+    cell runs three times with consecutive seeds; the median is the result. `workload.size` and `workload.align` apply;
+    the host's scheduler does not. Preconditioning fills the drive in order. It overwrites nothing unless
+    `precondition.overwrite` is set, because the dies are to be measured, not garbage collection.
 
     Args:
-        config: The drive, with `time = "event"`.
+        config: Configuration of the drive, with `time = "event"`.
         regions: Region sizes such as `"64MiB"`; by default powers of two from 64 MiB and the whole drive.
         in_flight: Requests in flight; by default powers of two up to 256 or the drive's queue depth.
         requests: Requests measured per cell and round, after an equal number of unmeasured requests that fill the write
@@ -148,7 +148,7 @@ def parallel_presets() -> list[str]:
 
 
 def _over(config: Config, overrides: Mapping[str, object]) -> Config:
-    """Applies overrides on top of a configuration. Unlike overrides within the configuration, they may select other
-    variants (such as another FTL).
+    """Returns the configuration with overrides. Unlike `Config.with_overrides`, the overrides may select other variants
+    (such as another FTL).
     """
     return rebuilt(None, [("configuration", config.to_toml())], [set_by("calibrate", overrides)])

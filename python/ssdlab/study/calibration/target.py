@@ -38,7 +38,7 @@ def calibrate_target(
     """Measures the throughput of a real file or block device for requests into one region, with fio.
 
     Each cell is measured in three rounds by a run of fio: random requests into the region, bypassing the page cache if
-    possible. The median counts. All reads come before all writes.
+    possible. The median is the result. All reads come before all writes.
 
     Args:
         path: An existing file, or an unused block device.

@@ -50,7 +50,8 @@ def load(experiment: str | os.PathLike[str]) -> Experiment:
         experiment: Name from `names`, or the path of a TOML file or of a folder with `experiment.toml`.
 
     Raises:
-        ConfigError: If there is no such experiment or its files are invalid; one line with file, key and remedy.
+        ConfigError: If the experiment does not exist or its files are invalid. The message is one line with file, key
+            and remedy.
     """
     if shipped := _ssdlab.named(str(experiment), names()):
         return read(_SHIPPED / shipped / FILE, shipped, f"{shipped}/{FILE}")
@@ -60,7 +61,7 @@ def load(experiment: str | os.PathLike[str]) -> Experiment:
     elif not path.exists():
         raise ConfigError(
             f"unknown experiment {text.path(experiment)!r}{suggestion(str(experiment), names())}; "
-            "see 'ssdlab experiment list', or give the path of a folder or TOML file"
+            "see 'ssdlab experiment list', or use the path of a folder or TOML file"
         )
     name = path.absolute().parent.name if path.name == FILE else path.stem
     return read(path, name, text.path(path))

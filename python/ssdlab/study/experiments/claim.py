@@ -1,4 +1,4 @@
-"""Claims of a document in words, and how much of a table confirms them."""
+"""Claims of a document in words, and checks of these claims against tables."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -9,7 +9,9 @@ from ssdlab.lazy import Numbers, np
 
 @dataclass(frozen=True)
 class Claim:
-    """A document's claim about a table, with the condition to check; exactly one of the conditions is set."""
+    """A document's claim about a table, with the condition to check. Exactly one of the fields `below`, `above`, `best`
+    and `winners_of` is set.
+    """
 
     says: str
     """The document's claim in words."""
@@ -46,7 +48,7 @@ class Missed:
     value: float | None = None
     """Value of the cell, if the claim is a bound that the cell violates."""
     claimed: str | None = None
-    """Label that has the best value according to the claim. Of several such labels, the one with the best value."""
+    """Label that has the best value according to the claim. If the claim has several labels, the best of them."""
     best: str | None = None
     """Label that actually has the best value."""
     excess: float | None = None
@@ -57,7 +59,7 @@ class Missed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Number of cells, columns or rows of a table that confirm a claim, out of all that were checked."""
+    """Result of checking a claim: numbers of cells, columns or rows that were checked, and that confirm the claim."""
 
     what: str
     """Unit of the counts: `cells`, `columns` or `rows`."""
@@ -71,7 +73,7 @@ class Verdict:
         return self.of - len(self.missed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the counts, and the cells, columns or rows where the claim fails, ready for JSON."""
+        """Returns the counts, and the cells, columns or rows that contradict the claim, ready for JSON."""
         return {"what": self.what, "of": self.of, "held": self.held, "missed": [asdict(one) for one in self.missed]}
 
 
@@ -80,7 +82,7 @@ def best_of(what: str, labels: Sequence[str], lines: Iterable[tuple[str, int, in
     lines.
 
     Args:
-        what: What is counted, such as columns.
+        what: Unit of the counts, such as `columns`.
         labels: Labels by index.
         lines: Name, claimed index, best index and values of each line.
     """

@@ -71,8 +71,8 @@ class Axis:
     """For each axis label, settings of the second drive, which receives the scheduler's output; see `RunOptions.below`.
     """
     values: Mapping[str, Value]
-    """For each axis label with its own expression for cell values, that expression. It replaces the expression of the
-    table.
+    """Expressions for cell values by axis label. They replace the table's expression; labels without an entry use the
+    table's expression.
     """
 
     @property
@@ -93,15 +93,15 @@ class Given:
 
     file: str
     cells: Cells
-    """Numbers of the CSV file. Their rows and columns have the labels of the table that is computed from them."""
+    """Numbers of the CSV file. Rows and columns have the labels of the table to compute."""
 
 
 @dataclass(frozen=True)
 class CellSource:
-    """Source of table cells that are not simulated; at most one of the fields is set."""
+    """Source of table cells; at most one of the fields is set. If no field is set, the cells are simulated."""
 
     files: Mapping[str, Given] = field(default_factory=dict)
-    """CSV files, each with the name under which expressions refer to it."""
+    """CSV files, by the names that expressions use for them."""
     tables: tuple[str, ...] = ()
     """Names of other tables of the experiment from which cells are computed."""
     model: str | None = None
@@ -120,19 +120,19 @@ class RunOptions:
     settings: Settings
     """Settings of the table, which override the experiment's settings."""
     below: Settings | None
-    """Settings of the drive below the scheduler. If set, a cell has two runs. The first run records what the scheduler
-    sends to the drive. The second run replays the recording and provides the metrics.
+    """Settings of the drive below the scheduler. If set, a cell has two runs. The first run records the requests that
+    the scheduler sends to the drive. The second run replays the recording and provides the metrics.
     """
     trace: str | None
-    """Name of the trace for cells whose row and column do not select a trace."""
+    """Name of the trace for cells whose row and column select no trace."""
     seeds: tuple[int, ...]
     """Seeds to average over; if empty, only the seed of the configuration."""
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """Selects a reference cell (anchor) for each cell. The anchor divides the cell or is subtracted from it, so that
-    comparisons depend on the shapes of tables instead of their levels.
+    """Selects a reference cell (anchor) for each cell. Each cell is divided by its anchor, or the anchor is subtracted.
+    Comparisons then depend on the shapes of tables instead of their levels.
     """
 
     row: str | Mapping[str, str] | None
@@ -155,8 +155,7 @@ class Comparison:
     """Rule for comparing a table's cells with the document's cells."""
 
     reference: Cells | None
-    """Values of the document's cells, None for empty cells. The whole field is None if there is nothing to compare
-    with.
+    """Values of the document's cells, with None for empty cells. The whole field is None if the document has no values.
     """
     kind: Compare
     """Measure of differences: in percent of the document's value (`value`), or in the table's unit (`points`). Relative
@@ -214,7 +213,9 @@ class Table:
 
     @property
     def alternatives(self) -> bool:
-        """True if the document has a single row, with which every row of the table is compared as an alternative."""
+        """True if the document has a single row and the table has several alternatives to it. Every row is then
+        compared with this row.
+        """
         reference = self.comparison.reference
         return reference is not None and len({*reference}) == 1 < len(reference)
 
@@ -235,7 +236,7 @@ class Table:
         return tuple(dict.fromkeys(self.value_of(*cell) for cell in self.cells))
 
     def numbers(self, row: str, column: str) -> dict[str, float | None]:
-        """Returns the numbers in the row and column labels of a cell, by the name of the axis."""
+        """Returns the numbers in the row and column labels of a cell, by axis name."""
         return {self.rows.name: Axis.number(row), self.columns.name: Axis.number(column)}
 
     def replays(self, row: str, column: str) -> str | None:
@@ -255,12 +256,12 @@ class Experiment:
     file: str
     """Path of the experiment's file, as shown in messages."""
     source: str
-    """Text of the experiment's TOML file; its comments give reasons."""
+    """Text of the experiment's TOML file."""
     title: str
     document: str
     """Authors, title and year of the document."""
     preset: str | None
-    """Preset of cells for which neither table nor row nor column selects a preset."""
+    """Default preset of a cell, used if table, row and column select no preset."""
     settings: Settings
     """Settings shared by all tables."""
     traces: Mapping[str, Replay]
@@ -283,7 +284,7 @@ class Experiment:
         for name in wanted:
             if name not in known:
                 raise ConfigError(
-                    f"{self.name} has no table {name!r}{suggestion(name, known)}; it has {', '.join(known)}"
+                    f"{self.name} has no table {name!r}; its tables are {', '.join(known)}{suggestion(name, known)}"
                 )
         return tuple(table for table in self.tables if not wanted or table.name in wanted)
 
@@ -376,16 +377,16 @@ class Experiment:
 
         Args:
             tables: Names of the tables to run; all by default.
-            overrides: Settings that replace the experiment's, as for `Config`.
-            traces: Traces by name: a file, several in order, a `TraceFile` or a `Trace`. Cells without their trace stay
-                empty.
+            overrides: Settings that override the experiment's settings, as for `Config`.
+            traces: Traces by name: a file, several files in order, a `TraceFile` or a `Trace`. Cells whose trace is
+                missing stay empty.
             jobs: Number of parallel simulations; one per processor by default.
             monitor: Called repeatedly with `("runs", finished, total, requests replayed)`. A true return value ends the
                 simulations and sets `ExperimentResult.partial`.
 
         Raises:
-            ConfigError: If a table or trace is unknown or a configuration is invalid. Raised before any run, except for
-                faults that only the end of a trace reveals.
+            ConfigError: If a table or trace is unknown or a configuration is invalid. Raised before any run, unless the
+                fault is visible only at the end of a trace.
             TraceError: If a trace cannot be read. Raised before any run, except for faults after its first requests.
             SimulationError: If a simulation cannot start or continue.
             InternalError: If ssdlab has a bug.
@@ -401,8 +402,8 @@ class Experiment:
 
 
 def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
-    """Returns the configuration that results from named layers of settings. Later layers override earlier ones, and all
-    of them override the last `preset`.
+    """Returns the configuration that results from named layers of settings. Later layers override earlier layers, and
+    all layers override the last `preset`.
     """
     try:
         return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], [sets])
@@ -413,7 +414,7 @@ def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) 
 
 
 def without_positions(message: str, layers: Iterable[str]) -> str:
-    """Removes line and column numbers in generated settings from a message, because users cannot see these settings."""
+    """Removes line and column numbers of generated settings from a message, because users cannot see these settings."""
     for name in layers:
         message = re.sub(rf"(?<={re.escape(name)})(:\d+)+", "", message)
     return message

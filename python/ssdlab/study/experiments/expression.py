@@ -1,4 +1,4 @@
-"""Expressions in table cells: arithmetic on the metrics of a run, such as `1e3 * wear.erases / host.pages_written`."""
+"""Expressions for table cells: arithmetic on the metrics of a run, such as `1e3 * wear.erases / host.pages_written`."""
 
 import ast
 import statistics
@@ -58,8 +58,8 @@ def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
 
 
 def _increase(at: Sequence[float], values: Sequence[float], first: float, last: float) -> float:
-    """Returns the increase of a column from one place to another, on straight lines from the origin through the points
-    (`at`, `values`), in rising order of `at`.
+    """Returns the increase from position `first` to position `last` along a polyline. The polyline goes from the origin
+    through the points (`at`, `values`), in ascending order of `at`.
     """
     places, heights = [0.0, *at], [0.0, *values]
     if len(places) != len(heights) or not 0 <= first <= last <= places[-1]:
@@ -117,11 +117,11 @@ class Value:
 
 
 class _MissingError(Exception):
-    """Raised if a path in an expression leads to no metric."""
+    """Raised if a path in an expression is not the path of a metric."""
 
 
 def _node(summary: Summary, path: str) -> Any:
-    """Returns the value at a dotted path of a summary; None if there is no value. Streams are found by name."""
+    """Returns the value at a dotted path of a summary; None without a value. Streams are selected by name."""
     node: Any = summary
     for part in path.split("."):
         node = _streams(node) or node
@@ -132,19 +132,19 @@ def _node(summary: Summary, path: str) -> Any:
 
 
 def _streams(node: Any) -> Summary:
-    """Returns the entries of a list of streams, by the name of their stream; empty if the value is not such a list."""
+    """Returns the entries of a list of streams by stream name; empty if the value is not a list of streams."""
     items = node if isinstance(node, list) else []
     return {str(item["stream"]): item for item in items if isinstance(item, Mapping) and "stream" in item}
 
 
 def figure(summary: Summary, path: str) -> float | None:
-    """Returns the metric at a dotted path of a summary; None if there is no metric."""
+    """Returns the metric at a dotted path of a summary; None if the path is not that of a metric."""
     node = _node(summary, path)
     return float(node) if isinstance(node, int | float) and not isinstance(node, bool) else None
 
 
 def is_known(summary: Summary, path: str) -> bool:
-    """True if a dotted path leads to a metric or a column of the summary."""
+    """True if a dotted path is the path of a metric or a column in the summary."""
     return figure(summary, path) is not None or isinstance(_node(summary, path), list)
 
 
@@ -180,7 +180,7 @@ def _paths(node: ast.expr) -> list[str]:
                 raise ValueError(f"{name!r} is not one of the functions {', '.join(FUNCTIONS)}")
             kinds = FUNCTIONS[name][1]
             if not arguments or (kinds and len(arguments) != len(kinds)):
-                raise ValueError(f"{ast.unparse(node)!r} must call {name} with {len(kinds) or 'one or more'} arguments")
+                raise ValueError(f"{ast.unparse(node)!r}: {name} needs {len(kinds) or 'one or more'} arguments")
             return [path for argument in arguments for path in _paths(argument)]
         case ast.Constant(value) if isinstance(value, int | float) and not isinstance(value, bool):
             return []

@@ -35,10 +35,10 @@ class Keys:
         known = tuple(known)
         for key in values:
             if key not in known:
-                raise self.error(key, f"unknown key{suggestion(key, known)}; known keys:  {', '.join(known)}")
+                raise self.error(key, f"unknown key; known keys are {', '.join(known)}{suggestion(key, known)}")
 
     def error(self, key: str, fault: str) -> ConfigError:
-        """Returns an error that names the place of the table, the key and the fault."""
+        """Returns an error with the place of the table, the key and the fault."""
         return ConfigError(f"{self.place}: {key}: {fault}")
 
     def has(self, key: str) -> bool:
@@ -92,13 +92,13 @@ class Keys:
         if any(not isinstance(one, int) or isinstance(one, bool) or one < 0 for one in values):
             raise self.error("seeds", f"{values} is not a list of whole numbers; write it like [1, 2, 3]")
         if len({*values}) < len(values) or (self.has("seeds") and not values):
-            raise self.error("seeds", f"{values} is empty or repeats a seed; list each seed once, or leave the key out")
+            raise self.error("seeds", f"{values} is empty or repeats a seed; list each seed once, or omit the key")
         return tuple(values)
 
     def name(self, key: str, value: str) -> str:
         """Checks that a word is valid as a file name and on a command line; returns it."""
         if not value.replace("_", "").replace("-", "").isalnum():
-            raise self.error(key, f"{value!r} may contain only letters, digits, - and _")
+            raise self.error(key, f"{value!r} is not a valid name; use only letters, digits, - and _")
         return value
 
     def settings(self, key: str) -> Settings:
@@ -111,7 +111,7 @@ def settings_of(place: str, values: Mapping[str, Any], prefix: str = "") -> dict
     settings: dict[str, Scalar] = {}
     for key, value in values.items():
         if "." in key or not key:
-            raise ConfigError(f"{place}: {prefix}{key!r}: is quoted; write dotted keys without quotes")
+            raise ConfigError(f"{place}: {prefix}{key!r}: is in quotes; write dotted keys without quotes")
         if isinstance(value, dict):
             settings |= settings_of(place, value, f"{prefix}{key}.")
         elif isinstance(value, str | int | float):

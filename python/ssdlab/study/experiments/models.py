@@ -35,9 +35,9 @@ PLAN_DEFAULTS: Mapping[str, Any] = {
     "corrections": "none",
     "other": "",
 }
-"""Default arguments of the model `cache_plan`. `corrections` is `none`, `all` or the name of a correction. `other`
-names a compressor of Harper 2018. `passes_percent` is the smallest compressed share at which the modelled compressor
-beats it.
+"""Default arguments of the model `cache_plan`. `corrections` is `none`, `all` or the name of a correction. `other` is
+the name of a compressor in Harper 2018. The metric `passes_percent` is the smallest compressed share with which the
+modelled compressor is faster than `other`.
 """
 
 CODECS = ("lz4", "zlib:6", "zstd:3")
@@ -66,7 +66,7 @@ def _arguments(model: str, defaults: Mapping[str, Any], settings: Mapping[str, A
     """
     for key, value in settings.items():
         if key not in defaults:
-            raise ConfigError(f"{key}: the model {model} has no such setting; it has {', '.join(defaults)}")
+            raise ConfigError(f"{key}: the model {model} has no such setting; its settings are {', '.join(defaults)}")
         kind = type(defaults[key])
         if type(value) is not kind and not (kind is float and type(value) is int):
             raise ConfigError(f"{key}: {value!r} is not {_KINDS[kind]}")
@@ -74,8 +74,8 @@ def _arguments(model: str, defaults: Mapping[str, Any], settings: Mapping[str, A
 
 
 def cache_plan(settings: Mapping[str, Any]) -> Summary:
-    """Computes hit ratios and times of a compressed page cache by the closed formulas of `cache.plan`; percentages are
-    0 to 100.
+    """Computes hit ratios and times of a compressed page cache by the closed formulas of `cache.plan`. Percentages
+    range from 0 to 100.
     """
     given = _arguments("cache_plan", PLAN_DEFAULTS, settings)
     names = {"none": [], "all": corrections("corrected")}.get(given["corrections"], [given["corrections"]])
@@ -106,8 +106,8 @@ def _percent(share: float | None) -> float | None:
 
 
 def compress_bench(settings: Mapping[str, Any]) -> Summary:
-    """Measures the compression ratio of the default corpus and the time per page, in microseconds. The time is given as
-    processor time, and as wall time for all pages together.
+    """Measures the compression ratio of the default corpus and the time per page, in microseconds. Metrics with `bulk`
+    are wall times of all threads divided by pages; the other times are processor times.
     """
     given = _arguments("compress_bench", COMPRESS_DEFAULTS, settings)
     if given["codec"] not in CODECS:
@@ -118,7 +118,7 @@ def compress_bench(settings: Mapping[str, Any]) -> Summary:
         raise ConfigError(f"member: {given['member']} is not between -1 and {len(cell.files) - 1}")
     files = cell.files if given["member"] == -1 else (cell.files[given["member"]],)
     total, stored = sum(file.bytes for file in files), sum(file.stored_bytes for file in files)
-    # Files without a compressible page are left out. They store nothing but uncompressed pages, so the ratio of their
+    # Files without a compressible page are skipped. They store only uncompressed pages, so the ratio of their
     # compressed pages would be infinite.
     shrinking = [file for file in files if file.raw_pages < file.pages]
     return {
@@ -155,7 +155,8 @@ def page_device(settings: Mapping[str, Any]) -> Summary:
     block = _ssdlab.size(given["block"])
     if not 4096 <= block <= FILE_BYTES or block % 4096 or not 0 <= given["run"] <= FILE_BYTES // block:
         raise ConfigError(
-            "block: must be a multiple of 4KiB, and the file must hold at least run blocks; use 8KiB, for example"
+            f"block: must be a multiple of 4KiB, and 'run' blocks must fit into {FILE_BYTES >> 20}MiB; use 8KiB, for "
+            "example"
         )
     directory = Path("/dev/shm" if given["place"] == "memory" else ".")
     if not directory.is_dir():
@@ -178,4 +179,4 @@ MODELS: Mapping[str, Callable[[Mapping[str, Any]], Summary]] = {
 """Models that compute cells, by name."""
 
 MEASURED = frozenset({"compress_bench", "page_device"})
-"""Models whose values are measured on this machine, and therefore vary from run to run."""
+"""Models that measure this machine, so their values vary from run to run."""

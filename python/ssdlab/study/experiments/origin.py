@@ -24,12 +24,12 @@ def read_source(
         value: The table's expression for cell values, if it has one.
         rows: The table's row axis.
         columns: The table's column axis.
-        above: Tables that come earlier in the experiment, which `from` may name.
+        above: Earlier tables of the experiment, which `from` may refer to.
     """
     for key, others in (("from", ("trace", "set", "below", "seeds")), ("model", ("from", "trace", "below", "seeds"))):
         for other in others:
             if keys.has(key) and keys.has(other):
-                raise keys.error(other, f"has no effect with {key!r}, because nothing is simulated; leave it out")
+                raise keys.error(other, f"has no effect with {key!r}, because nothing is simulated; omit it")
     if keys.has("model"):
         return CellSource(model=keys.choice("model", tuple(MODELS), ""))
     if not keys.has("from"):
@@ -42,7 +42,7 @@ def read_source(
         return CellSource(tables=tables)
     files: dict[str, Any] = keys.get("from", dict)
     if not files:
-        raise keys.error("from", 'is empty; write { NAME = "FILE.csv" }, or leave it out')
+        raise keys.error("from", 'is empty; write { NAME = "FILE.csv" }, or omit the key')
     _check_paths(keys, values, files, rows, columns)
     given = {}
     for name, file in files.items():
@@ -57,13 +57,13 @@ def _tables(keys: Keys, rows: Axis, above: Mapping[str, Table]) -> tuple[str, ..
     names: list[Any] = keys.get("from", list)
     for name in names:
         if name not in above:
-            raise keys.error("from", f"no earlier table {name!r}{suggestion(str(name), above)}; name an earlier table")
+            raise keys.error("from", f"no earlier table {name!r}; use an earlier table{suggestion(str(name), above)}")
         if above[name].rows.name != rows.name:
-            raise keys.error("from", f"{name} has the rows {above[name].rows.name}; name a table with rows {rows.name}")
+            raise keys.error("from", f"{name} has the rows {above[name].rows.name}; use a table with rows {rows.name}")
         if above[name].runs.seeds != above[names[0]].runs.seeds:
-            raise keys.error("from", f"{name} has different seeds from {names[0]}; give both tables the same seeds")
+            raise keys.error("from", f"{name} and {names[0]} have different seeds; use the same seeds in both tables")
     if not names:
-        raise keys.error("from", "is empty; list earlier tables, or leave the key out")
+        raise keys.error("from", "is empty; list earlier tables, or omit the key")
     return tuple(names)
 
 
@@ -78,7 +78,7 @@ def _check_paths(
     """Checks that every path in the expressions is available: it must be one of `names`, one of `optional`, or the name
     of an axis.
     """
-    # If rows and columns have the same axis name, that name does not tell which label's number is meant.
+    # If rows and columns have the same axis name, the name is ambiguous: it could mean the number in either label.
     axes = {} if rows.name == columns.name else {axis.name: axis for axis in (rows, columns)}
     paths = [path for value in values for path in value.paths]
     known = (*names, *axes, *optional)
@@ -99,4 +99,4 @@ def _check_paths(
         if name in axes:
             raise ConfigError(f"{place}: is already the name of an axis; use another name")
         if name not in paths:
-            raise ConfigError(f"{place}: is not used in 'value'; use it there or leave it out")
+            raise ConfigError(f"{place}: is not used in 'value'; use it there or omit it")

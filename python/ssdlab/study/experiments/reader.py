@@ -59,9 +59,9 @@ def _replay(keys: Keys, name: str, values: Any) -> Replay:
     pages = _pages(inner)
     for key in ("help", "format", "device"):
         if pages and inner.has(key):
-            raise inner.error(key, "is for a trace that the user supplies; leave it out, or leave out 'pages'")
+            raise inner.error(key, "applies only to a trace that the user supplies; omit this key, or omit 'pages'")
     if not (pages or inner.has("help")):
-        raise inner.error("help", 'is missing; say what to supply with help = "...", or add pages = [...]')
+        raise inner.error("help", 'is missing; describe the trace with help = "...", or add pages = [...]')
     return Replay(
         name=keys.name(place, name),
         pages=pages,
@@ -74,9 +74,9 @@ def _replay(keys: Keys, name: str, values: Any) -> Replay:
 def _trace(place: str, name: object, traces: Mapping[str, Replay]) -> str:
     """Returns the name of a trace, after checking that the experiment declares it."""
     if not isinstance(name, str):
-        raise ConfigError(f"{place}: trace: {name!r} is not text; name a [trace.NAME]")
+        raise ConfigError(f"{place}: trace: {name!r} is not text; write the NAME of a table [trace.NAME]")
     if name not in traces:
-        raise ConfigError(f"{place}: trace: no trace {name!r}{suggestion(name, traces)}; add [trace.{name}]")
+        raise ConfigError(f"{place}: trace: no trace {name!r}; add [trace.{name}]{suggestion(name, traces)}")
     return name
 
 
@@ -95,7 +95,7 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
     axis = Axis(name, settings := {}, replayed := {}, below := {}, own := {})
     for label, values in _expanded(place, labels):
         if label in settings:
-            raise ConfigError(f"{place}: {label}: appears twice; keep only one of the two")
+            raise ConfigError(f"{place}: {label}: appears twice; remove one of the two")
         if not isinstance(values, dict):
             raise ConfigError(f"{place}: {label}: {values!r} is not a table; write {label} = {{ SETTING = VALUE }}")
         at = f"{place}: {label}"
@@ -139,26 +139,26 @@ def _filled(value: Any, item: Any) -> Any:
 def _axis_of(keys: Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
     name = keys.text(key)
     if name not in axes:
-        raise keys.error(key, f"no axis {name!r}{suggestion(name, axes)}; add [axis.{name}]")
+        raise keys.error(key, f"no axis {name!r}; add [axis.{name}]{suggestion(name, axes)}")
     return axes[name]
 
 
 def _anchor(keys: Keys, key: str, rows: Axis, columns: Axis) -> Anchor | None:
-    """Reads the reference cell (anchor) given under a key; None if the key is missing."""
+    """Reads the reference cell (anchor) in the value of a key; None if the key is missing."""
     if not keys.has(key):
         return None
     inner = Keys(f"{keys.place}: {key}", keys.get(key, dict), ("row", "column"))
     if not (inner.has("row") or inner.has("column")):
-        raise keys.error(key, "names no cell; write { row = LABEL }, { column = LABEL } or both")
+        raise keys.error(key, "selects no cell; write { row = LABEL }, { column = LABEL } or both")
     column = inner.optional_text("column")
     row = inner.get("row", dict) if inner.holds("row", dict) else inner.optional_text("row")
     if isinstance(row, dict) and (column is not None or {*row} != {*columns.labels}):
-        raise inner.error("row", "names a row for each column; name all columns, and leave 'column' out")
+        raise inner.error("row", "must have a row for each column; list all columns, and omit 'column'")
     named = [("row", rows, label) for label in (row.values() if isinstance(row, dict) else (row,))]
     for name, axis, label in (*named, ("column", columns, column)):
         if label is not None and label not in axis.labels:
             raise inner.error(
-                name, f"no {name} {label!r}{suggestion(str(label), axis.labels)}; name one of {axis.name}"
+                name, f"no {name} {label!r}; use a label of {axis.name}{suggestion(str(label), axis.labels)}"
             )
     return Anchor(row, column)
 
@@ -167,7 +167,7 @@ def _runs(keys: Keys, rows: Axis, columns: Axis, traces: Mapping[str, Replay], s
     for axis in (rows, columns):
         if axis.below and not keys.has("below"):
             raise keys.error(
-                "below", f"is missing, and {axis.name} has settings for it; add [table.below] or use another axis"
+                "below", f"is missing, but axis {axis.name} has settings for it; add [table.below] or use another axis"
             )
     return RunOptions(
         settings=keys.settings("set"),
@@ -180,16 +180,16 @@ def _runs(keys: Keys, rows: Axis, columns: Axis, traces: Mapping[str, Replay], s
 def _comparison(keys: Keys, folder: Path, rows: Axis, columns: Axis) -> Comparison:
     for key in ("where", "compare", "anchor", "tolerance"):
         if keys.has(key) and not keys.has("reference"):
-            raise keys.error(key, "has no effect without a reference; add reference = FILE.csv or leave it out")
+            raise keys.error(key, 'has no effect without a reference; add reference = "FILE.csv", or omit it')
     kind: Compare = keys.choice("compare", get_args(Compare), "value")
     if (kind in ("offset", "ratio")) != keys.has("anchor"):
         raise keys.error(
-            "anchor", 'is needed for compare = "offset" or "ratio", and not allowed otherwise; change one of the two'
+            "anchor", 'is required for compare = "offset" or "ratio", and forbidden otherwise; change one of the two'
         )
     tolerance = keys.optional("tolerance", float)
     if tolerance is not None and not tolerance > 0:
         raise keys.error(
-            "tolerance", f"{tolerance:g} is not above 0; give a tolerance in % or, with points, in the table's unit"
+            "tolerance", f"{tolerance:g} is not above 0; write a tolerance in % or, with points, in the table's unit"
         )
     reference = None
     where = {key: str(value) for key, value in keys.get("where", dict, {}).items()}
@@ -215,18 +215,18 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
     labels = (columns if keys.get("by", str, "column") == "row" else rows).labels
     for label in best:
         if label not in labels:
-            raise inner.error("best", f"no {label!r}{suggestion(str(label), labels)}; name one of {', '.join(labels)}")
+            raise inner.error("best", f"no {label!r}; use one of {', '.join(labels)}{suggestion(str(label), labels)}")
     if inner.has("best") and not best:
-        raise inner.error("best", f"is empty; name one of {', '.join(labels)}")
+        raise inner.error("best", f"is empty; use one of {', '.join(labels)}")
     rival = inner.optional_text("winners_of")
     if rival is not None:
         table = above.get(rival)
         if table is None or table.ranking.better is None:
-            why = f"no earlier table {rival!r} with 'better'{suggestion(rival, above)}; name such a table"
+            why = f"no earlier table {rival!r} with 'better'; use such a table{suggestion(rival, above)}"
             raise inner.error("winners_of", why)
         if (table.rows.labels, table.columns.labels) != (rows.labels, columns.labels):
             raise inner.error(
-                "winners_of", f"{rival} has different rows or columns; name a table with the same rows and columns"
+                "winners_of", f"{rival} has different rows or columns; use a table with the same rows and columns"
             )
     return Claim(
         says=inner.text("says"),
@@ -239,7 +239,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
 
 @dataclass(frozen=True)
 class _Parts:
-    """Axes, traces and seeds of an experiment, to which its tables refer."""
+    """Axes, traces and seeds of an experiment; its tables refer to them."""
 
     file: str
     folder: Path
@@ -249,12 +249,14 @@ class _Parts:
 
 
 def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Returns a table's keys; keys of the table named by `like` serve as defaults."""
+    """Returns a table's keys; for missing keys, the keys of the table in `like`."""
     if "like" not in values:
         return values
     name = values["like"]
     if name not in above:
-        raise ConfigError(f"{place}: like: no earlier table {name!r}{suggestion(str(name), above)}; name one")
+        raise ConfigError(
+            f"{place}: like: no earlier table {name!r}; use an earlier table{suggestion(str(name), above)}"
+        )
     return {**above[name], **{key: value for key, value in values.items() if key != "like"}}
 
 
@@ -263,7 +265,7 @@ def _table(parts: _Parts, place: str, values: Mapping[str, Any], above: Mapping[
     name = keys.name("name", keys.text("name"))
     rows, columns = _axis_of(keys, "rows", parts.axes), _axis_of(keys, "columns", parts.axes)
     if keys.has("by") and not keys.has("better"):
-        raise keys.error("by", 'has no effect without better; add better = "low" or leave it out')
+        raise keys.error("by", 'has no effect without better; add better = "low", or omit it')
     covered = any(len(axis.values) == len(axis.labels) for axis in (rows, columns))
     value = None if covered and not keys.has("value") else _value(keys)
     source = read_source(keys, parts.folder, value, rows, columns, above)
@@ -305,19 +307,21 @@ def read(path: Path, name: str, file: str) -> Experiment:
     written: dict[str, Mapping[str, Any]] = {}
     for number, given in enumerate(keys.get("table", list), 1):
         if not isinstance(given, dict):
-            raise ConfigError(f"{file}: table: is not a list of tables; begin each with [[table]]")
+            raise ConfigError(f"{file}: table: is not a list of tables; begin each table with [[table]]")
         place = f"{file}: table {given['name'] if isinstance(given.get('name'), str) else number}"
         values = _inherited(place, given, written)
         table = _table(parts, place, values, tables)
         written[table.name] = values
         if table.name in tables:
-            raise keys.error(f"table {table.name}", "appears twice; give each table its own name")
+            raise keys.error(f"table {table.name}", "appears twice; use a different name for each table")
         tables[table.name] = table
     if not tables:
         raise keys.error("table", "is empty; add a [[table]]")
     for axis in axes:
         if not any(axis in (table.rows.name, table.columns.name) for table in tables.values()):
-            raise keys.error(f"[axis.{axis}]", "no table uses it; use it as rows or columns of a table, or remove it")
+            raise keys.error(
+                f"[axis.{axis}]", "no table uses this axis; use it as rows or columns of a table, or remove it"
+            )
     experiment = Experiment(
         name=name,
         file=file,
@@ -332,6 +336,7 @@ def read(path: Path, name: str, file: str) -> Experiment:
     for one in traces.values():
         if not any(one in experiment.replayed(table) for table in experiment.tables):
             raise keys.error(
-                f"[trace.{one.name}]", "no cell replays it; name it in a table, row or column, or remove it"
+                f"[trace.{one.name}]",
+                "no cell replays this trace; add trace = NAME to a table, row or column, or remove the trace",
             )
     return experiment

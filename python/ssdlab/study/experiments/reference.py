@@ -24,32 +24,34 @@ def read_reference(
     Args:
         path: CSV file.
         place: Prefix of error messages.
-        rows: Row labels to look up; all are required.
-        columns: Column labels to look up; all are required.
+        rows: Row labels to read; all are required.
+        columns: Column labels to read; all are required.
         where: Column values that select lines of a file with several tables.
     """
     place = f"{place}: reference {text.path(path.name)}"
     try:
         lines = list(csv.reader(read_utf8(path, place).splitlines()))
     except OSError as error:
-        raise ConfigError(f"{place}: {error.strerror}; name a CSV file beside the TOML file") from None
+        raise ConfigError(f"{place}: {error.strerror}; use a CSV file in the folder of the TOML file") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{place}: is not UTF-8 text; name a CSV file") from None
+        raise ConfigError(f"{place}: is not UTF-8 text; use a CSV file") from None
     if not lines:
         raise ConfigError(f"{place}: is empty; write the column labels in the first line")
     header = lines[0]
     if twice := next((name for name in header if header.count(name) > 1), None):
-        raise ConfigError(f"{place}: column {twice!r} appears twice; keep only one of the two")
+        raise ConfigError(f"{place}: column {twice!r} appears twice; remove one of the two")
     for label in (*where, *columns):
         if label not in header:
-            raise ConfigError(f"{place}: has no column {label!r}{suggestion(label, header)}; it has {_listed(header)}")
+            raise ConfigError(
+                f"{place}: has no column {label!r}; its columns are {_listed(header)}{suggestion(label, header)}"
+            )
     first = next((name for name in header if name not in where), None)
     names = None if first in columns else first
     by_label: dict[str, tuple[float | None, ...]] = {}
     for number, cells in enumerate(lines[1:], 2):
         if len(cells) != len(header):
             raise ConfigError(
-                f"{place}:{number}: has {len(cells)} cells, but the header has {len(header)}; make them equal"
+                f"{place}:{number}: has {len(cells)} cells, but the header has {len(header)}; add or remove cells"
             )
         line = dict(zip(header, cells, strict=True))
         if any(line[column] != value for column, value in where.items()):
@@ -57,19 +59,19 @@ def read_reference(
         label = "" if names is None else line[names]
         if label in by_label:
             row = "a row without label" if names is None else f"row {label!r}"
-            raise ConfigError(f"{place}:{number}: {row} appears twice; pick one with where = {{ column = value }}")
+            raise ConfigError(f"{place}:{number}: {row} appears twice; select one with where = {{ COLUMN = VALUE }}")
         if names is None or label in rows:
             by_label[label] = tuple(_number(line[column], f"{place}:{number}") for column in columns)
     if names is None:
         if not by_label:
-            raise ConfigError(f"{place}: has no rows; write at least one below the column labels")
+            raise ConfigError(f"{place}: has no rows; write at least one row below the column labels")
         return tuple(by_label[""] for _ in rows)
     for label in rows:
         if label not in by_label:
             known = list(dict.fromkeys(line[header.index(names)] for line in lines[1:]))
             column = f" in column {names}"
             raise ConfigError(
-                f"{place}: has no row {label!r}{column}{suggestion(label, known)}; it has {_listed(known)}"
+                f"{place}: has no row {label!r}{column}; its rows are {_listed(known)}{suggestion(label, known)}"
             )
     return tuple(by_label[label] for label in rows)
 
@@ -86,5 +88,5 @@ def _number(cell: str, place: str) -> float | None:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ConfigError(f"{place}: {cell!r} is not a number; leave the cell empty if there is none")
+        raise ConfigError(f"{place}: {cell!r} is not a number; leave the cell empty if it has no value")
     return value

@@ -1,4 +1,4 @@
-"""Traces that table cells replay. Either the experiment lists the pages to write, or the user supplies the trace."""
+"""Traces that table cells replay. Either the experiment lists the pages to write, or the user supplies a trace."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -15,13 +15,13 @@ Source = Trace | TraceFile
 
 
 def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
-    """Returns the user's traces by name, after reading the first request of each."""
+    """Returns the user's traces by name. Reads the first request of each trace as a check."""
     known = [replay.name for replay in experiment.traces.values() if replay.supplied]
     sources: dict[str, Source] = {}
     for name, given in traces.items():
         if name not in known:
-            remedy = f"its traces are {', '.join(known)}" if known else "leave the trace out: no trace is needed"
-            raise ConfigError(f"trace {name!r}: {experiment.name} has no such trace{suggestion(name, known)}; {remedy}")
+            remedy = f"its traces are {', '.join(known)}" if known else "it needs no trace, so omit the trace"
+            raise ConfigError(f"trace {name!r}: {experiment.name} has no such trace; {remedy}{suggestion(name, known)}")
         if isinstance(given, Trace):
             sources[name] = given
             continue
@@ -31,8 +31,8 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
         except TraceError as error:
             message = str(error)
             if "--format" in message and source is not given:
-                # The trace reader's remedy may name an option that experiments do not have. The message gets a remedy
-                # that also works in experiments.
+                # The trace reader's remedy uses the option --format, which experiments do not have. Replaces it by a
+                # remedy that works in experiments.
                 cause, _, _ = message.partition("; ")
                 message = f"{cause}; convert the file first with 'ssdlab trace convert --format NAME'"
             raise TraceError(f"trace {name}: {message}") from None
@@ -45,7 +45,7 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
 def _file(replay: Replay, given: Path | Iterable[Path]) -> TraceFile:
     paths = [given] if isinstance(given, str | os.PathLike) else [*given]
     if not paths:
-        raise TraceError(f"trace {replay.name}: no file given; name at least one")
+        raise TraceError(f"trace {replay.name}: has no file; add at least one")
     return TraceFile(*paths, format=replay.format, merge=len(paths) > 1, device=replay.device)
 
 
@@ -55,7 +55,7 @@ def describe(sources: Mapping[str, Source]) -> dict[str, dict[str, object]]:
 
 
 class Library:
-    """The traces of an experiment; a trace that occurs under several names is a single object."""
+    """The traces of an experiment. A trace with several names is a single object."""
 
     def __init__(self, experiment: Experiment, sources: Mapping[str, Source]) -> None:
         self._traces = experiment.traces
@@ -67,8 +67,8 @@ class Library:
         self._inline: dict[tuple[tuple[int, ...], str], Trace] = {}
 
     def find(self, name: str, config: Config) -> Source | None:
-        """Returns the trace with the given name, to be replayed by a configuration; None if the user has not supplied
-        the trace.
+        """Returns the trace with the given name, with the page size of the configuration; None if the user has not
+        supplied the trace.
         """
         replay = self._traces[name]
         if replay.supplied:

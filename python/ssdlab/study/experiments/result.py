@@ -16,7 +16,7 @@ Array = Numbers
 Which = Literal["document", "ours", "difference"]
 
 Indices: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]"
-"""For each cell of a table, row and column index of another cell, such as its reference cell (anchor)."""
+"""For each cell of a table, row and column index of another cell, such as the reference cell (anchor)."""
 
 
 def cells_of(anchor: Anchor, table: Table) -> Indices:
@@ -28,7 +28,7 @@ def cells_of(anchor: Anchor, table: Table) -> Indices:
 
 
 def is_own(at: Indices) -> "npt.NDArray[np.bool_]":
-    """Returns true for each cell that is its own reference cell (anchor)."""
+    """Returns an array that is True for each cell that is its own reference cell (anchor)."""
     rows, columns = np.indices(at[0].shape)
     own: npt.NDArray[np.bool_] = (at[0] == rows) & (at[1] == columns)
     return own
@@ -41,17 +41,15 @@ class Winner:
     of: str
     """Label of the column or row to which the winners belong."""
     document: tuple[str, ...]
-    """Labels of the best published values in this column (or row). Several if they are equal; none if fewer than two
-    values are published.
+    """Labels of the best published value in this column (or row); several labels if values are equal. Empty if fewer
+    than two values are published.
     """
     ours: tuple[str, ...]
-    """Labels of our best values, compared only in cells with a published value. If there is no best published value,
-    all cells are compared.
-    """
+    """Labels of our best values among the cells with a published value, or among all cells if `document` is empty."""
     best: tuple[str, ...]
     """Labels of our best values among all cells."""
     excess: float | None
-    """Amount by which the published winner is worse than our winner, by our values. In percent of our best value, or in
+    """Difference between our value for the published winner and our best value, in percent of our best value or in
     points. None if the document has no best value.
     """
 
@@ -84,11 +82,11 @@ class TableResult:
     seeds: int
     """Number of runs per cell; 0 if the table is not simulated."""
     remarks: tuple[str, ...]
-    """Notes on unknown metrics in expressions, and on reading the traces."""
+    """Remarks on unknown metrics in expressions, and on irregularities in the traces."""
     missing: tuple[Replay, ...] = ()
     """Traces that the user should supply but has not."""
     rival: "TableResult | None" = None
-    """Result of the second table; the claim says that both tables have the same winners."""
+    """Result of the table to which the claim `winners_of` refers."""
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").in_notebook(room("view.pages.experiment").page_of_table(self))
@@ -145,7 +143,7 @@ class TableResult:
 
     @property
     def row_rms(self) -> dict[str, float]:
-        """Root mean square of the differences in each row. Rows without differences are left out. Empty unless all rows
+        """Root mean square of the differences in each row, without rows that have no differences. Empty unless all rows
         are alternatives for the same published row.
         """
         if not self.table.alternatives:
@@ -164,7 +162,7 @@ class TableResult:
 
     @property
     def winners(self) -> tuple[Winner, ...]:
-        """Winners of the columns (or rows). Columns with missing values and columns of equal values are left out."""
+        """Winners of the columns (or rows), except columns with missing values and columns of equal values."""
         ranking = self.table.ranking
         if ranking.better is None:
             return ()
@@ -198,8 +196,8 @@ class TableResult:
         return tuple(winners)
 
     def verdict(self, which: Literal["document", "ours"]) -> Verdict | None:
-        """Checks the document's claim on the published values or on our values. None if there is no claim or values are
-        missing.
+        """Checks the document's claim on the published values or on our values. Returns None if the table has no claim
+        or values are missing.
         """
         claim = self.table.claim
         if claim is None:
@@ -297,7 +295,7 @@ class ExperimentResult(Finding):
 
     experiment: Experiment
     overrides: tuple[str, ...]
-    """Settings that replaced settings of the experiment, as `KEY=VALUE`."""
+    """Settings that override settings of the experiment, as `KEY=VALUE`."""
     traces: Mapping[str, Mapping[str, object]]
     """Descriptions of the traces that the user supplied, in the same form as a result's field `source`."""
     tables: tuple[TableResult, ...]

@@ -25,8 +25,8 @@ from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult
 from ssdlab.text import suggestion
 
 Key = tuple[str, int | str | None, str | None]
-"""Key of a run. It has the run's configuration as TOML, and the `id` of its trace (the trace's name if the user has not
-supplied the trace). For a replay of a recording, it also has the configuration of the recording run.
+"""Key of a run: its configuration as TOML, the `id` of its trace (or the name of a trace that the user has not
+supplied), and for a replay of a recording the configuration of the recording run.
 """
 Cells = dict[tuple[str, str], list[Key]]
 """Keys of the runs of each cell, by the cell's row and column labels."""
@@ -34,7 +34,7 @@ Cells = dict[tuple[str, str], list[Key]]
 
 @dataclass
 class Group:
-    """A run, with the runs that replay its recording. They follow it immediately, so that the recording need not be
+    """A run, and the runs that replay its recording. The replays follow the run at once, so the recording need not be
     stored.
     """
 
@@ -45,12 +45,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Finished:
-    """Data that is kept of a completed run."""
+    """The part of a completed run's result that is kept."""
 
     summary: Summary
     """Metrics of the run, and those columns of its result that expressions read."""
     remarks: tuple[str, ...]
-    """Notes on how the trace was read."""
+    """Remarks on irregularities in the trace."""
 
 
 class _Plan:
@@ -59,7 +59,7 @@ class _Plan:
     Args:
         experiment: The experiment.
         library: The traces of the experiment.
-        sets: Settings that replace settings of the experiment.
+        sets: Settings that override settings of the experiment.
     """
 
     def __init__(self, experiment: Experiment, library: Library, sets: Sequence[str]) -> None:
@@ -212,13 +212,13 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
         if not all(key in finished for key in keys):
             continue
         done = [finished[key] for key in keys]
-        # A label may define a number with the name of a metric. The metric then has priority.
+        # If an axis has the name of a metric, the metric has priority over the number in the label.
         numbers = {name: number for name, number in table.numbers(*at).items() if number is not None}
         own = [{**numbers, **one.summary} for one in done]
         summaries += own
         remarks |= {f"trace {table.replays(*at)}: {remark}": None for one in done for remark in one.remarks}
         values = [value for one in own if (value := table.value_of(*at).of(one)) is not None]
-        # Infinite values, which result from overflows, are dropped, because they cannot be compared.
+        # Overflows give infinite values. They are dropped, because they cannot be compared.
         if len(values) == len(keys) and all(map(math.isfinite, values)):
             by_seed.reshape(len(by_seed), -1)[:, index] = values
     return by_seed, (*_remarks(table, summaries), *remarks)
@@ -227,9 +227,9 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
 def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -> Array:
     """Computes a table's values by seed, row and column from the cells of other tables.
 
-    From a table with the same columns, an expression reads the cell at the same place. With the prefix `column`, it
-    reads all cells of the same column, and the numbers in the row labels. From other tables it reads the cells of the
-    same row, except anchor cells.
+    If the other table has the same columns, its name in an expression is the cell at the same place. With the prefix
+    `column`, it is the list of all cells in the same column, or of the numbers in the row labels. If the other table
+    has different columns, its name is the list of cells in the same row, without anchor cells.
     """
     seeds = len(by_seed[sources[0].name])
     values = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)
@@ -299,7 +299,7 @@ def _changes(table: Table, values: Array) -> Array:
 
 
 def _remarks(table: Table, summaries: list[Summary]) -> list[str]:
-    """Reports paths in expressions that lead to no metric in any run."""
+    """Returns remarks on paths in expressions that are not metrics in any run."""
     known = {path for summary in summaries for path in figure_paths(summary)}
     where = "run" if table.simulated else "cell"
     return [

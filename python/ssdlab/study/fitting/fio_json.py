@@ -16,7 +16,7 @@ from ssdlab.study.fitting.load import RATE, Figure, Load, Measured, Queue
 HOW = "measure with the job that 'ssdlab fit drive --job' prints"
 
 REFUSED = ("bssplit", "bsrange", "bs_is_seq_rand", "thinktime", "rate", "zonemode", "flow", "trim_percentage")
-"""fio options that are refused, because requests under these options differ from those that a fit simulates."""
+"""fio options that are rejected, because a fit does not simulate the requests that these options produce."""
 
 PATTERNS: Mapping[str, tuple[Literal["random", "sequential"], float | None]] = {
     "read": ("sequential", 1.0),
@@ -25,7 +25,7 @@ PATTERNS: Mapping[str, tuple[Literal["random", "sequential"], float | None]] = {
     "randwrite": ("random", 0.0),
     "randrw": ("random", None),
 }
-"""For each value of `rw`: the access pattern and the share of reads; None if `rwmixread` gives the share."""
+"""For each value of `rw`: the access pattern and the share of reads; None if `rwmixread` sets the share."""
 
 WANTED = (10.0, 50.0, 90.0, 99.0, 99.9)
 """Percentiles that are computed from fio's latency histogram."""
@@ -40,7 +40,7 @@ def read(path: Path, written: str) -> list[Measured]:
         ConfigError: If the text is not a result of fio, or has a job that a fit cannot use.
     """
     where = text.path(path)
-    # Warnings of fio may precede the JSON.
+    # Warnings of fio may come before the JSON.
     _, brace, rest = written.partition("{")
     try:
         found: Any = json.JSONDecoder().raw_decode(brace + rest)[0]
@@ -72,7 +72,7 @@ class _Job:
             options = {**shared, **entry["job options"]}
         except (KeyError, TypeError, ValueError):
             raise ConfigError(
-                f"{where}: a job has no name or options, as where group_reporting merges different jobs; {HOW}"
+                f"{where}: a job has no name or options, perhaps because group_reporting merged different jobs; {HOW}"
             ) from None
         self.where = f"{where}: job {text.path(self.name)}"
         if entry.get("error"):
@@ -95,7 +95,7 @@ class _Job:
         """Returns a size such as `4k` in bytes."""
         match = re.fullmatch(r"(\d+)([km]?)(?:i?b)?", written.strip().lower())
         if match is None:
-            raise ConfigError(f"{self.where}: bs={text.path(written)} is not a size in bytes, k or m; {HOW}")
+            raise ConfigError(f"{self.where}: bs={text.path(written)} is not a size such as 4096, 4k or 1m; {HOW}")
         return int(match[1]) * SIZES[match[2]]
 
     def number(self, option: str, default: int) -> int:
@@ -131,20 +131,21 @@ def _measured(where: str, jobs: "Sequence[_Job]") -> Measured:
     kinds = [[*same] for _, same in groupby(jobs, key=lambda job: job.name)]
     first = kinds[0][0]
     if len({(job.pattern, job.size) for job in jobs}) > 1:
-        raise ConfigError(f"{first.where}: ran beside jobs of other patterns or sizes; {HOW}")
+        raise ConfigError(f"{first.where}: ran together with jobs of other patterns or sizes; {HOW}")
     queues = tuple(kind[0].queue() for kind in kinds)
     arrivals = {queue.arrival == "closed" for queue in queues}
     if len(kinds) > 1 and True in arrivals:
         raise ConfigError(
-            f"{first.where}: ran beside other jobs, and not all have rate_iops; add 'stonewall' between jobs, or "
-            "rate_iops to each"
+            f"{first.where}: ran together with other jobs, and not all of them have rate_iops; add 'stonewall' to each "
+            "job, or rate_iops to each job"
         )
     load = Load(first.name, queues, first.pattern, first.size)
     figures: dict[Figure, float] = {}
     ops: tuple[Literal["read", "write"], ...] = ("read", "write")
     for op in ops:
         rate = sum(job.rate(op) for job in jobs)
-        # If a load prescribes its rates, only the write rate is used: the drive may not keep up with the writes.
+        # If the load sets its request rates, only the write rate is a result: the drive may not keep up with the
+        # writes.
         if rate and (load.is_closed or op == "write"):
             figures[Figure(op, RATE)] = rate
         if load.size <= 16384:

@@ -20,20 +20,20 @@ from ssdlab.study.store.folder import Store
 from ssdlab.study.work.run import Outcome, Run
 
 MOST_FIGURES = 4
-"""Maximum number of metrics that the result names for a parameter."""
+"""Maximum number of metrics that the result lists for a parameter."""
 
 USED = 0.05
-"""Minimum influence of a metric on a parameter at which the result names the metric, from 0 to 1."""
+"""Minimum influence of a metric on a parameter, from 0 to 1, for the result to list the metric."""
 
 
 class Drive:
     """Simulates a small drive with changing parameters, and remembers the results of all simulations.
 
     Args:
-        base: The drive in full size.
+        base: Configuration of the drive in full size.
         jobs: Number of parallel simulations.
         monitor: Called with the progress.
-        store: Folder that keeps the results, so that later processes need not simulate again.
+        store: Folder that stores the results; later processes reuse them.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Drive:
         runs = {(drive, one.load): self._run(drive, one) for drive in drives for one in wanted}
         missing: dict[Config, Measured] = {}
         for (_, load), run in runs.items():
-            # Loads with different names may be equal otherwise; they are simulated only once.
+            # Loads that differ only in their names are simulated only once.
             figures = [figure for one in wanted if one.load == load for figure in one.figures]
             known = [*self._known(run), *(missing[run].figures if run in missing else ())]
             if not {*figures} <= {*known}:
@@ -79,7 +79,7 @@ class Drive:
         return [{one.load: self._done[runs[drive, one.load]] for one in wanted} for drive in drives]
 
     def _known(self, run: Config) -> Mapping[Figure, float]:
-        """Returns the metrics of a run that were simulated already, by this process or an earlier one."""
+        """Returns the metrics of a run that this process or an earlier process has simulated."""
         if run not in self._done and self._store is not None:
             kept = self._store.records.get(Run.of(run, None).key)
             if kept is not None and kept.result is not None:
@@ -105,8 +105,8 @@ def fit_drive(
 
     Args:
         loads: Metrics by load.
-        base: The drive in full size; it supplies every setting that is not fitted.
-        capacity: Capacity of the measured drive in bytes; that of the base if None.
+        base: Configuration of the drive in full size, with every setting that is not fitted.
+        capacity: Capacity of the measured drive in bytes; if None, the capacity of the base.
         source: Names of the files or data sheets that contain the metrics.
         jobs: Number of parallel simulations; one per processor by default.
         monitor: Called with the progress. If it returns a true value, KeyboardInterrupt is raised.
@@ -165,12 +165,12 @@ def fitted(drive: Drive, loads: Sequence[Measured], source: Sequence[str]) -> Dr
 
 
 def _others(values: Values, names: Collection[str]) -> dict[str, float]:
-    """Returns the parameter values without those of the named parameters."""
+    """Returns the values of all parameters except the named parameters."""
     return {name: value for name, value in values.items() if name not in names}
 
 
 def merged(loads: Sequence[Measured]) -> list[Measured]:
-    """Merges the measurements of equal loads. If a metric was measured several times, the last value counts."""
+    """Merges the measurements of equal loads. If a metric was measured several times, the last value is used."""
     figures: dict[Load, dict[Figure, float]] = {}
     for one in loads:
         figures.setdefault(one.load, {}).update(one.figures)
@@ -180,7 +180,9 @@ def merged(loads: Sequence[Measured]) -> list[Measured]:
 def _usable(measured: Measured) -> Measured:
     kept = {figure: value for figure, value in measured.figures.items() if usable(measured.load, figure)}
     if not kept:
-        raise ConfigError(f"{measured.load.name}: a simulation has none of its percentiles; measure p50, p90 and p99")
+        raise ConfigError(
+            f"{measured.load.name}: a simulation cannot report these percentiles; measure p50, p90 and p99"
+        )
     return Measured(measured.load, kept)
 
 

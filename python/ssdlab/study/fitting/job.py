@@ -39,8 +39,8 @@ def job(device: Path | None = None, *, write: bool = False, random_write: float 
     """Returns the text of the job file.
 
     Args:
-        device: Block device or file to measure, checked to be unused; the job takes `DEVICE` from its environment if
-            None.
+        device: Block device or file to measure, which must be unused. If None, the job reads the environment variable
+            `DEVICE`.
         write: True to measure writes too, which destroys the contents.
         random_write: Random writes per second of the data sheet, with `write`.
 
@@ -51,11 +51,14 @@ def job(device: Path | None = None, *, write: bool = False, random_write: float 
     if device is not None:
         device = inspect(device, write).path
         if ":" in str(device):
-            raise ConfigError(f"--device {text.path(device)}: fio splits names at colons; link to it by another name")
+            raise ConfigError(
+                f"--device {text.path(device)}: fio splits names at colons; create a link without colons and use its "
+                "name"
+            )
     if write and random_write is None:
         raise ConfigError(
-            "--write: the loads depend on the drive's rate of random writes; add it from the data sheet, as in --sheet "
-            "random_write=85k/s"
+            "--write: the loads depend on the drive's rate of random writes; add the rate from the data sheet, such as "
+            "--sheet random_write=85k/s"
         )
     name = "${DEVICE}" if device is None else str(device)
     sections = [*_reads(), *(_writes(random_write or 0) if write else [])]

@@ -35,7 +35,7 @@ class Figure(NamedTuple):
 
     op: Literal["read", "write"]
     name: str
-    """`iops` for requests per second, `mean` or a percentile such as `p99.9` for a latency in nanoseconds."""
+    """`iops` for requests per second; `mean` or a percentile such as `p99.9` for a latency in nanoseconds."""
 
     @property
     def percentile(self) -> float | None:
@@ -54,8 +54,8 @@ class Figure(NamedTuple):
     def spread(self, value: float) -> float:
         """Returns the expected relative standard deviation of the metric.
 
-        It covers the noise of a measurement of some minutes, and of the simulation. Medians and rates vary little; tail
-        latencies vary more.
+        The deviation covers the noise of a measurement of some minutes and the noise of the simulation. Medians and
+        rates vary little; tail latencies vary more.
         """
         if self.is_rate:
             return 0.02
@@ -74,7 +74,9 @@ class Queue:
     """Share of reads, from 0 to 1."""
     depth: int
     arrival: Literal["closed", "fixed", "poisson"] = "closed"
-    """`closed` keeps `depth` requests outstanding; otherwise requests arrive at `rate`, at most `depth` outstanding."""
+    """`closed` keeps `depth` requests outstanding; otherwise requests arrive at `rate`, with at most `depth`
+    outstanding.
+    """
     rate: float = 0.0
     """Requests per second of each queue; 0 in a closed loop."""
 
@@ -86,7 +88,7 @@ class Queue:
 class Load:
     """Requests that a drive serves while it is measured.
 
-    Latencies are measured in the first queue, rates over all queues.
+    Latencies are measured in the first queue; rates are summed over all queues.
     """
 
     name: str
@@ -126,7 +128,7 @@ class Load:
         return any(queue.reads < 1 for queue in self.queues)
 
     def settings(self, queues: int | None, wanted: Iterable[Figure]) -> dict[str, object]:
-        """Returns the settings with which the load is simulated.
+        """Returns the settings that simulate the load.
 
         Args:
             queues: Number of NVMe queues of the drive; None for another protocol.
@@ -189,7 +191,7 @@ class Measured:
 
 
 def simulated(result: Result, load: Load, wanted: Mapping[Figure, float]) -> dict[Figure, float]:
-    """Returns the wanted metrics of a simulated load; infinite if the drive served no such request."""
+    """Returns the requested metrics of a simulated load. A metric is infinite if the drive served no such request."""
     return {figure: _value(result, load, figure) for figure in wanted}
 
 

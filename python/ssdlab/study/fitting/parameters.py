@@ -20,11 +20,11 @@ PACE = "drive.pace.tokens.interval"
 PAGE_BYTES = 4096
 
 OF_PROGRAMS = 0.85
-"""Share of the time in which dies program while writes saturate the drive. In the rest of the time, dies also read."""
+"""Share of time in which dies program while writes saturate the drive. In the rest of the time, dies also read."""
 
 
 def times(config: Config, key: str) -> list[float]:
-    """Returns the times of a setting that has one time, or one per page type, in nanoseconds."""
+    """Returns the times of a setting in nanoseconds: one time, or one time per page type."""
     value = config[key]
     listed = value.split(",") if isinstance(value, str) else value
     return [float(_ssdlab.nanos(str(one).strip())) for one in listed]
@@ -50,13 +50,15 @@ class Parameter:
     tell: str
     """Description of the measurement that determines the parameter."""
     guess: Callable[[Config, Sequence[Measured]], float | None] = _nothing
-    """Estimates the value at which the search starts from the measurements; None to start at the base drive's value."""
+    """Returns the start value of the search, estimated from the measurements; None to start at the base drive's value.
+    """
     shift: float = 0.0
     """Added to the value before its logarithm is taken, for parameters that may be 0."""
     applies: Callable[[Config], bool] = lambda _base: True
     """True if a drive with the settings of the base can have this parameter."""
     only: Callable[[Config, float], str] = lambda _base, _value: ""
-    """Describes the combination that the metrics determine; empty if they determine this parameter by itself."""
+    """Describes the combination of parameters that the metrics determine; empty if they determine this parameter alone.
+    """
 
     def shown(self, value: float) -> str:
         """Formats a value for a table."""
@@ -85,8 +87,8 @@ def _figures(measured: Sequence[Measured], op: Literal["read", "write"], *names:
 
 
 def _page_times(base: Config, values: Values) -> dict[str, str]:
-    """Returns the read times of all page types. The fastest type takes `page_read`; the slowest takes `page_types`
-    longer.
+    """Returns the read times of all page types. Reads of the fastest type take `page_read`; reads of the slowest type
+    take `page_types` longer.
     """
     found = times(base, "nand.read")
     fast, slow = min(found), max(found)
@@ -156,13 +158,13 @@ def _write_rate(measured: Sequence[Measured]) -> float | None:
 
 
 def _spare_guess(base: Config, measured: Sequence[Measured]) -> float | None:
-    """Returns the over-provisioning at which the closed form of write amplification gives the measured write rate."""
+    """Returns the over-provisioning at which the closed form of write amplification yields the measured write rate."""
     rate, geometry = _write_rate(measured), Geometry(base)
     if rate is None:
         return None
     programs = geometry.dies * geometry.program_bytes / _mean_program(base) * 1e9
     amplification = max(OF_PROGRAMS * programs / (rate * PAGE_BYTES), 1.05)
-    # A = alpha / (alpha + W(-alpha e^-alpha)) solved for alpha, flash over capacity.
+    # Solves A = alpha / (alpha + W(-alpha e^-alpha)) for alpha, which is flash divided by capacity.
     return -amplification * math.log(1 - 1 / amplification) - 1
 
 
@@ -227,39 +229,40 @@ CATALOGUE = {
         Parameter(
             "write_delay", "controller's delay of a write", "time", _time("drive.latency.write"),
             _set_time("drive.latency.write", "write_delay"), 0, 1e6,
-            "write p50 at depth 1, or beside few other writes", shift=3e3,
+            "write p50 at depth 1, or with few other writes", shift=3e3,
         ),
         Parameter(
             "spare", "over-provisioning", "share", lambda base: Geometry(base).op,
             lambda _base, values: {"device.op": f"{100 * values['spare']:.4f}%"}, 0.01, 4.0,
-            "random writes above the capacity, after three overwrites", _spare_guess,
+            "random writes above the maximum rate, after three overwrites", _spare_guess,
         ),
         Parameter(
             "slots", "command slots", "count", lambda base: float(base[SLOTS]),
             lambda _base, values: {SLOTS: str(max(1, round(values["slots"])))}, 2, 65536,
-            "a probe beside more writes than the drive can take", _slots_guess,
+            "a probe with more background writes than the drive can serve", _slots_guess,
             applies=lambda base: bool(base["drive.protocol"] == "nvme"),
         ),
         Parameter(
             "pace", "time per page of paced writes", "time", _time(PACE), _set_time(PACE, "pace"), 100, 1e7,
-            "the rate of writes above the capacity", _pace_guess, applies=_has_buffer,
+            "writes above the maximum rate", _pace_guess, applies=_has_buffer,
         ),
         Parameter(
             "suspend_time", "suspension of a program", "time", _time(f"{SUSPEND}.time"), _suspend("time"), 1e3, 1e6,
-            "read p90 beside writes at 15 and 30 % of the capacity",
+            "read p90 with background writes at 15 and 30 % of the maximum rate",
         ),
         Parameter(
             "suspend_slice", "slice between suspensions", "time", _time(f"{SUSPEND}.slice"),
-            _suspend("slice"), 0, 5e6, "read p99 and p99.9 beside writes at 15 and 30 % of the capacity", shift=20e3,
+            _suspend("slice"), 0, 5e6,
+            "read p99 and p99.9 with background writes at 15 and 30 % of the maximum rate", shift=20e3,
         ),
         Parameter(
             "suspend_spread", "random part of a suspension", "time", _time(f"{SUSPEND}.spread"), _suspend("spread"),
-            0, 5e5, "reads beside writes, at more loads", shift=20e3,
+            0, 5e5, "reads with background writes, at more loads", shift=20e3,
         ),
         Parameter(
             "buffer", "write buffer", "size",
             lambda base: float(_ssdlab.size(base[_buffer_key(base)])) if _has_buffer(base) else 0.0,
-            _set_buffer, PAGE_BYTES, 1 << 32, "write p99.9 just below the capacity", applies=_has_buffer,
+            _set_buffer, PAGE_BYTES, 1 << 32, "write p99.9 just below the maximum rate", applies=_has_buffer,
         ),
     )
 }  # fmt: skip

@@ -16,7 +16,7 @@ def read(path: Path, device: str | None = None) -> list[Measured]:
 
     Args:
         path: The file.
-        device: Value of a table's column `device` of the rows to take.
+        device: Selects the rows of a table with this value in the column `device`.
 
     Raises:
         ConfigError: If the file is of another type, or its contents cannot be used for a fit.
@@ -26,9 +26,9 @@ def read(path: Path, device: str | None = None) -> list[Measured]:
             f"{text.path(path)}: is neither a .json file of fio nor a .csv table; pass a configuration with --config"
         )
     if path.stat().st_size > MOST_BYTES:
-        raise ConfigError(f"{text.path(path)}: is larger than {text.size(MOST_BYTES)}; not a result of a few minutes")
+        raise ConfigError(f"{text.path(path)}: is larger than {text.size(MOST_BYTES)}; use a result of fio, or a table")
     try:
         written = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise ConfigError(f"{text.path(path)}: is not text in UTF-8; give a result of fio, or a table") from None
+        raise ConfigError(f"{text.path(path)}: is not UTF-8 text; use a result of fio, or a table") from None
     return fio_json.read(path, written) if path.suffix == ".json" else table.read(path, written, device)

@@ -23,12 +23,12 @@ class Fitted:
     deviation: float | None
     """Relative standard deviation; None if the metrics do not determine the parameter."""
     figures: tuple[tuple[str, Figure], ...] = ()
-    """Loads and metrics that determine the parameter, most important first."""
+    """Loads and metrics that determine the parameter, the most important first."""
     tied: tuple[str, ...] = ()
-    """Parameters that change the metrics in the same way, so that only their combination is determined."""
+    """Parameters that change the metrics in the same way; only their combination is determined."""
     shares: Mapping[str, float] = field(default_factory=dict)
-    """For a parameter that is not determined: change of the logarithm of each determined parameter of its stage that
-    affects the metrics like a change of this parameter's logarithm by 1.
+    """For a parameter that is not determined: for each determined parameter of the same stage, the change of its
+    logarithm that affects the metrics like a change of this parameter's logarithm by 1.
     """
     wanted: str = ""
     """Measurement that would determine the parameter."""
@@ -68,10 +68,10 @@ class DriveFit(Finding):
     base: Config
     """The base drive in full size, from which the fit started."""
     small: Config
-    """The fitted drive as it was simulated. Times and dies are equal, but its blocks are shorter."""
+    """The fitted drive as simulated: times and dies are those of the full drive, but blocks are shorter."""
     sources: Sequence[str]
     changes: Mapping[str, str]
-    """Settings of mechanisms that the base drive lacks, or has in another variant."""
+    """Settings of mechanisms that the base drive does not have, or has in another variant."""
     fitted: Sequence[Fitted]
     residuals: Sequence[Residual]
 
@@ -101,7 +101,7 @@ class DriveFit(Finding):
             lines += ["", f"preset = {json.dumps(self.base._preset)}"]
         kept = [one for one in self.base.settings if one.key in self.base.made and one.key not in self._settings()]
         if kept:
-            lines += ["", "# As given for the base", *(f"{one.key} = {one.value}" for one in kept)]
+            lines += ["", "# As set for the base", *(f"{one.key} = {one.value}" for one in kept)]
         drive = self.base.changed({**self.changes}) if self.changes else self.base
         left = self._settings()
         for one in self.fitted:
@@ -116,12 +116,12 @@ class DriveFit(Finding):
                 *(f"{key} = {_toml(value)}" for key, value in own.items()),
             ]
         if left:
-            lines += ["", "# Mechanisms that the figures ask for", *(f"{key} = {_toml(left[key])}" for key in left)]
+            lines += ["", "# Mechanisms that fit the figures best", *(f"{key} = {_toml(left[key])}" for key in left)]
         return "\n".join([*lines, ""])
 
     @staticmethod
     def said(fitted: Fitted) -> str:
-        """Names the load and metrics that determine a parameter most, and counts the other loads that contribute."""
+        """Describes the load and metrics that determine a parameter most, and counts the other loads."""
         loads: dict[str, list[Figure]] = {}
         for load, figure in fitted.figures:
             loads.setdefault(load, []).append(figure)

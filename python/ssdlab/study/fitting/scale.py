@@ -1,8 +1,8 @@
 """A small drive that behaves like a large one, for the many simulations of a fit.
 
-Dies, planes, program units and times are those of the large drive. Blocks are shorter, so that the small drive has as
-many blocks as the large one (64 to 1,024 per plane). Erase times are reduced in proportion to the block size. So dies
-spend the same share of their time on erases. Over-provisioning is equal, although the drive has whole blocks.
+Dies, planes, program units and times equal those of the large drive. Blocks are shorter, which lets the small drive
+have as many blocks as the large drive (64 to 1,024 per plane). Erase times are reduced in proportion to the block size,
+so dies spend the same share of time on erases. Over-provisioning is equal, although the drive has whole blocks.
 """
 
 from ssdlab import _ssdlab
@@ -51,7 +51,7 @@ def scaled(config: Config) -> Config:
     """Returns a small drive that behaves like the given drive.
 
     Raises:
-        ConfigError: If the drive works on one request at a time.
+        ConfigError: If the drive serves one request at a time.
     """
     if config["time"] != "event":
         raise ConfigError(
@@ -69,7 +69,7 @@ def scaled(config: Config) -> Config:
     unit = _ssdlab.size(config["device.unit"])
     small = config.changed(
         {
-            # The blocks are scaled here, exactly.
+            # This function scales the blocks itself, exactly.
             "device.scale": "none",
             PAGES: str(pages),
             ERASE: f"{erase}ns",
@@ -81,16 +81,16 @@ def scaled(config: Config) -> Config:
 
 
 def exact(small: Config, changes: dict[str, str]) -> Config:
-    """Returns the small drive with changed settings. The number of blocks stays the same, and the over-provisioning is
-    exact.
+    """Returns the small drive with changed settings, the same number of blocks, and exact over-provisioning.
 
-    The capacity is computed from both. Otherwise, over-provisioning could change only in steps of a block.
+    The capacity is computed from number of blocks and over-provisioning. With a fixed capacity, over-provisioning could
+    change only in steps of a block.
     """
     blocks, drive = Geometry(small).blocks, small.changed(changes)
     geometry, unit = Geometry(drive), _ssdlab.size(drive["device.unit"])
     flash = blocks * geometry.row_bytes * drive[PAGES]
     capacity = int(flash / (1 + geometry.op)) // unit * unit
-    # A share slightly below the exact one, which might be rounded up to one more block.
+    # Slightly less than the exact share, which might be rounded up to one more block.
     share = (flash / capacity - 1) * (1 - 1e-6)
     erase = _ssdlab.nanos(drive[ERASE])
     return drive.changed(

@@ -1,4 +1,4 @@
-"""Reads loads and metrics from the few numbers that a data sheet states."""
+"""Reads loads and metrics from the numbers of a data sheet."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -8,10 +8,10 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.study.fitting.load import RATE, Figure, Load, Measured, Queue
 
 LARGE = 128 << 10
-"""Size in bytes of the requests for which data sheets state bandwidth."""
+"""Request size in bytes for the bandwidths in data sheets."""
 
 DEPTH = 256
-"""Number of outstanding requests for which data sheets state the maximum request rate."""
+"""Number of outstanding requests for the request rates in data sheets."""
 
 
 def _bandwidth(written: str) -> float:
@@ -27,7 +27,7 @@ def _latency(written: str) -> float:
 
 
 class Entry(NamedTuple):
-    """A number that a data sheet states, and the load under which it is measured."""
+    """A number in a data sheet, and the load under which it is measured."""
 
     parse: Callable[[str], float]
     example: str
@@ -59,7 +59,7 @@ def read(written: Sequence[str]) -> tuple[list[Measured], dict[str, float]]:
     `capacity` is in bytes and yields no load.
 
     Raises:
-        ConfigError: If a key is unknown, given twice, or a value has no suitable unit.
+        ConfigError: If a key is unknown or appears twice, or a value has no suitable unit.
     """
     loads, values = [], dict[str, float]()
     for one in written:
@@ -69,7 +69,7 @@ def read(written: Sequence[str]) -> tuple[list[Measured], dict[str, float]]:
             meant = text.suggestion(key, known) or f"; use {', '.join(known)}"
             raise ConfigError(f"--sheet {text.path(one)}: unknown key{meant}")
         if key in values:
-            raise ConfigError(f"--sheet {key} is given twice; give it once")
+            raise ConfigError(f"--sheet {key} appears twice; use it once")
         example = "960GB" if key == CAPACITY else ENTRIES[key].example
         parse = (lambda size: float(_ssdlab.size(size))) if key == CAPACITY else ENTRIES[key].parse
         try:
@@ -77,7 +77,7 @@ def read(written: Sequence[str]) -> tuple[list[Measured], dict[str, float]]:
         except ConfigError:
             number = 0.0
         if not number > 0:
-            raise ConfigError(f"--sheet {text.path(one)}: not a value such as {key}={example}")
+            raise ConfigError(f"--sheet {text.path(one)}: must have a value, such as {key}={example}")
         values[key] = number
         if key != CAPACITY:
             entry = ENTRIES[key]

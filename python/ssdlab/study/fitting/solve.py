@@ -1,14 +1,13 @@
 """Least-squares fit of a noisy model, in logarithms of its parameters. Fits only parameters that the metrics determine.
 
 Gauss-Newton steps suit simulations. The derivatives use `STEP`, which is large compared with the noise. All simulations
-of a round run in parallel, and the last derivatives give the uncertainties.
+of a round run in parallel. The last derivatives yield the uncertainties.
 
 Each round changes only parameters that the metrics determine. Parameters are chosen in the order of preference. A
-parameter is chosen if its uncertainty is small enough, given the parameters chosen before it. It must not make their
-uncertainties too large.
+parameter is chosen if its uncertainty, and the uncertainties of the parameters chosen before it, stay small enough.
 
-At the best point, derivatives are computed in both directions. Where one limit hides another, the metrics change in one
-direction only. They then bound the parameter, but do not determine it.
+At the best point, derivatives are computed in both directions. If one bottleneck hides another, the metrics respond to
+a parameter in one direction only. The metrics then bound the parameter, but do not determine it.
 """
 
 import math
@@ -19,7 +18,7 @@ from typing import NamedTuple
 from ssdlab.lazy import Numbers, np
 
 STEP = 0.1
-"""Change of a parameter's logarithm from which the derivative is computed."""
+"""Change of a parameter's logarithm for computing a derivative."""
 
 ROUNDS = 6
 """Maximum number of Gauss-Newton steps."""
@@ -34,13 +33,13 @@ ENOUGH = 0.003
 """The search ends if a step changes all logarithms by less than this, or reduces the misfit by a smaller fraction."""
 
 LARGE = 3.0
-"""Residual (in standard deviations) above which residuals count only logarithmically, so that no outlier dominates."""
+"""Residual in standard deviations; larger residuals count only logarithmically, so no outlier dominates."""
 
 DETERMINED = 0.15
 """A parameter counts as determined if the standard deviation of its logarithm is at most this."""
 
 WIDE = 2 * DETERMINED
-"""Change of a parameter's logarithm for its uncertainty: metrics must respond to it in both directions."""
+"""Change of a parameter's logarithm for computing its uncertainty, applied in both directions."""
 
 FELT = 1.0
 """Smallest norm of a derivative at which the metrics count as dependent on the parameter. Its unit is one standard
@@ -59,7 +58,9 @@ class Tie(NamedTuple):
     others: tuple[int, ...]
     """Indexes of the parameters that change the metrics in the same way; empty if there are none."""
     shares: Mapping[int, float] = {}
-    """Change of each determined parameter's logarithm that affects the metrics like a change of this one's by 1."""
+    """For each determined parameter, the change of its logarithm that affects the metrics like a change of this
+    parameter's logarithm by 1.
+    """
 
 
 @dataclass(frozen=True)
@@ -88,11 +89,11 @@ def solve(
     """Finds the parameters with the smallest misfit.
 
     Args:
-        model: The simulated drive.
-        measured: Logarithms of the metrics.
+        model: Simulates the drive.
+        measured: Logarithms of the measured metrics.
         spreads: Relative standard deviation of each metric.
-        start: Logarithms of the parameters from which the search starts, in the order of preference.
-        base: Logarithms of the values that undetermined parameters keep.
+        start: Logarithms of the parameters' start values, in the order of preference.
+        base: Logarithms of the values for undetermined parameters.
         bounds: Least and largest logarithm of each parameter.
     """
     count = len(start)
@@ -167,7 +168,7 @@ def solve(
 
 
 def weaker(up: "Numbers", down: "Numbers") -> "Numbers":
-    """Returns each parameter's derivatives for an increase or a decrease, whichever changes the metrics less."""
+    """Returns, for each parameter, the derivatives in the direction (up or down) that changes the metrics less."""
     norms = [np.linalg.norm(slopes, axis=0) for slopes in (up, down)]
     return np.where(norms[0] <= norms[1], up, down)
 

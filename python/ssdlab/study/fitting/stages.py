@@ -1,11 +1,11 @@
 """Order in which parameters are fitted, and the metrics to which each stage is fitted.
 
-Most stages fit a few parameters to metrics that depend on hardly anything else. The parameters of earlier stages are
-fixed meanwhile:
+Most stages fit a few parameters to metrics that depend on hardly any other parameter. Meanwhile, the parameters of
+earlier stages are fixed:
 
-- Loads with reads alone determine page reads and the controller.
+- Loads that only read determine page reads and the controller.
 - Sequential writes determine the program time.
-- Reads beside few writes determine suspension.
+- Reads with few background writes determine suspension.
 - Writes at saturation determine slots, over-provisioning or pacing.
 
 If the metrics of a stage also depend on parameters of later stages, the stage is repeated after these stages.
@@ -23,7 +23,7 @@ SATURATED = 10.0
 """A drive counts as saturated if its median write latency exceeds the lowest median latency by this factor."""
 
 KEPT_UP = 0.95
-"""Share of the offered writes below which a drive does not keep up."""
+"""A drive does not keep up with the load if it serves less than this share of the offered writes."""
 
 PACED = 0.1
 """The drive paces writes if, at saturation, their spread (p99.9 - p50) / p50 is below this value."""
@@ -43,11 +43,11 @@ class Stage:
 
     name: str
     parameters: tuple[str, ...]
-    """Names of the parameters, in order of preference if the measurements cannot tell them apart."""
+    """Names of the parameters. If the measurements cannot distinguish two parameters, the earlier one is fitted."""
     choose: Callable[[Sequence[Measured]], list[Measured]]
     """Returns the loads and metrics to which the stage is fitted; empty if they were not measured."""
     variants: Callable[[Config, Sequence[Measured]], list[Change]] = lambda _base, _chosen: [{}]
-    """Returns alternative settings for the base drive. Each of them is fitted, and the best fit is kept."""
+    """Returns alternative settings for the base drive. Each alternative is fitted, and the best fit is used."""
     measure: str = ""
     """Measurement that is suggested if the stage has no metrics."""
 
@@ -57,7 +57,7 @@ def _only(measured: Measured, figures: dict[Figure, float]) -> list[Measured]:
 
 
 def is_saturated(measured: Measured, all_loads: Sequence[Measured]) -> bool:
-    """True if the load offers more writes than the drive can take."""
+    """True if the load offers more writes than the drive can serve."""
     load = measured.load
     if not load.has_writes or load.pattern != "random":
         return False
@@ -75,7 +75,7 @@ def _reads_alone(loads: Sequence[Measured]) -> list[Measured]:
     alone = [one for one in loads if not one.load.has_writes and one.load.pattern == "random"]
     if alone:
         return alone
-    # Beside few writes, the faster half of the reads does not wait for a program.
+    # With few background writes, the faster half of the reads does not wait for a program.
     mixed = sorted((one for one in loads if _mixed(one.load)), key=lambda one: one.load.offered_writes)
     few = mixed[0] if mixed else None
     if few is None:
@@ -108,7 +108,7 @@ def _intensity(measured: Measured) -> float:
 
 
 def below_capacity(loads: Sequence[Measured]) -> list[Measured]:
-    """Returns the loads with a probe and background writes below saturation, from few to many writes."""
+    """Returns the loads with a probe and background writes below saturation, in ascending order of writes."""
     return sorted((one for one in loads if _mixed(one.load) and not is_saturated(one, loads)), key=_intensity)
 
 
@@ -186,14 +186,14 @@ def _near_capacity(loads: Sequence[Measured]) -> list[Measured]:
 
 ABOVE = (
     Stage(
-        "writes above the capacity", ("spare", "slots"), _flash_limited, _arbitrations,
-        measure="a probe beside writes at 120 % of the capacity",
+        "writes above the maximum rate", ("spare", "slots"), _flash_limited, _arbitrations,
+        measure="a probe with background writes at 120 % of the maximum rate",
     ),
     Stage("paced writes", ("pace", "slots"), _paced, _with_pace),
-    # Few slots limit reads at high queue depth as a slow processor does. So the parameters of both stages are fitted
-    # together.
+    # At high queue depth, few slots limit reads in the same way as a slow processor. So the parameters of both stages
+    # are fitted together.
     Stage(
-        "reads alone and writes above the capacity",
+        "reads alone and writes above the maximum rate",
         ("page_read", "read_work", "page_types", "read_delay", "spare", "slots"), _reads_and_saturated,
     ),
 )  # fmt: skip
@@ -207,18 +207,18 @@ STAGES = (
     Stage("sequential writes", ("program",), _sequential("write"), measure="sequential writes over the whole drive"),
     Stage(
         "few writes", ("write_delay",), _few_writes,
-        measure="writes at depth 1, or a probe beside writes at 15 % of the capacity",
+        measure="writes at depth 1, or a probe with background writes at 15 % of the maximum rate",
     ),
     *ABOVE,
     Stage(
-        "reads beside writes", ("suspend_time", "suspend_slice", "suspend_spread"), _beside_writes, _with_suspension,
-        measure="a probe beside writes at 15 to 75 % of the capacity",
+        "reads during writes", ("suspend_time", "suspend_slice", "suspend_spread"), _beside_writes, _with_suspension,
+        measure="a probe with background writes at 15 to 75 % of the maximum rate",
     ),
     # Suspended programs reduce the write rate at saturation, so the stages above saturation are repeated.
     *ABOVE,
     Stage(
-        "writes near the capacity", ("buffer",), _near_capacity,
-        measure="a probe beside writes at 90 and 120 % of the capacity",
+        "writes near the maximum rate", ("buffer",), _near_capacity,
+        measure="a probe with background writes at 90 and 120 % of the maximum rate",
     ),
 )  # fmt: skip
 """All stages of a fit, in order."""

@@ -17,7 +17,7 @@ SSD_IQ = "offered_iops_50r50w"
 """Column of the SSD-iq data with the total offered rate; the background rate is 5,000 requests per second lower."""
 
 LOADS = ("background_iops", SSD_IQ, "depth", "reads", "size", "pattern", "device")
-"""Names of the columns that describe a load."""
+"""Names of the columns that describe the load of a row."""
 
 EXAMPLE = "columns such as background_iops or depth, and read_p50_us"
 
@@ -28,10 +28,10 @@ def read(path: Path, written: str, device: str | None) -> list[Measured]:
     Args:
         path: The file, for messages.
         written: Text of the file.
-        device: Value of the column `device` of the rows to take; None for all rows.
+        device: Selects the rows with this value in the column `device`; None for all rows.
 
     Raises:
-        ConfigError: If the text is not a table of loads, or has several devices and none is chosen.
+        ConfigError: If the text is not a table of loads, or has several devices but `device` is None.
     """
     where = text.path(path)
     lines = csv.DictReader(written.splitlines())
@@ -40,7 +40,7 @@ def read(path: Path, written: str, device: str | None) -> list[Measured]:
     if unknown:
         raise ConfigError(f"{where}:1: unknown column {text.path(unknown[0])}; use {EXAMPLE}")
     if not {"background_iops", SSD_IQ, "depth"} & {*columns}:
-        raise ConfigError(f"{where}:1: no column tells the load; add background_iops or depth")
+        raise ConfigError(f"{where}:1: no column describes the load; add a column background_iops or depth")
     rows = [(lines.line_num, row) for row in lines]
     devices = dict.fromkeys(row["device"] for _, row in rows) if "device" in columns else {}
     if device is not None and device not in devices:
@@ -100,10 +100,10 @@ class _Row:
                 raise ConfigError(f"{self.where}: {SSD_IQ}: must be above {PROBE_IOPS // 2}")
             probe = Queue(1, 0.5, DEPTH, "fixed", PROBE_IOPS)
             writers = Queue(WRITERS, BACKGROUND_READS / 100, DEPTH, "poisson", background / WRITERS)
-            return Load(f"probe beside {text.count(background)}/s", (probe, writers))
+            return Load(f"probe with {text.count(background)}/s background", (probe, writers))
         depth = self.number("depth")
         if depth is None or depth != int(depth):
-            raise ConfigError(f"{self.where}: depth: must be a whole number; or give background_iops")
+            raise ConfigError(f"{self.where}: depth: must be a whole number; set depth, or background_iops instead")
         pattern = self.row.get("pattern") or "random"
         if pattern not in ("random", "sequential"):
             raise ConfigError(f"{self.where}: pattern: {text.path(pattern)} is neither random nor sequential")
@@ -126,7 +126,7 @@ class _Row:
             else:
                 figures[Figure(op, _percentile(match[2]))] = 1000 * value
         if not figures:
-            raise ConfigError(f"{self.where}: has no figure; fill {EXAMPLE}")
+            raise ConfigError(f"{self.where}: has no measured figure; fill {EXAMPLE}")
         return Measured(load, figures)
 
 

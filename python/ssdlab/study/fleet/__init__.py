@@ -1,4 +1,4 @@
-"""Simulates fleets: the volumes of a trace on drives.
+"""Simulates fleets of drives that hold the volumes of a trace.
 
 `ssdlab.model.volumes` splits the trace; `packing.py` assigns volumes to drives, `running.py` runs the drives,
 `result.py` evaluates them, and `synthetic.py` generates traces with the statistics of published fleets.

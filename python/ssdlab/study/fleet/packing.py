@@ -20,7 +20,7 @@ RULES = {
 """Descriptions of the rules that assign volumes to drives, by name."""
 
 ALIGN_BYTES = 1 << 20
-"""Volumes that share a drive begin at multiples of this number of bytes."""
+"""Alignment in bytes of the start of each volume on a shared drive."""
 
 
 class Drive(NamedTuple):
@@ -47,12 +47,12 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     Args:
         volumes: Volumes in order of appearance.
         rule: A name in `RULES`.
-        drives: Number of drives; if None, the smallest number with enough room.
+        drives: Number of drives; if None, the smallest number with enough capacity.
         capacity_bytes: Capacity of a drive; None if volumes always fit.
     """
     if rule not in RULES:
         raise ConfigError(
-            f"pack {text.path(rule)}: unknown rule{text.suggestion(rule, RULES)}; use one of {', '.join(RULES)}"
+            f"pack {text.path(rule)}: unknown rule; use one of {', '.join(RULES)}{text.suggestion(rule, RULES)}"
         )
     large = [one for one in volumes if capacity_bytes is not None and one.end_bytes > capacity_bytes]
     if large and capacity_bytes is not None:
@@ -65,17 +65,18 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     if rule == ALONE:
         if drives is not None:
             raise ConfigError(
-                f"drives {drives}: each volume has its own drive; pack them by another rule to share drives"
+                f"drives {drives}: with the rule {ALONE}, each volume has its own drive; omit the number of drives, or "
+                "use another rule"
             )
         return [Drive(one.name, (one,)) for one in volumes]
     if drives is None:
         if capacity_bytes is None:
             raise ConfigError(
-                f"pack {rule}: the number of drives is unknown; give it, or set device.capacity and host.fit=error"
+                f"pack {rule}: needs a number of drives; set it, or set device.capacity and host.fit=error"
             )
         return _fewest(volumes, rule, capacity_bytes)
     if not 1 <= drives <= len(volumes):
-        raise ConfigError(f"drives {drives}: give a number from 1 to {len(volumes)}, the number of volumes")
+        raise ConfigError(f"drives {drives}: must be from 1 to {len(volumes)}, the number of volumes")
     dealt = _deal(volumes, rule, drives)
     full = max(dealt, key=lambda one: one.end_bytes)
     if capacity_bytes is not None and full.end_bytes > capacity_bytes:
@@ -88,8 +89,8 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
 
 
 def _fewest(volumes: Sequence[Volume], rule: str, capacity_bytes: int) -> list[Drive]:
-    """Returns the drives of the smallest fleet that holds all volumes. Numbers of drives are tried in ascending order,
-    because under some rules volumes that fit on n drives may not fit on n + 1.
+    """Returns the drives of the smallest fleet that holds all volumes. Tries numbers of drives in ascending order,
+    because under some rules volumes that fit on n drives may not fit on n + 1 drives.
     """
     least = math.ceil(sum(one.end_bytes for one in volumes) / capacity_bytes)
     for drives in range(max(least, 1), len(volumes) + 1):
@@ -105,7 +106,7 @@ def _deal(volumes: Sequence[Volume], rule: str, drives: int) -> list[Drive]:
         for number, one in enumerate(volumes):
             shares[number % drives].append(one)
     elif rule == "write-rate":
-        # Bytes written stand for write rates, because all volumes cover the same time span.
+        # Uses bytes written instead of write rates, because all volumes cover the same time span.
         loads = [(0, 0, number) for number in range(drives)]
         for one in sorted(volumes, key=lambda one: -one.written_bytes):
             written, held, number = heapq.heappop(loads)

@@ -1,4 +1,4 @@
-"""Results of a fleet."""
+"""Results of simulating a fleet."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,10 +23,10 @@ USUAL = (
     "map.all.hit_ratio:max",
     "life_years:max",
 )
-"""Metrics that are shown by default, if the drives have them."""
+"""Metrics shown by default, if drives have them."""
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-"""Quantiles over the drives that are shown for each metric."""
+"""Quantiles over the drives, shown for each metric."""
 
 OWN_TIMES = ("read.mean_ns", "read.p99_ns", "write.mean_ns", "write.p99_ns")
 """Latencies that can be reported for each volume."""
@@ -43,7 +43,7 @@ SERVICE_YEARS = 5.0
 
 LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
 WRITTEN = "host.bytes_written"
-"""Metric names: the fleet's lifetime, and the metrics of a run from which it is computed."""
+"""Metric names: the lifetime of a drive in a fleet, and the metrics of a run for computing it."""
 
 DWPD = "lifetime.dwpd_5_years"
 """Metric that has a value for every drive whose flash wears out."""
@@ -63,7 +63,7 @@ class Cdf(NamedTuple):
     """For each value, the share of the drives whose metric is at most this value."""
 
     def at(self, share: float) -> float:
-        """Returns a quantile of the metric: the smallest value that at least `share` of the drives do not exceed."""
+        """Returns a quantile of the metric: at least `share` of the drives have at most this value."""
         return float(self.values[max(math.ceil(share * len(self.values)), 1) - 1])
 
     @property
@@ -73,25 +73,25 @@ class Cdf(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """Number of drives that a fleet consumes over the years of service."""
+    """Number of drives that a fleet needs over the years of service."""
 
     years: float
     drives: int
-    """Number of drives in service at a time."""
+    """Number of drives in service at the same time."""
     worn_out: int
     """Number of drives that wear out within the years of service."""
     bought: int
     """Number of drives bought, including replacements."""
     unknown: int
-    """Number of drives with unknown lifetime, each counted once: the drive was not run, its run failed, or times of
-    requests or of the simulation are missing.
+    """Number of drives with unknown lifetime, each counted as one drive. The lifetime is unknown if the drive was not
+    run, its run failed, or times of requests or of the simulation are missing.
     """
     rate: str
-    """Write rate used for lifetimes: of the `trace`, or of the `replay` if requests have no times."""
+    """Write rate used for lifetimes: `trace`, or `replay` if requests have no times."""
 
 
 class Fleet(Finding):
-    """The volumes of a trace on drives.
+    """A simulated fleet: the volumes of a trace on drives.
 
     Files: `report.html`, `fleet.json`, `drives.csv` and `drives.parquet` with a row per drive, `volumes.csv` with a row
     per volume, and `cdf.csv` with the distributions.
@@ -121,8 +121,8 @@ class Fleet(Finding):
         self.seconds: float = volumes.seconds / speed
         """Duration of the replay in seconds, from the first request of any volume to the last."""
         self.study = self._with_lives(study)
-        """Study of the drives' runs; its only axis is `drive`. `life_years`, if known, is the time until a drive wears
-        out if the trace repeats every `seconds`.
+        """Study of the drives' runs; its only axis is `drive`. The metric `life_years` is the time until a drive wears
+        out if the trace repeats every `seconds`; it may be missing.
         """
 
     @property
@@ -153,9 +153,9 @@ class Fleet(Finding):
     def by_volume(self) -> list[dict[str, Any]]:
         """Returns a row per volume: its requests, their latencies, and the metrics of its drive.
 
-        Latencies (`OWN_TIMES`) are those of the volume's requests. They are None if unknown: without event time, below
-        a cache, with more than 256 streams, or if the volume's trace names streams. All volumes of a drive share the
-        metrics with the prefix `drive.`.
+        Latencies (`OWN_TIMES`) refer to the volume's requests. They are None if unknown: without event time, below a
+        cache, with more than 256 streams, or if the volume's trace has stream names. Metrics with the prefix `drive.`
+        are equal for all volumes of a drive.
         """
         figures = [one.figure for one in self.outcomes()]
         done = {row["run"]: row for row in self.study.table.select(["run", "error", *figures]).to_pylist()}
@@ -223,11 +223,13 @@ class Fleet(Finding):
 
     @property
     def rate(self) -> str:
-        """Write rate used for lifetimes: of the `trace`, or of the `replay` if requests have no times."""
+        """Write rate used for lifetimes: `trace`, or `replay` if requests have no times."""
         return "trace" if self.seconds > 0 else "replay"
 
     def _with_lives(self, study: Study) -> Study:
-        """Adds the lifetime of each drive at the write rate `rate`, even if the drive cannot keep up with that rate."""
+        """Returns the study with the lifetime of each drive at the write rate `rate`, even if the drive cannot keep up
+        with this rate.
+        """
         known = {*study.table.column_names}
         if LIFE in known or not {TBW, WRITTEN} <= known:
             return study
@@ -247,7 +249,7 @@ class Fleet(Finding):
         """Returns the number of drives needed for `years`; worn-out drives are replaced by equal drives."""
         rows = self.study.table.select(["error", *({LIFE, DWPD} & {*self.study.table.column_names})]).to_pylist()
         spent = [max(math.ceil(self.years / row[LIFE]), 1) for row in rows if row.get(LIFE) is not None]
-        # A drive without wear has no endurance rating. A drive whose size the trace determined has a rating but no
+        # A drive that does not wear out has no endurance rating. A drive sized for the trace has a rating but no
         # lifetime.
         lasting = sum(row["error"] is None and row.get(DWPD) is None for row in rows)
         return Needed(
@@ -260,9 +262,7 @@ class Fleet(Finding):
         )
 
     def busiest(self, share: float) -> float:
-        """Returns the share of requests that go to the busiest volumes. `share` is the share of volumes that count as
-        busiest.
-        """
+        """Returns the share of requests that go to the busiest volumes; `share` is their share of all volumes."""
         requests = sorted((one.requests for one in self.volumes), reverse=True)
         return sum(requests[: self.count_of(share)]) / sum(requests)
 
@@ -272,7 +272,7 @@ class Fleet(Finding):
 
     @property
     def late(self) -> int:
-        """Number of requests that were so far out of order that their time was changed."""
+        """Number of requests so far out of order that their time was changed."""
         column = "ingest.counts.late"
         if column not in self.study.table.column_names:
             return 0

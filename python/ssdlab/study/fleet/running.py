@@ -108,13 +108,13 @@ def fleet(
     raises KeyboardInterrupt; finished runs are kept.
 
     Args:
-        trace: Files in order. Their format names volumes (Alibaba, Tencent, MSR, SYSTOR, Parquet with a column
-            `volume`); otherwise each file is a volume. A folder stands for its files, sorted by name.
+        trace: Files in order. Volumes come from the format (Alibaba, Tencent, MSR, SYSTOR, Parquet with a column
+            `volume`); in other formats, each file is a volume. A folder means its files, sorted by name.
         config: Configuration of every drive; `device.capacity` is the capacity of one drive.
         pack: Rule that assigns volumes to drives: `alone`, `round-robin`, `write-rate` or `name`.
-        drives: Number of drives; by default the smallest number with room for all volumes.
+        drives: Number of drives; by default the smallest number with enough capacity for all volumes.
         outcomes: Metrics to show first; the default metrics if empty.
-        out: Folder for the results; by default nothing is kept.
+        out: Folder for the results; by default nothing is saved.
         jobs: Number of worker processes; one per processor by default.
         cluster: Address of a Dask scheduler whose workers execute the runs instead.
         retry: True to repeat failed runs.
@@ -122,8 +122,8 @@ def fleet(
             current phase.
 
     Raises:
-        ConfigError: If settings or the packing are invalid, a volume has no room, or the folder cannot be used.
-        TraceError: If a file cannot be read, or the trace names no volumes.
+        ConfigError: If settings or the packing are invalid, a volume does not fit, or the folder cannot be used.
+        TraceError: If a file cannot be read, or the trace has no volumes.
         OSError: If the folder cannot be written; finished runs are kept.
     """
     at_a_time(jobs)
@@ -147,7 +147,7 @@ def fleet(
 def _check(folder: Path) -> None:
     """Raises an error if the folder contains anything except a fleet."""
     if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{text.path(folder)}: is a file; give a folder")
+        raise ConfigError(f"{text.path(folder)}: is a file; use a folder")
     inside = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
     foreign = inside - {VOLUMES, f"{VOLUMES}.part", STUDY}
     if foreign:
@@ -156,7 +156,7 @@ def _check(folder: Path) -> None:
 
 @takes()
 def open_fleet(path: str | os.PathLike[str]) -> Fleet:
-    """Opens a fleet by its folder; a fleet in progress shows its finished runs.
+    """Opens the fleet in a folder; a fleet in progress has only its finished runs.
 
     Raises:
         ConfigError: If the folder contains no fleet that this version can read.

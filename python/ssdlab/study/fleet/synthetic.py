@@ -2,9 +2,9 @@
 
 Each volume draws its request rate, write share, working set and randomness. Requests arrive as one Poisson process and
 are assigned to volumes by their rates. A random request of a volume goes to a Zipf-distributed page of its working set;
-all other requests continue a sequential run. The share of random requests is taken from the analysis of 2023: requests
-more than 128 KiB from each of the 32 requests before. In the small working set of a short trace, far fewer requests are
-so far apart. Equal arguments give equal bytes.
+all other requests continue a sequential run. The share of random requests is from the analysis of 2023, which calls a
+request random if it is more than 128 KiB away from each of the 32 previous requests. In the small working set of a
+short trace, far fewer requests meet this condition. Equal arguments give equal bytes.
 
 Sources:
 
@@ -13,8 +13,8 @@ Sources:
 - Li et al., "An In-Depth Comparative Analysis of Cloud Block Storage Workloads: Findings and Implications", ACM
   Transactions on Storage 19(2), 2023: sizes and randomness of both; Tencent's 4,995 volumes over 9 days, 33.7 billion
   requests, which Zhang et al., "OSCA", USENIX ATC 2020, made public.
-- Wang et al., "Separating Data via Block Invalidation Time Inference", FAST 2022: medians and largest of working sets,
-  in the lists of volumes that come with it.
+- Wang et al., "Separating Data via Block Invalidation Time Inference", FAST 2022: median and maximum of the working
+  sets, from the lists of volumes published with it.
 """
 
 import math
@@ -78,7 +78,7 @@ class Profile(NamedTuple):
 
     volumes: int
     requests: float
-    """Number of requests of the whole published trace. Working sets shrink with the number of requests, so that pages
+    """Number of requests of the whole published trace. Working sets are scaled with the number of requests, so pages
     are rewritten equally often.
     """
     rate: Spread
@@ -90,9 +90,7 @@ class Profile(NamedTuple):
     random: Spread
     """Distribution over volumes: the logit of each volume's share of random requests."""
     sizes: str
-    """Distribution of request sizes. As in the published trace, three quarters of the requests do not exceed the given
-    size.
-    """
+    """Distribution of request sizes, with the third quartile of the published trace."""
 
 
 _RATE = Spread.through((0.816, math.log(10)), (0.981, math.log(100)))
@@ -191,7 +189,7 @@ def _volumes(profile: Profile, volumes: int, requests: int, random: _Random) -> 
         span_bytes = math.exp(spans[number]) * requests / profile.requests
         span = max(int(span_bytes) // MIN_SPAN_BYTES, 1) * MIN_SPAN_BYTES
         reads = 100 / (1 + math.exp(writes[number]))
-        # The percentages are rounded, because mathematical libraries differ in the last digits.
+        # Percentages are rounded, because results of mathematical libraries differ in the last digits.
         common: dict[str, object] = {
             "device.capacity": f"{max(span, DEVICE_BYTES)}B",
             "workload.span": f"{span}B",
@@ -253,7 +251,7 @@ def _alibaba(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
 
 
 def _named(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
-    """Returns the requests as rows with names of operations, for Parquet."""
+    """Returns the requests as rows with operation names, for Parquet."""
     operations = pa.DictionaryArray.from_arrays(columns["op"].astype(np.int8), pa.array(["read", "write"]))
     return pa.table({**columns, "op": operations})
 
@@ -297,16 +295,16 @@ def generate_fleet(
     """
     if like not in PROFILES:
         raise ConfigError(
-            f"like {text.path(like)}: unknown fleet{text.suggestion(like, PROFILES)}; use {' or '.join(PROFILES)}"
+            f"like {text.path(like)}: unknown fleet; use {' or '.join(PROFILES)}{text.suggestion(like, PROFILES)}"
         )
     profile, path = PROFILES[like], Path(path)
     many = profile.volumes if volumes is None else volumes
     if not 1 <= many <= 65_536:
-        raise ConfigError(f"volumes {many}: give a number from 1 to 65536")
+        raise ConfigError(f"volumes {many}: must be from 1 to 65536")
     if requests < many:
-        raise ConfigError(f"requests {requests}: fewer than the {many} volumes; use at least {many}")
+        raise ConfigError(f"requests {requests}: must be at least {many}, the number of volumes")
     if not 0 <= seed < 1 << 63:
-        raise ConfigError(f"seed {seed}: give a number from 0 to 2^63 - 1")
+        raise ConfigError(f"seed {seed}: must be from 0 to 2^63 - 1")
     parquet = path.suffix == ".parquet"
     if not parquet and ".csv" not in path.suffixes[-2:]:
         raise ConfigError(f"{text.path(path)}: unknown format; end the name in .csv, .csv.gz, .csv.zst or .parquet")
@@ -321,5 +319,5 @@ def generate_fleet(
             done += len(columns["op"])
             last_ns = int(columns["time_ns"][-1])
             if monitor is not None and monitor("generate", done, requests, done):
-                raise KeyboardInterrupt("stopped while generating; no file is left")
+                raise KeyboardInterrupt("stopped while generating; no file was written")
     return Made(path, many, requests, last_ns / 1e9)

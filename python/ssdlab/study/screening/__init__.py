@@ -1,9 +1,10 @@
 """Screenings: find the conditions under which one scheduler differs from others.
 
-A screening is a TOML file with factors at two levels, the tested scheduler and its rivals, and a document's claims. A
-two-level fractional factorial over all factors finds the strongest factors. Then all combinations of the strongest run
-around the point where the tested scheduler did best, with fresh seeds. `definition.py` holds a screening, `reader.py`
-reads it, `plan.py` and `running.py` run it as a study, `contrast.py` and `result.py` evaluate it.
+A screening is a TOML file with factors at two levels, the tested scheduler, other schedulers, and a document's claims.
+A two-level fractional factorial over all factors finds the strongest factors. Then all combinations of the strongest
+factors run with fresh seeds, around the point with the largest gain of the tested scheduler. `definition.py` holds a
+screening, `reader.py` reads it, `plan.py` and `running.py` run it as a study, `contrast.py` and `result.py` evaluate
+it.
 """
 
 import os
@@ -42,7 +43,7 @@ def load(screening: str | os.PathLike[str]) -> Screening:
     """Reads a screening, given its name or the path of a TOML file.
 
     Raises:
-        ConfigError: If the file is invalid or cannot be read; one line with file, key and remedy.
+        ConfigError: If the file is invalid or cannot be read. The message is one line with file, key and remedy.
     """
     if shipped := _ssdlab.named(str(screening), names()):
         return read(_SHIPPED / f"{shipped}.toml", f"{shipped}.toml")

@@ -19,7 +19,7 @@ from ssdlab.study.sweep.design import Design
 
 
 class Contrast(NamedTuple):
-    """A metric, and the statistic of the other schedulers (best, mean or worst) with which the tested scheduler is
+    """A metric, and the statistic of the other schedulers (best, mean or worst) to which the tested scheduler is
     compared.
     """
 
@@ -34,7 +34,7 @@ At = tuple[tuple[tuple[str, str], ...], int]
 """Point of the design and seed of a run."""
 
 Results = Mapping[At, Mapping[str, Mapping[str, Any]]]
-"""Results of runs, by point and seed, then by scheduler."""
+"""Results of runs by point and seed, and then by scheduler."""
 
 
 def results(study: Study, part: str) -> Results:
@@ -95,7 +95,7 @@ def gains(screening: Screening, results: Results) -> Gains:
 
 
 def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointValues]) -> list[Effect]:
-    """Returns the effect of raising each factor on a gain; empty unless all points are complete.
+    """Returns the effect on a gain of raising each factor; empty if a point is incomplete.
 
     The confidence interval follows from the spread between seeds or, if larger, from the spread among effects. The
     spread among effects matters in a fractional factorial, where three-factor interactions add to main effects.

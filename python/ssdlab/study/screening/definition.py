@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from ssdlab.study.screening.result import Screened
 
 ABOVE_ONLY = ("workload", "block", "host")
-"""Sections of settings that apply only to the first drive: the second drive replays a trace that already contains their
-effects.
+"""Sections of settings that apply only to the first drive. The second drive replays a trace that already contains the
+effects of these settings.
 """
 
 BASELINES = ("best", "mean", "worst")
-"""Ways to summarise the other schedulers into one value, with which the tested scheduler is compared."""
+"""Statistics of the other schedulers' values, to which the tested scheduler is compared."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Figure:
-    """A metric by which schedulers are compared."""
+    """A metric for comparing schedulers."""
 
     name: str
     value: Value
@@ -73,9 +73,9 @@ class Claim:
 
     figure: str
     against: str
-    """Statistic of the other schedulers with which to compare, one of `BASELINES`."""
+    """Statistic of the other schedulers to compare to, one of `BASELINES`."""
     least: float
-    """Minimum gain that the claim states, in percent."""
+    """Minimum gain according to the claim, in percent."""
     says: str
 
 
@@ -114,7 +114,7 @@ class Screening:
     file: str
     """Path of the screening's file, as shown in messages."""
     source: str
-    """Text of the screening's TOML file; its comments give reasons."""
+    """Text of the screening's TOML file."""
     title: str
     document: str
     settings: Settings
@@ -122,7 +122,7 @@ class Screening:
     schedulers: Mapping[str, Level]
     """Settings of the compared schedulers, by name."""
     tested: str
-    """Name of the tested scheduler, which is compared with all others."""
+    """Name of the tested scheduler, which is compared to all other schedulers."""
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     forms: Mapping[str, Form]
@@ -153,7 +153,7 @@ class Screening:
         Args:
             form: Size of the screening: `short` or `full`.
             overrides: Settings that replace settings of the screening, as for `Config`.
-            out: Folder; its subfolder `study` stores every run. By default nothing is kept.
+            out: Folder; its subfolder `study` stores every run. By default nothing is saved.
             jobs: Number of worker processes; one per processor if None.
             cluster: Address of a Dask scheduler whose workers execute the runs instead.
             monitor: Called with the number of finished runs. A true return value stops the screening; finished runs are

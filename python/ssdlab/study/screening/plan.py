@@ -31,7 +31,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if any(one.partition("=")[0].strip() == "seed" for one in self.overrides):
-            raise ConfigError("seed: a screening uses its own seeds, starting at 1; leave seed out")
+            raise ConfigError("seed: a screening uses its own seeds, starting at 1; omit seed")
 
     def add(self, part: str, points: Sequence[Point], seeds: range) -> None:
         """Adds the rows of the given points, for every scheduler and seed."""
@@ -56,7 +56,7 @@ class Plan:
                 {"keys": [name], "levels": [[label] for label in labels], "range": False, "log": False}
                 for name, labels in levels.items()
             ],
-            # The number of seeds varies between the parts of a screening, so rows with equal levels form a point.
+            # Parts of a screening have different numbers of seeds, so all rows with equal levels form one point.
             "seeds": None,
             "outcomes": [path for one in self.screening.figures for path in one.value.paths],
             "source": None,

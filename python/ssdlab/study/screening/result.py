@@ -18,7 +18,7 @@ from ssdlab.study.sweep.axes import Axis, Point
 from ssdlab.study.sweep.design import Design
 
 CAUSES = ("below.flash.programs", "below.flash.erases", "below.log.merges")
-"""Dotted paths of the numbers of programs, erases and merges in the result of the second drive."""
+"""Dotted paths of the counts of programs, erases and merges in the result of the second drive."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Part:
     results: Results
     gains: Gains
     effects: Mapping[Contrast, Sequence[Effect]]
-    """For each contrast, the effects of raising a factor from its lower to its upper level, in log points of gain.
+    """For each contrast, the effects of raising each factor from its lower to its upper level, in log points of gain.
     Empty if points of the design are missing.
     """
 
@@ -41,7 +41,7 @@ class Part:
     def of(
         cls, screening: Screening, study: Study, name: str, axes: Sequence[Axis], design: Design, kept: Point
     ) -> Self:
-        """Evaluates one part of the screening, whose name is `name`. The study has the runs of all parts."""
+        """Evaluates the part of the screening with the given name. The study has the runs of all parts."""
         results = contrast.results(study, name)
         gains = contrast.gains(screening, results)
         effects = {one: contrast.main_effects(axes, design, points) if axes else [] for one, points in gains.items()}
@@ -58,20 +58,20 @@ class Answer(NamedTuple):
     """Number of points whose mean gain reaches the claimed gain."""
     telling: Mapping[str, tuple[str, int]]
     """For each factor, the level that is significantly more frequent among the points that reach the claimed gain, and
-    its number of points. Factors without such a level are left out.
+    its number of points. Factors without such a level are omitted.
     """
     first: float
-    """Largest gain in the first part of the screening. As a maximum, it is biased upwards."""
+    """Largest gain in the first part of the screening. It is biased upwards, because it is a maximum."""
     again: Estimate | None
     """Largest gain in the second part of the screening (the refinement), which uses fresh seeds."""
     best: PointValues | None
-    """Point with the largest gain; None if there is none."""
+    """Point with the largest gain in the refinement; None without a refinement."""
     appears: bool
     """True if the largest gain reaches the claimed gain and is significantly above 0."""
 
 
 class Operations(NamedTuple):
-    """Mean over seeds, for each scheduler, of a metric or of the number of operations with a given cause."""
+    """A metric, or the number of operations with a given cause: its mean over seeds for each scheduler."""
 
     name: str
     """Name of the metric, or dotted path of the count of operations in the result of the second drive."""
@@ -80,7 +80,7 @@ class Operations(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Screened(Finding):
-    """Result of a screening: gains, effects and answers to claims.
+    """Result of a screening: gains, effects and evaluations of claims.
 
     Files: `report.html`, `screening.json`, `effects.csv` and `gains.csv`; the folder `study` has every run.
     """
@@ -135,8 +135,8 @@ class Screened(Finding):
         return answers
 
     def operations(self, answer: Answer) -> list[Operations]:
-        """Returns, for every scheduler, metrics and numbers of operations by cause, at the point with the answer's
-        largest gain.
+        """Returns metrics and numbers of operations by cause for every scheduler, at the point with the largest gain of
+        a claim's evaluation.
         """
         if answer.best is None:
             return []
@@ -156,7 +156,7 @@ class Screened(Finding):
         return operations
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the screening with gains, effects and answers, ready for JSON."""
+        """Returns the screening with gains, effects and evaluations of claims, ready for JSON."""
         return {
             "screening": self.screening.to_dict(),
             "form": self.form,
@@ -221,7 +221,7 @@ class Screened(Finding):
 
 
 def _operations(result: Mapping[str, Any]) -> list[str]:
-    """Returns the dotted paths of the counts of programs, erases and merges by cause, for the causes that occurred."""
+    """Returns the dotted paths of the counts of programs, erases and merges, for all causes that occurred."""
     paths = []
     for place in CAUSES:
         node: Any = result
@@ -234,8 +234,8 @@ def _operations(result: Mapping[str, Any]) -> list[str]:
 
 
 def _telling(points: Sequence[PointValues]) -> dict[str, tuple[str, int]]:
-    """Returns, by factor, the level that is more frequent among the given points than by chance. In the design, each
-    level has half of the points.
+    """Returns, by factor, the level that is significantly more frequent among the given points than in the design,
+    where each level has half of the points.
 
     The significance level is corrected for the number of factors.
     """

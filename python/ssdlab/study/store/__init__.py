@@ -7,10 +7,10 @@
     lock              held by the writing process
     trials.db         trials of a search, in Optuna's format
 
-A run's key is a checksum of everything that its result depends on (`ssdlab.study.work.run`): resolved configuration,
-contents of the trace, program. So an interrupted study finds its finished runs, an extended study executes only new
-runs, and equal runs execute once. `runs.parquet` does not depend on when or in which order runs ended.
+A run's key is a checksum of all inputs of its result (`ssdlab.study.work.run`): resolved configuration, contents of the
+trace, program. So an interrupted study finds its finished runs, an extended study executes only new runs, and equal
+runs execute once. `runs.parquet` does not depend on the times or the order in which runs ended.
 
 A `Study` (`study.py`) combines classes with one file each: requested runs, their metrics and seeds (`runs.py`), notes
-(`remarks.py`), and questions (`questions.py`).
+(`remarks.py`), and analyses (`questions.py`).
 """

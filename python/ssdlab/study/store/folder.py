@@ -30,7 +30,7 @@ TUNING = "tuning"
 
 
 def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
-    """Reads the plan of a folder; messages call the folder `name`."""
+    """Reads the plan in a folder; messages show the folder as `name`."""
     path, name = folder / PLAN, text.path(folder if name is None else name)
     try:
         plan = json.loads(path.read_text(encoding="utf-8"))
@@ -40,8 +40,7 @@ def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
         raise ConfigError(f"{name}: {PLAN} is not JSON; repeat the study in another folder") from None
     if not isinstance(plan, dict) or plan.get("shape") != SHAPE:
         raise ConfigError(
-            f"{name}: was written by another version of ssdlab; read it "
-            "with that version, or repeat the study in another folder"
+            f"{name}: was written by another version of ssdlab; use that version, or repeat the study in another folder"
         )
     return plan
 
@@ -54,8 +53,8 @@ def points_of(plan: Mapping[str, Any]) -> list[Point]:
 
 def records_of(folder: Path) -> dict[str, Record]:
     """Returns every finished run of a folder, by key."""
-    # Reads the journal before the Parquet files. If another process moves runs from the journal to the Parquet files in
-    # between, these runs are read twice instead of missed.
+    # Reads the journal before the Parquet files. If another process moves runs from the journal to the Parquet files
+    # meanwhile, these runs are read twice instead of missed.
     records = {}
     for line in entries(folder / JOURNAL):
         entry = json.loads(line)
@@ -66,7 +65,7 @@ def records_of(folder: Path) -> dict[str, Record]:
             packed = pq.read_table(folder / RESULTS).to_pydict()
         except pa.ArrowInvalid as fault:
             why = str(fault).splitlines()[0]
-            remedy = "remove it to repeat its runs"
+            remedy = "remove the file to repeat its runs"
             raise ConfigError(f"{folder / RESULTS} is damaged ({why}); {remedy}") from None
         for key, error, result in zip(packed["key"], packed["error"], packed["result"], strict=True):
             records.setdefault(key, Record(result, error))
@@ -80,7 +79,7 @@ class Store:
         self.folder = folder
         known = (PLAN, JOURNAL, RESULTS, RUNS, LOCK)
         if folder.exists() and not folder.is_dir():
-            raise ConfigError(f"{text.path(folder)}: is a file; give a folder")
+            raise ConfigError(f"{text.path(folder)}: is a file; use a folder")
         foreign = [path.name for path in folder.iterdir() if path.name not in known] if folder.is_dir() else []
         if foreign and not (folder / PLAN).exists():
             raise ConfigError(f"{text.path(folder)}: contains {text.path(foreign[0])} but no study; use another folder")
@@ -91,8 +90,8 @@ class Store:
                 theirs = read_plan(folder)["program"]
                 if theirs != program():
                     raise ConfigError(
-                        f"{text.path(folder)}: the study was made by ssdlab {theirs}; results of this version, "
-                        f"{program()}, may differ; use another folder"
+                        f"{text.path(folder)}: the study was made by ssdlab {theirs}, and results of ssdlab "
+                        f"{program()} may differ; use another folder"
                     )
             self.records = records_of(folder)
             """Finished runs in the folder, by key."""
@@ -102,8 +101,8 @@ class Store:
             raise
 
     def ask(self, plan: Mapping[str, Any]) -> None:
-        """Stores a plan in the folder. Raises an error if the folder has the plan of another search, or if one plan is
-        a search and the other is a sweep.
+        """Stores a plan in the folder. Raises an error if the folder has the plan of another search, or if only one of
+        the two plans is a search.
         """
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
@@ -134,7 +133,8 @@ class Store:
                 del self.records[key]
 
     def pack(self, dataset: "pa.Table") -> None:
-        """Moves the journal's runs into the Parquet files, which do not depend on the order in which runs ended.
+        """Moves the journal's runs into the Parquet files, whose contents do not depend on the order in which runs
+        ended.
 
         Args:
             dataset: Rows of the plan, for other tools.
@@ -164,7 +164,7 @@ class Store:
 
 
 def _to_disk(path: Path) -> None:
-    """Flushes a file, or a folder's list of files, to disk, so that it survives a power loss."""
+    """Flushes a file, or the directory of a folder, to disk; it then survives a power loss."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)

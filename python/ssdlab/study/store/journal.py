@@ -1,6 +1,7 @@
 """An append-only journal of lines with checksums.
 
-After a crash of the writer, at most the last line is incomplete. Readers skip it, and the next writer cuts it off.
+After a crash of the writer, at most the last line is incomplete. Readers skip an incomplete line, and the next writer
+removes it.
 """
 
 import os
@@ -15,7 +16,7 @@ from typing import Self
 from ssdlab.model.files import naming
 
 SYNC_SECONDS = 1.0
-"""Maximum time between flushes to disk, in seconds; a power loss loses at most the lines written within this time."""
+"""Maximum time between flushes to disk, in seconds. A power loss loses at most the lines of this time."""
 
 CHECKSUM = 8
 """Number of hexadecimal digits of the checksum before each line."""

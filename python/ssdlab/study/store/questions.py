@@ -1,4 +1,4 @@
-"""Answers questions about a study: selects the runs, axes and method of analysis for each question."""
+"""Analyses of a study: selects runs, axes and method for effects, curves and the Pareto front."""
 
 import math
 from collections.abc import Sequence
@@ -14,12 +14,13 @@ from ssdlab.study.sweep.axes import TRACE, Range
 from ssdlab.study.sweep.design import MEANINGS
 
 LOSSES_OF_TRACES = (
-    "losses are not shown: the best over several traces only shows which trace is easiest; sweep each trace by itself"
+    "losses are not shown, because the best value over several traces only shows the easiest trace; sweep each trace "
+    "separately"
 )
 
 
 class Questions(Remarked):
-    """Runs of a study, with answers to questions about effects, curves and the Pareto front."""
+    """Runs of a study, with analyses: effects, curves and the Pareto front."""
 
     @takes(outcome="write_amplification")
     def effects(self, outcome: str) -> effects.Effects:
@@ -27,7 +28,7 @@ class Questions(Remarked):
 
         Linked settings count as one axis. The design determines the method: contrasts for a two-level factorial;
         analysis of variance for a grid without gaps; Sobol' indices for a Saltelli design; differences from the first
-        point for one factor at a time. All others use a linear least-squares fit.
+        point for one factor at a time. All other designs use a linear least-squares fit.
 
         Raises:
             ConfigError: If the outcome is unknown, or the design needs points that are missing.
@@ -36,7 +37,9 @@ class Questions(Remarked):
         keys, name = [one["keys"] for one in self.plan["axes"]], self.plan["design"]["name"]
         points, axes = linked.joined(self.values(asked), keys), [*map(linked.name, keys)]
         if not axes:
-            raise ConfigError("the study varies nothing, so there are no effects; give an axis")
+            raise ConfigError(
+                "the study varies no setting, so it has no effects; sweep with an axis, such as -A device.op=7%,28%"
+            )
         notes: list[str] = []
         shares: list[effects.Share] = []
         lacking = self._lacking([asked], len(points))
@@ -91,9 +94,9 @@ class Questions(Remarked):
 
         Args:
             outcome: Name of the outcome.
-            x: Axis along the curves, with its linked settings; by default the axis with most values.
-            by: Axis with a curve for each value. If `x` is omitted too, `by` is the axis with the second most values
-                that is not sampled.
+            x: Axis along the curves, with its linked settings; by default the axis with the most values.
+            by: Axis with a curve for each value. If both `x` and `by` are omitted, `by` is the axis with the second
+                most values among the axes that are not sampled.
 
         Raises:
             ConfigError: If the outcome or an axis is unknown.
@@ -104,7 +107,9 @@ class Questions(Remarked):
         levels = {axis: len({point.levels[axis] for point in points}) for axis in self.axes}
         order = sorted(levels, key=lambda axis: -levels[axis])
         if not order:
-            raise ConfigError("the study varies nothing, so there is no curve; give an axis")
+            raise ConfigError(
+                "the study varies no setting, so it has no curve; sweep with an axis, such as -A device.op=7%,28%"
+            )
         together = {key: one["keys"] for one in self.plan["axes"] for key in one["keys"]}
         if x is None:
             x = next((axis for axis in order if axis not in together.get(by or "", ())), order[0])
@@ -114,9 +119,9 @@ class Questions(Remarked):
             if axis is not None and axis not in self.columns:
                 raise ConfigError(f"unknown axis {text.path(axis)}; the axes are {', '.join(self.columns)}")
         if x == by:
-            raise ConfigError(f"{x} cannot be both the x axis and the axis between curves; name another axis")
-        # Shows an axis together with its linked settings. A linked setting that the user named as the other axis is
-        # left out.
+            raise ConfigError(f"{x} is used for both --x and --by; choose another axis for one of them")
+        # Shows an axis together with its linked settings, except a linked setting that the user chose as the other
+        # axis.
         shown = [[axis, *(key for key in together[axis] if key not in (x, by))] for axis in (x, by) if axis]
         names = [*map(linked.name, shown)]
         x, by = names[0], names[1] if by else None
@@ -140,7 +145,7 @@ class Questions(Remarked):
         )
 
     def _ranges(self) -> dict[str, Range]:
-        """Range of each sampled axis, by axis."""
+        """Returns the range of each sampled axis, by axis."""
         return {
             one["keys"][0]: Range.of(*(level[0] for level in one["levels"]), log=one["log"])
             for one in self.plan["axes"]
@@ -161,13 +166,13 @@ class Questions(Remarked):
         asked = self.outcomes(outcomes)
         if len(asked) < 2:
             raise ConfigError(
-                "a Pareto front needs two or more outcomes; give them, as in -O write_amplification -O time.iops:max"
+                "a Pareto front needs two or more outcomes; add them, such as -O write_amplification -O time.iops:max"
             )
         rows = zip(*(self._at_each_point(one) for one in asked), strict=True)
         having = [row for row in rows if all(point.values for point in row)]
         if not having:
             names = " and ".join(one.figure for one in asked)
-            raise ConfigError(f"no point has {names} together; name outcomes that the same runs have")
+            raise ConfigError(f"no point has all of {names}; use outcomes that the same runs have")
         # Points with equal values of the sampled axes count once.
         kept = [*{tuple(row[0].levels.values()): row for row in having}.values()]
         estimates = [tuple(estimate(point.values) for point in row) for row in kept]

@@ -1,4 +1,4 @@
-"""Notes on the runs of a study, which readers need before they read the results."""
+"""Notes on the runs of a study, shown before the results."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -13,7 +13,7 @@ from ssdlab.study.survey.outcome import Outcome
 from ssdlab.study.sweep.axes import PRESET
 from ssdlab.study.sweep.plan import Builder
 
-NOTHING_LEFT = "all runs are finished, but have no value here; leave out these axis values, or choose another metric"
+NOTHING_LEFT = "all runs are finished without this value; omit these axis values, or choose another metric"
 """Remedy for points without a value, once all runs of the study are finished."""
 
 REMARK_KEYS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")
@@ -64,8 +64,8 @@ class Remarked(Runs):
         return ran
 
     def _lacking(self, outcomes: Sequence[Outcome], having: int) -> str:
-        """Returns the note that some points lack an outcome; `having` is the number of points that have all outcomes.
-        Empty if no point lacks one.
+        """Returns a note on points that lack an outcome; empty if no point does. `having` is the number of points that
+        have all outcomes.
         """
         points = len(self._rows_by_point)
         if having == points:
@@ -76,11 +76,11 @@ class Remarked(Runs):
         return f"{text.count(points - having)} of {text.counted(points, 'points')} lack {names}"
 
     def _mend(self) -> str:
-        """Returns the advice to give if some points lack an outcome."""
+        """Returns the remedy for points that lack an outcome."""
         results = sum(record.result is not None for record in self._records.values())
         return NOTHING_LEFT if results == self.asked else MEND
 
     def _remarks(self, lacking: str) -> list[str]:
         """Returns the notes to show above the study's results."""
-        left = [f"{lacking} and are left out; {self._mend()}"] if lacking else []
+        left = [f"{lacking} and are omitted; {self._mend()}"] if lacking else []
         return [*self.failed, *left, *self.caveats]

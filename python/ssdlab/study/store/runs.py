@@ -32,7 +32,7 @@ class Runs(Finding):
         self._all = records
         self._records = {point.key: records[point.key] for point in self.points if point.key in records}
         self.earlier = len(records) - len(self._records)
-        """Number of runs in the folder that belong only to earlier plans."""
+        """Number of runs in the folder that belong to earlier plans, but not to this plan."""
         self.columns: tuple[str, ...] = tuple(plan["columns"])
         """Keys of the settings that the axes vary."""
         shown = [Outcome.read(one).figure for one in plan["outcomes"] or USUAL]
@@ -93,8 +93,8 @@ class Runs(Finding):
 
     @takes(asked=["write_amplification"])
     def outcomes(self, asked: Sequence[str] = ()) -> list[Outcome]:
-        """Returns the requested outcomes. If none are requested, returns the outcomes that the sweep names. If the
-        sweep names none, returns the default outcomes for which the runs have values.
+        """Returns the requested outcomes. If none are requested, returns the outcomes of the sweep. If the sweep has
+        none, returns the default outcomes for which the runs have values.
 
         Raises:
             ConfigError: If no run has a requested metric, or a metric is requested twice.
@@ -111,8 +111,8 @@ class Runs(Finding):
         return [one for one in usual if one.figure in known]
 
     def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
-        """Returns the given outcomes as text. Outcomes without a direction (`min` or `max`) get the direction that the
-        sweep gives them.
+        """Returns the given outcomes as text. Outcomes without a direction (`min` or `max`) get their direction in the
+        sweep.
         """
         swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
         return [swept.get(one, one) for one in outcomes]
@@ -173,7 +173,7 @@ class Runs(Finding):
         """Returns the outcome's values by seed at each point that has a value, in the order of the design."""
         points = [point for point in self._at_each_point(outcome) if point.values]
         if not points:
-            raise ConfigError(f"outcome {outcome.figure}: no run has a value yet")
+            raise ConfigError(f"outcome {outcome.figure}: no finished run has a value; {MEND}")
         return points
 
     @property
@@ -194,4 +194,4 @@ class Runs(Finding):
         design = self.plan["design"]
         seeds = "" if self.seeds == "1" else f", {self.seeds} seeds each"
         points = text.counted(self.count, "points")
-        return f"{design['name']} of {points} over {', '.join(self.columns) or 'nothing'}{seeds}"
+        return f"{design['name']} of {points} over {', '.join(self.columns) or 'no axis'}{seeds}"

@@ -1,8 +1,8 @@
-"""A study in remote storage such as `s3://bucket/op`, kept as copies of the files of a local folder.
+"""A study in remote storage such as `s3://bucket/op`, whose files are copies of the files in a local folder.
 
 Remote storage can neither append to a file nor lock it. So a study is written to a local folder, which starts as a copy
-of the storage. Its files are copied back every minute and at the end. A killed client loses at most the last minute. A
-writer puts its name into the file `writer`; if it finds another name there, it stops.
+of the remote study. The files of the folder are copied back every minute and at the end. A killed client loses at most
+the last minute. A writer puts its name into the remote file `writer`. If it later finds another name there, it stops.
 """
 
 import os
@@ -50,7 +50,7 @@ def reading(where: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def writing(address: str) -> "Iterator[Shared]":
-    """Yields a remote study for writing; removes its local folder once everything is copied."""
+    """Yields a remote study for writing; removes its local folder after all files have been copied."""
     folder = Path(tempfile.mkdtemp(prefix="ssdlab-study-"))
     try:
         shared = Shared(address, folder)
@@ -70,7 +70,7 @@ class Shared:
     """A remote study and its local folder.
 
     Args:
-        address: Address that fsspec understands.
+        address: Address supported by fsspec, such as `s3://bucket/op`.
         folder: Local folder.
     """
 
@@ -84,8 +84,8 @@ class Shared:
 
     def fetch(self) -> None:
         """Copies the files of the remote storage to the local folder."""
-        # Copies the journal first. Another process may move runs from the journal to the Parquet files meanwhile. These
-        # runs are then copied twice instead of missed.
+        # Copies the journal first. If another process moves runs from the journal to the Parquet files meanwhile, these
+        # runs are copied twice instead of missed.
         with self._storage():
             for name in (PLAN, JOURNAL, RESULTS):
                 if self._files.exists(f"{self._root}/{name}"):
@@ -104,8 +104,8 @@ class Shared:
             holder = self._files.cat_file(f"{self._root}/{WRITER}").decode(errors="replace")
             if holder != self._writer:
                 raise ConfigError(
-                    f"{text.path(self.address)}: {holder.rpartition(' ')[0]} has started writing to it; repeat the "
-                    f"command when that process has ended; {finished}"
+                    f"{text.path(self.address)}: {holder.rpartition(' ')[0]} has started writing there; repeat the "
+                    f"command after that process has ended; {finished}"
                 )
             # Copies the journal last, because the journal is emptied once the results contain its lines.
             for name in (PLAN, RESULTS, RUNS, JOURNAL):

@@ -21,9 +21,7 @@ class Record(NamedTuple):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Returns the run's result, with 0 for each count that the result omits because no such event occurred; empty
-        if the run failed.
-        """
+        """Returns the run's result, including counts of 0, which the stored result omits; empty if the run failed."""
         return {} if self.result is None else complete(json.loads(self.result))
 
 
@@ -38,10 +36,10 @@ class Point(NamedTuple):
 
 
 def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Returns every single value of a result, by dotted path."""
+    """Returns all scalar values of a result, by dotted path."""
     by_path: dict[str, Any] = {}
     for name, value in summary.items():
-        # Compares types instead of calling isinstance, because this is faster and results have thousands of values.
+        # Comparing types is faster than calling isinstance, and results have thousands of values.
         kind = type(value)
         if kind is dict:
             by_path |= figures(value, f"{above}{name}.")
@@ -87,7 +85,7 @@ def dataset(
     done = [(number, point) for number, point in enumerate(points) if point.key in records]
     runs = pa.array([number for number, _ in done], pa.int64())
     columns: dict[str, Any] = {RUN: runs}
-    # Column types follow from all points, so they do not depend on which runs are finished.
+    # Column types depend on all points, not only on those whose runs are finished.
     columns |= {axis: axis_column([point.values[axis] for point in points]).take(runs) for axis in axes}
     columns[SEED] = pa.array([point.seed for _, point in done], pa.uint64())
     columns[KEY] = pa.array([point.key for _, point in done], pa.string())

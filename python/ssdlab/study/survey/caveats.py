@@ -1,4 +1,4 @@
-"""Notes on the runs of a study, which readers need before they read the results."""
+"""Notes on the runs of a study, shown before the results."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -27,8 +27,8 @@ class Ran(NamedTuple):
 
 
 def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
-    """Returns a key to group runs: equal keys mean the same drive and the same values on all axes, except the axes of
-    the settings `asking`.
+    """Returns a key for grouping runs. Runs with equal keys have the same drive, and the same values on all axes except
+    the axes of the settings `asking`.
     """
     others = [f"{key}={level}" for key, level in run.levels.items() if key not in asking]
     return *others, json.dumps(run.summary["device"])
@@ -60,7 +60,7 @@ def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
 
 
 def _same_drives(runs: Sequence[Ran]) -> list[str]:
-    """Returns notes on values of spare space that give the same drive, because drives consist of whole blocks."""
+    """Returns notes on different values of spare space with the same drive, because drives consist of whole blocks."""
     drives: dict[str, dict[str, dict[str, dict[str, None]]]] = {key: {} for key in sorted(SPACE)}
     for one in runs:
         for key in SPACE & one.levels.keys():

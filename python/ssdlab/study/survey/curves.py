@@ -85,8 +85,8 @@ class Curves(Survey):
 def grouped(
     points: Sequence[PointValues], ranges: Mapping[str, Range]
 ) -> tuple[list[PointValues], dict[str, list[str]]]:
-    """Groups the sampled values of an axis that has more than `PARTS` of them: replaces each value with the part of the
-    range in which it lies.
+    """Groups the values of each sampled axis with more than `PARTS` values. Replaces each value with the part of the
+    axis range that contains it.
 
     Returns:
         The points, and the parts of each axis.
@@ -108,7 +108,7 @@ def grouped(
 
 
 def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
-    """Averages an outcome over the axes that are not shown, separately for each seed, and then over the seeds."""
+    """Averages an outcome over the axes that are not shown: separately for each seed, then over the seeds."""
     groups: dict[tuple[str, str], list[PointValues]] = {}
     for point in points:
         groups.setdefault((point.levels[x], point.levels[by] if by else ""), []).append(point)

@@ -27,7 +27,7 @@ class Effect(NamedTuple):
     term: str
     """Name of the axis, or of two axes joined by `×`."""
     level: str
-    """Value of the axis that has the effect, or the change between two values that has it."""
+    """Value of the axis, or change between two values, that has this effect."""
     size: float
     """Change of the outcome due to the value of the axis."""
     half_width: float | None
@@ -35,34 +35,34 @@ class Effect(NamedTuple):
 
 
 class Share(NamedTuple):
-    """Share of an outcome's variance that an axis, or a pair of axes, explains."""
+    """Share of an outcome's variance that is explained by an axis or a pair of axes."""
 
     term: str
     share: float
     half_width: float | None = None
     total: float | None = None
-    """Share of the variance that the axis and all its interactions explain, if estimated."""
+    """Share of the variance that is explained by the axis and all its interactions, if estimated."""
     total_half_width: float | None = None
 
 
 class Loss(NamedTuple):
-    """Best outcome that is possible with an axis fixed at a value, and its loss against the best outcome of all points.
-    Requires all combinations of axis values.
+    """Best outcome with an axis fixed at one value, and its loss against the best outcome of all points. Requires all
+    combinations of axis values.
     """
 
     term: str
     level: str
     best: float
     lost: float | None
-    """Loss relative to the best outcome of all points; None if the best outcome is 0 and this outcome is not."""
+    """Loss relative to the best outcome of all points; None if that outcome is 0 and `best` is not 0."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Effects(Survey):
     """Effects of all axes on one outcome.
 
-    Files: `report.html`, `effects.json` and `effects.csv`, with a line per effect; for some designs `variance.csv` with
-    shares of the variance, and `losses.csv`.
+    Files: `report.html`, `effects.json`, and `effects.csv` with a line per effect. For some designs also `variance.csv`
+    with shares of the variance, and `losses.csv`.
     """
 
     _page = "effects"
@@ -116,8 +116,8 @@ def two_level(
 ) -> tuple[list[Effect], list[Share], list[str]]:
     """Returns the effects (contrasts) of a two-level design.
 
-    A main effect is the mean at the second level minus the mean at the first. An interaction is half the difference
-    between the effects of one axis at both levels of the other axis.
+    A main effect is the mean at the second level minus the mean at the first level. An interaction is half the
+    difference between the effects of one axis at both levels of the other axis.
 
     Args:
         axes: Names of the axes.
@@ -158,8 +158,8 @@ def margin(sizes: Sequence[float]) -> float:
     """Returns Lenth's margin of error for the sizes of effects. If most effects are null, an effect above the margin is
     significant.
 
-    Unlike the spread between seeds, the margin includes interactions that a fraction confounds with main effects
-    (Lenth, "Quick and easy analysis of unreplicated factorials", Technometrics 31, 1989).
+    Unlike the spread between seeds, the margin includes interactions that a fractional design confounds with main
+    effects (Lenth, "Quick and easy analysis of unreplicated factorials", Technometrics 31, 1989).
     """
     magnitudes = sorted(map(abs, sizes))
     first = 1.5 * statistics.median(magnitudes)
@@ -190,8 +190,8 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
                 if freedom:
                     inside = sum(len(points[one].values) for one in at)
                     everywhere = sum(len(point.values) for point in points)
-                    # The mean at this axis value and the overall mean are correlated: the overall mean includes the
-                    # same outcomes.
+                    # The mean at this axis value and the overall mean are correlated, because the overall mean includes
+                    # the same outcomes.
                     half = student(freedom) * math.sqrt(variance * (1 / inside - 1 / everywhere))
                 effects.append(Effect(name, key[0], size, half))
         else:
@@ -205,8 +205,9 @@ def sampled(
 ) -> tuple[list[Effect], list[Share], list[str]]:
     """Fits a linear model of the outcome by least squares, for designs without structure.
 
-    The effect of a numeric axis is the change from its minimum to its maximum; the effect of a named value is its
-    difference from the first name. The error of the model includes non-linearity and interactions.
+    The effect of a numeric axis is the change of the outcome from the axis minimum to its maximum. The effect of a
+    named value is the difference from the first named value. The error of the model includes non-linearity and
+    interactions.
     """
     columns, labels = [np.ones(len(points))], []
     for axis in axes:
@@ -226,7 +227,7 @@ def sampled(
     freedom = len(points) - design.shape[1]
     if freedom < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
         raise ConfigError(
-            f"{text.counted(len(points), 'points')}: too few, or too similar, for the effects of "
+            f"{text.counted(len(points), 'points')} are too few or too similar for the effects of "
             f"{'one axis' if len(axes) == 1 else text.counted(len(axes), 'axes')}; {remedy}"
         )
     coefficients, *_ = np.linalg.lstsq(design, outcomes)
@@ -245,7 +246,7 @@ def sampled(
 
 
 def one_at_a_time(axes: Sequence[str], points: Sequence[PointValues]) -> list[Effect]:
-    """Returns the difference of the outcome at each value from the first point, where all axes have their first
+    """Returns, for each axis value, the difference of the outcome from the first point, where all axes have their first
     value.
     """
     first, *others = points

@@ -1,4 +1,4 @@
-"""The Pareto front: points that no other point beats in every outcome."""
+"""The Pareto front: points for which no other point is at least as good in every outcome and better in one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Front(Survey):
-    """The Pareto front: the points that are best if several outcomes matter at once.
+    """The Pareto front: the points that are best if several outcomes matter together.
 
-    Files: `report.html`, `front.json` and `front.csv`, with a line per point and half widths of the intervals.
+    Files: `report.html`, `front.json`, and `front.csv` with a line per point and half widths of confidence intervals.
     """
 
     _page = "front"
@@ -73,8 +73,8 @@ class Front(Survey):
 
 
 def on_the_front(outcomes: Sequence[Sequence[float]], large: Sequence[bool]) -> list[bool]:
-    """Returns true for rows that no other row beats. A row beats another if it is at least as good in every outcome and
-    better in some outcome.
+    """Returns True for each row on the Pareto front: no other row is at least as good in every outcome and better in
+    one.
     """
     costs = np.where(np.array(large), -1.0, 1.0) * np.array(outcomes)
     return [not bool(((costs <= row).all(axis=1) & (costs < row).any(axis=1)).any()) for row in costs]

@@ -1,4 +1,4 @@
-"""Sobol' indices: the share of an outcome's variance that is due to an axis, alone and together with all others."""
+"""Sobol' indices: the share of an outcome's variance due to an axis, alone and with its interactions."""
 
 from collections.abc import Sequence
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""Linked settings: settings that change together and form one axis, with all their names and values."""
+"""Names and values of linked settings, which change together and form one axis."""
 
 from collections.abc import Iterable, Sequence
 

@@ -31,7 +31,7 @@ def is_large(figure: str, sense: str) -> bool:
 
 
 class Outcome(NamedTuple):
-    """A metric that a study compares, and whether larger or smaller values are better."""
+    """A metric that a study compares, with its better direction."""
 
     figure: str
     """Dotted path of the metric in a result."""
@@ -43,7 +43,9 @@ class Outcome(NamedTuple):
         """Parses an outcome such as `write_amplification`, `time.iops` or `life_years:max`."""
         figure, _, sense = written.partition(":")
         if sense not in ("", "min", "max"):
-            raise ConfigError(f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max")
+            raise ConfigError(
+                f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max; write :min or :max"
+            )
         return cls(figure, is_large(figure, sense))
 
     @classmethod
@@ -70,15 +72,16 @@ class Survey(Finding):
 
 
 def unknown(figure: str, known: Sequence[str]) -> str:
-    """Returns the message that no run has the given metric."""
+    """Returns the error message for a metric that no run has."""
     return f"outcome {text.path(figure)}: " + (
         null(figure)
-        or f"no run has this metric{text.suggestion(figure, known)}; 'ssdlab study show PATH --outcomes' lists them"
+        or f"no run has this metric; 'ssdlab study show PATH --outcomes' lists all metrics"
+        f"{text.suggestion(figure, known)}"
     )
 
 
 def null(figure: str) -> str:
-    """Returns the message that a metric is null in all runs; empty if results do not have the metric at all."""
+    """Returns the error message for a metric that is null in all runs; empty if results never have the metric."""
     if figure not in shape.figures():
         return ""
     writes = figure == "write_amplification"
@@ -89,8 +92,8 @@ def check_figure(where: str, figure: str) -> None:
     """Checks, before the runs, that results can have the metric."""
     if not shape.has_figure(figure):
         raise ConfigError(
-            f"{where}: unknown metric {text.path(figure)}{text.suggestion(figure, shape.figures())}; "
-            "docs/results.md lists them, such as write_amplification"
+            f"{where}: unknown metric {text.path(figure)}; docs/results.md lists all metrics, such as "
+            f"write_amplification{text.suggestion(figure, shape.figures())}"
         )
 
 
@@ -108,8 +111,8 @@ def check_outcomes(written: Sequence[str]) -> None:
     for one in written:
         if ARITHMETIC & {*one}:
             raise ConfigError(
-                f"outcome {text.path(one)}: only 'ssdlab tune' supports arithmetic; list the metrics as "
-                "outcomes, and compute the value from the dataset"
+                f"outcome {text.path(one)}: only 'ssdlab tune' supports arithmetic; use plain metrics as outcomes, and "
+                "compute the value from the dataset"
             )
         check_figure(f"outcome {text.path(one)}", Outcome.read(one).figure)
     check_distinct(map(Outcome.read, written))

@@ -1,4 +1,4 @@
-"""Sweeps: studies of many configurations, which resume after an interruption.
+"""Sweeps: studies of many configurations; an interrupted sweep resumes.
 
 `axes.py` parses the axes, `design.py` chooses the points, `plan.py` turns them into runs, `running.py` executes new
 runs. `ssdlab.study.store` describes the folder of a study.

@@ -45,7 +45,7 @@ Values = str | Sequence[object]
 
 @dataclass(frozen=True)
 class Range:
-    """Range of an axis: all values between its ends, or only the values that `spacing` allows."""
+    """Range of an axis: all values between its two ends, or only the values that `spacing` allows."""
 
     low: Quantity
     high: Quantity
@@ -98,7 +98,7 @@ class Axis:
     range: Range | None = None
     """Range of the axis, if it has a range without steps."""
     stepped: Mapping[str, Range] = field(default_factory=dict)
-    """Ranges with steps, by key; the values of their steps are in `levels`."""
+    """Ranges with steps, by key; the values of the steps are in `levels`."""
 
     @property
     def name(self) -> str:
@@ -144,7 +144,7 @@ def axis(written: str) -> Axis:
                 "example"
             )
         if key in given:
-            raise ConfigError(f"axis {text.path(written)!r}: {key} appears twice; give all its values at once")
+            raise ConfigError(f"axis {text.path(written)!r}: {key} appears twice; write all its values in one list")
         given[key] = values if equals else _all_of(key)
     return of(given)
 
@@ -153,7 +153,7 @@ def of(given: Mapping[str, Values]) -> Axis:
     """Returns an axis from linked keys and their values."""
     if not isinstance(given, Mapping):
         raise ConfigError(
-            f"axes: {shown(given)} is not an axis; give {{'device.op': '7%..28%:4'}} or ['device.op=7%,28%']"
+            f"axes: {shown(given)} is not an axis; use {{'device.op': '7%..28%:4'}} or ['device.op=7%,28%']"
         )
     if not given:
         raise ConfigError("an axis is empty; write device.op=7%,28%, for example")
@@ -181,7 +181,7 @@ def distinct(axes: Iterable[Axis]) -> list[Axis]:
     for one in checked:
         for key in one.keys:
             if key in seen:
-                raise ConfigError(f"two axes vary {key}; give all its values in one")
+                raise ConfigError(f"two axes vary {key}; write all its values in one axis")
             seen.add(key)
     return checked
 
@@ -202,23 +202,23 @@ def _all_of(key: str) -> list[str]:
         return ["false", "true"]
     names = [name for name, _ in _ssdlab.variants(key)]
     if not names:
-        known = f": its value is a {explained[0].replace('`', '')}" if explained else ""
-        raise ConfigError(f"axis {key}: has no named values{known}; write {key}=A,B")
+        known = f" (type: {explained[0].replace('`', '')})" if explained else ""
+        raise ConfigError(f"axis {key}: the setting has no named values{known}; list values: {key}=A,B")
     return names
 
 
 def _values(key: str, given: Values) -> "list[str] | Range":
     words = next(csv.reader([given])) if isinstance(given, str) else [_text(one) for one in several(given)]
     if not words or not all(word.strip() for word in words):
-        raise ConfigError(f"axis {key}: a value is empty; separate values by commas, as in A,B")
+        raise ConfigError(f"axis {key}: a value is empty; write values separated by commas, such as A,B")
     if len(words) == 1 and ".." in words[0] and key != TRACE:
         return _range(key, words[0].strip())
     values = [word.strip() for word in words]
     lost = next((value for value in values if not Path(value).exists()), "") if key == TRACE else ""
     if lost and isinstance(given, str) and "," in given:
         raise ConfigError(
-            f"axis {key}: {text.path(lost)}: no such file; check the path, and quote a path with a "
-            f'comma: {key}="a,b.csv",c.csv'
+            f"axis {key}: {text.path(lost)}: no such file; check the path, and put quotes around a path "
+            f'with a comma: {key}="a,b.csv",c.csv'
         )
     twice = [value for value in values if values.count(value) > 1]
     if twice and key not in OTHERS:
@@ -243,18 +243,19 @@ def _range(key: str, word: str) -> Range:
     log, steps = match["log"] is not None, match["steps"]
     if low.value >= high.value or (log and low.value <= 0):
         raise ConfigError(
-            f"axis {key}: {text.path(word)} must increase{', starting above 0' if log else ''}; put the smaller first"
+            f"axis {key}: {text.path(word)} must increase{', starting above 0' if log else ''}; write the smaller end "
+            "first"
         )
     if steps is None:
         return Range(low, high, log)
     if not steps.isdigit() or not 2 <= int(steps) <= 10_000:
-        raise ConfigError(f"axis {key}: {text.path(steps)} values; give a number from 2 to 10000, as in 3%..30%:10")
+        raise ConfigError(f"axis {key}: {text.path(steps)} values; use a number from 2 to 10000, as in 3%..30%:10")
     return Range(low, high, log, int(steps))
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition that excludes combinations: a point is excluded if it satisfies every comparison."""
+    """A condition for excluding combinations: a point is excluded if it satisfies every comparison."""
 
     comparisons: tuple[tuple[str, str, str], ...]
     """Key, operator and value of each comparison."""
@@ -272,7 +273,7 @@ class Condition:
                     f"without {text.path(written)!r}: {text.path(word)!r} is not a comparison; write KEY=VALUE"
                 )
             if key not in keys:
-                why = _ssdlab.renamed(key) or f"no axis varies it{text.suggestion(key, keys)}"
+                why = _ssdlab.renamed(key) or f"no axis varies this setting{text.suggestion(key, keys)}"
                 raise ConfigError(f"without {text.path(written)!r}: {key}: {why}")
             if operator not in ("=", "!=") and quantity(value) is None:
                 raise ConfigError(f"without {text.path(written)!r}: {value} is not a number to compare with {operator}")
@@ -282,7 +283,7 @@ class Condition:
         return cls(tuple(comparisons))
 
     def meets(self, point: Point) -> bool:
-        """True if the point satisfies the condition and is left out."""
+        """True if the point satisfies the condition, and so is excluded."""
 
         def holds(key: str, operator: str, value: str) -> bool:
             ours, theirs = quantity(point[key]), quantity(value)

@@ -1,4 +1,4 @@
-"""Designs: the points to try in the space that axes span."""
+"""Designs: rules that choose the points to simulate in the space of the axes."""
 
 import math
 import random
@@ -17,7 +17,7 @@ DESIGNS = {
     "random": "points drawn at random",
     "latin-hypercube": "random points, one in each stratum of each axis",
     "sobol": "a scrambled Sobol' sequence, which fills space evenly; the number of points is a power of two",
-    "one-at-a-time": "the first value of every axis, then each other value of one axis at a time",
+    "one-at-a-time": "the first value of every axis, then each other value of a single axis",
     "factorial": "two levels of each axis, in a fraction of all combinations that depends on the resolution",
     "saltelli": "the points for estimating Sobol' indices; the number of samples is a power of two",
 }
@@ -27,7 +27,7 @@ SEARCH = "search"
 """Name of the design of studies by `ssdlab tune`, which chooses points in batches."""
 
 SCREENING = "screening"
-"""Name of the design of screenings, which screen all conditions and then refine the strongest."""
+"""Name of the design of screenings, which vary all factors and then refine the strongest factors."""
 
 MEANINGS = {
     **DESIGNS,
@@ -37,14 +37,14 @@ MEANINGS = {
 """Descriptions of all types of studies: sweeps, searches, screenings."""
 
 SAMPLED = ("random", "latin-hypercube", "sobol", "saltelli")
-"""Names of sampled designs: they have a given number of samples, and accept ranges without steps."""
+"""Names of sampled designs, which have a number of samples and accept ranges without steps."""
 
 DEFAULT_SAMPLES = 64
 
 
 @dataclass(frozen=True)
 class Design:
-    """Rule that chooses the points to try in the space of the axes."""
+    """Rule that chooses the points to simulate in the space of the axes."""
 
     name: str = "grid"
     samples: int | None = None
@@ -58,13 +58,13 @@ class Design:
         """Returns the design with its number of samples, after checking that it suits the axes."""
         if self.name not in DESIGNS:
             raise ConfigError(
-                f"design {text.path(self.name)}: unknown design{text.suggestion(self.name, DESIGNS)}; "
-                f"use {', '.join(DESIGNS)}"
+                f"design {text.path(self.name)}: unknown design; use one of {', '.join(DESIGNS)}"
+                f"{text.suggestion(self.name, DESIGNS)}"
             )
         sampled = self.name in SAMPLED
         if self.samples is not None and (not sampled or self.samples < 1):
-            remedy = f"samples are for {', '.join(SAMPLED)} only" if not sampled else "use 1 or more"
-            raise ConfigError(f"design {self.name}: {self.samples} samples; {remedy}")
+            remedy = f"only {', '.join(SAMPLED)} have samples; omit samples" if not sampled else "use 1 or more"
+            raise ConfigError(f"design {self.name}: invalid number of samples {self.samples}; {remedy}")
         samples = self.samples or DEFAULT_SAMPLES
         if self.name in ("sobol", "saltelli") and samples & (samples - 1):
             below = 1 << (samples.bit_length() - 1)
@@ -73,23 +73,25 @@ class Design:
                 f"{2 * below}"
             )
         if self.seed < 0:
-            raise ConfigError(f"design {self.name}: the seed {self.seed} is below 0; give 0 or more")
+            raise ConfigError(f"design {self.name}: the seed {self.seed} is below 0; use 0 or more")
         if self.resolution is not None and (self.name != "factorial" or self.resolution not in factorial.RESOLUTIONS):
-            raise ConfigError(f"resolution {self.resolution}: must be 3, 4 or 5, for the design factorial")
+            raise ConfigError(f"resolution {self.resolution}: must be 3, 4 or 5, and needs the design factorial")
         for axis in axes:
             if axis.range is not None and self.name in ("grid", "one-at-a-time"):
                 raise ConfigError(
-                    f"axis {axis.name}: design {self.name} needs the number of values, as in 3%..30%:10; or use "
-                    "design sobol"
+                    f"axis {axis.name}: design {self.name} needs a range with a number of values, as in 3%..30%:10; or "
+                    "use design sobol"
                 )
             if self.name == "factorial" and len(axis.levels) != 2:
                 raise ConfigError(f"axis {axis.name}: a factorial design needs two values, not {len(axis.levels)}")
         if conditions and self.name in ("factorial", "saltelli"):
-            raise ConfigError(f"design {self.name}: leaving out combinations would confound its effects")
+            raise ConfigError(
+                f"design {self.name}: excluding combinations would confound its effects; omit the exclusions"
+            )
         return Design(self.name, samples if sampled else None, self.resolution, self.seed)
 
     def size(self, axes: Sequence[Axis]) -> int:
-        """Returns the number of points of the design, including points that conditions leave out."""
+        """Returns the number of points of the design, including points that conditions exclude."""
         levels = [len(axis.levels) for axis in axes]
         if self.name == "grid":
             return math.prod(levels)
@@ -148,7 +150,7 @@ def _sobol(axes: int, samples: int, seed: int) -> list[list[float]]:
 
 
 def problem(names: Sequence[str]) -> dict[str, object]:
-    """Returns the description of axes that SALib needs; all values range from 0 to 1."""
+    """Returns the description of axes for SALib; all values range from 0 to 1."""
     return {"num_vars": len(names), "names": [*names], "bounds": [[0.0, 1.0]] * len(names)}
 
 

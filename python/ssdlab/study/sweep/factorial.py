@@ -1,11 +1,11 @@
 """Two-level fractional factorial designs.
 
-Some factors (base factors) are varied in all combinations. Every other factor is a product of base factors, its
+Some factors (base factors) are varied in all combinations. Every other factor is a product of base factors, called its
 generator. A word is a set of factors whose product is one, and the resolution is the number of factors in the shortest
-word. Resolution III separates main effects from each other; IV also from interactions of two factors; V separates these
-interactions too. A factor is represented by a bit mask of the base factors in its product. No word has fewer than R
-letters if no R - 1 masks sum to zero (Box and Hunter, "The 2^(k-p) fractional factorial designs", Technometrics 3,
-1961).
+word. Resolution III separates main effects from each other. Resolution IV also separates them from interactions of two
+factors. Resolution V also separates these interactions from each other. A factor is represented by a bit mask of the
+base factors in its product. Every word has at least R letters if no R - 1 masks sum to zero (Box and Hunter, "The
+2^(k-p) fractional factorial designs", Technometrics 3, 1961).
 """
 
 from functools import reduce
@@ -18,7 +18,7 @@ RESOLUTIONS = (3, 4, 5)
 """Supported resolutions of a fractional factorial design."""
 
 MAX_BASE = 14
-"""Maximum number of base factors, which gives 16,384 points."""
+"""Maximum number of base factors, for at most 16,384 points."""
 
 
 def columns(factors: int, resolution: int) -> list[int]:

@@ -74,7 +74,7 @@ def read(path: Path) -> Written:
     for key, value in keys.items():
         if key not in KINDS:
             raise ConfigError(
-                f"{name}: unknown key {text.path(key)}{text.suggestion(key, KINDS)}; known: {', '.join(KINDS)}"
+                f"{name}: unknown key {text.path(key)}; known keys are {', '.join(KINDS)}{text.suggestion(key, KINDS)}"
             )
         if not isinstance(value, KINDS[key]) or isinstance(value, bool):
             raise ConfigError(f"{name}: {key} must be {' or '.join(WORDS[kind] for kind in KINDS[key])}")
@@ -82,7 +82,7 @@ def read(path: Path) -> Written:
     tables = [{key: value} for key, value in axes.items()] if isinstance(axes, dict) else axes
     for table in tables:
         if not isinstance(table, dict):
-            raise ConfigError(f"{name}: axes must be tables; write [[axes]] above each")
+            raise ConfigError(f"{name}: axes must be tables; write [[axes]] above each table")
         for key, value in table.items():
             if not isinstance(value, str | list) or (isinstance(value, list) and not all(map(_scalar, value))):
                 raise ConfigError(f"{name}: axes: {key} must be a list of values, or text such as '3%..30%:10'")
@@ -101,7 +101,7 @@ def read(path: Path) -> Written:
 
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Prefixes errors about an axis with the name of the file."""
+    """Adds the name of the file in front of errors about an axis."""
     try:
         yield
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""Restricts the ranges of axes to values that the table of settings allows."""
+"""Restricts the ranges of axes to values that their settings allow."""
 
 import math
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ def fitted(axes: Sequence[Axis], base: Config) -> list[Axis]:
         axes: Axes of the sweep.
         base: Configuration that the points' settings override. Some settings must be multiples of its values.
     """
-    # Some settings must be multiples of another setting, such as the page size, so there are two passes.
-    # The first pass restricts the page size to powers of two.
+    # Some settings must be multiples of another setting, such as the page size. So there are two passes, and the first
+    # pass restricts the page size to powers of two.
     alone = [_spaced(one, [one], base) for one in axes]
     return [_spaced(one, alone, base) for one in alone]
 
@@ -32,8 +32,8 @@ def _spaced(axis: Axis, axes: Sequence[Axis], base: Config) -> Axis:
         if spacing is not None:
             if spacing.nearest(span.low.value, span.low, span.high, log=span.log) is None:
                 raise ConfigError(
-                    f"axis {key}: no {spacing.words(span.low.base)} lies between {span.at(0.0)} and {span.at(1.0)}; "
-                    "widen the range"
+                    f"axis {key}: the range {span.at(0.0)} to {span.at(1.0)} contains no "
+                    f"{spacing.words(span.low.base)}; widen the range"
                 )
             axis = axis.spaced(key, spacing)
     return axis
@@ -61,8 +61,8 @@ def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
 
 
 def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int]:
-    """Returns the values that a sweep gives to the setting `key`. Values of the setting `owner` must be multiples or
-    divisors of them. For a range, only its ends are returned.
+    """Returns the values of the setting `key` in a sweep; for a range, only its two ends. Values of the setting `owner`
+    must be multiples or divisors of these values.
     """
     levels = [level for axis in axes for level in axis.levels]
     values = [level[key] for level in levels if key in level]
@@ -71,7 +71,7 @@ def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int
         needed = dict(explained[3]) if explained else {}
         presets: list[dict[str, str]] = [{PRESET: level[PRESET]} for level in levels if PRESET in level]
         for preset in presets or [{}]:
-            # Impossible configurations are ignored here, because they are reported when the points are checked.
+            # Invalid configurations are ignored here; they are reported when the points are checked.
             with suppress(ConfigError, KeyError):
                 values.append(str(Builder(base).laid({**needed, **preset}, replays=False)[key]))
     numbers = [one.value for one in map(quantity, values) if one is not None]

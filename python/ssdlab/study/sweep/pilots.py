@@ -1,9 +1,9 @@
-"""Estimates how long runs take by executing some of them.
+"""Estimates the duration of runs by executing some of them (pilot runs).
 
-Each axis is tried at its ends and in the middle, or at every value if the values are words. The other axes keep their
-values of the first run if possible. In the model, the time of a run is the time of the first run times a factor per
-axis. The factor is a power of a number (for a trace, of its size) or a constant per word. Further runs at corners and
-in between check the model; their error is the range of the estimate.
+Each axis is tried at its two ends and in the middle, or at every value if the values are words. If possible, the other
+axes keep their values of the first run. In the model, the time of a run is the time of the first run times one factor
+per axis. The factor is a power of the axis value (for a trace, of its file size), or a constant per word. Further runs
+at corners and in between check the model; their errors give the range of the estimate.
 """
 
 import math
@@ -26,8 +26,8 @@ MAX_CHECKS = 8
 """Maximum number of pilot runs that check the model."""
 
 LOADING_SECONDS = 1.0
-"""If the first run takes less than this number of seconds, it is repeated, because much of its time was spent loading
-the process.
+"""If the first run takes less than this number of seconds, it is repeated, because much of its time was spent starting
+the worker process.
 """
 
 
@@ -39,8 +39,8 @@ class Pilots(NamedTuple):
     expected: Mapping[str, float]
     """Estimated durations in seconds, by run key."""
     off: tuple[float, float] | None
-    """Smallest and largest ratio of measured to estimated duration among the validation runs; None without validation
-    runs.
+    """Smallest and largest ratio of measured to estimated duration among the runs that check the model; None without
+    such runs.
     """
     complete: bool
     """True if all pilot runs finished within `SECONDS`."""
@@ -60,7 +60,7 @@ def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str],
         for level in _covering(axis, [*points.values()]):
             having = [key for key in points if _at(points[key], axis) == level]
             covering[min(having, key=apart.__getitem__)] = None
-            # Most values grow along their axes, so the last point probably takes longest.
+            # Most values increase along their axes, so the last point probably takes longest.
             corners.append(max(reversed(having), key=apart.__getitem__))
     rest = [key for key in points if key not in covering]
     checks = [key for key in dict.fromkeys(corners) if key not in covering]
@@ -72,10 +72,10 @@ def run(runs: Mapping[str, Run], points: Mapping[str, Point], axes: Sequence[Axi
     """Executes the pilot runs within `SECONDS`.
 
     Args:
-        runs: Available runs by key; not empty.
+        runs: Runs to choose from, by key; not empty.
         points: Points of the runs.
         axes: Axes of the sweep.
-        crew: Workers, used one at a time and stopped at the time limit.
+        crew: Workers; they execute one run after the other and are stopped at the time limit.
     """
     covering, checks = tried(points, axes)
     seconds: dict[str, float] = {}
@@ -83,7 +83,7 @@ def run(runs: Mapping[str, Run], points: Mapping[str, Point], axes: Sequence[Axi
     alarm = threading.Timer(SECONDS, crew.stop)
     alarm.start()
     try:
-        # The run that is probably the longest is executed early, so that it is measured even if time runs out.
+        # The run that is probably the longest is executed second, so it is measured even if time runs out.
         for key in dict.fromkeys((covering[0], *checks[:1], *covering, *checks)):
             seconds[key] = _seconds(crew, runs[key])
             if len(seconds) == 1 and seconds[key] < LOADING_SECONDS:
@@ -147,8 +147,8 @@ def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str,
 
 
 def _features(points: Mapping[str, Point], axes: Sequence[Axis]) -> list[list[float]]:
-    """Returns the columns of the linear model, with an entry per point. A numeric axis has one column: its logarithm,
-    scaled to 0..1. Any other axis has a 0/1 column for each value.
+    """Returns the columns of the linear model, with an entry per point. A numeric axis has one column: the logarithm of
+    its values, scaled to 0..1. Any other axis has a 0/1 column for each value.
     """
     columns = []
     for axis in axes:

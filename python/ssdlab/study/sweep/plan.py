@@ -1,4 +1,4 @@
-"""Turns a sweep into runs; checks the configurations of all points before anything runs."""
+"""Turns a sweep into runs. Checks the configurations of all points before any run starts."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -18,10 +18,10 @@ from ssdlab.study.sweep.design import Design
 from ssdlab.study.work.run import Run, TraceRef
 
 MANY = 100_000
-"""Number of runs above which the user must confirm a sweep."""
+"""Maximum number of runs of a sweep without confirmation by the user."""
 
 AXIS = "axis"
-"""Origin of settings that an axis varies, as shown in messages."""
+"""Origin, in messages, of settings that an axis varies."""
 
 NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 
@@ -46,13 +46,13 @@ class Question:
     """`TraceFile` options for traces on an axis."""
     design: Design = field(default_factory=Design)
     conditions: tuple[Condition, ...] = ()
-    """Conditions that leave out combinations of axis values."""
+    """Conditions that exclude combinations of axis values."""
     seeds: int = 1
     """Number of runs per point."""
     outcomes: tuple[str, ...] = ()
     """Names of the metrics to show first."""
     written: Mapping[str, str] = field(default_factory=dict)
-    """Origins of the axes as named in messages, by key. Keys that are missing have the origin `AXIS`."""
+    """Origins of the axes, for messages, by key. Missing keys have the origin `AXIS`."""
 
     @property
     def replays(self) -> bool:
@@ -100,17 +100,17 @@ def refuse_many(asked: Question, remedy: str) -> None:
     design = asked.design.checked(asked.axes, asked.conditions)
     size = design.size(asked.axes) * asked.seeds
     if size > MANY:
-        raise ConfigError(f"that would be {text.count(size)} runs; {remedy}")
+        raise ConfigError(f"the sweep would have {text.count(size)} runs; {remedy}")
 
 
 def plan(asked: Question) -> Plan:
     """Plans the runs of a sweep; reports the faults of all points."""
     if asked.seeds < 1:
-        raise ConfigError(f"{asked.seeds} seeds: give at least one")
+        raise ConfigError(f"seeds must be at least 1, not {asked.seeds}")
     design = asked.design.checked(asked.axes, asked.conditions)
     columns = tuple(key for axis in asked.axes for key in axis.keys)
     if asked.trace is not None and TRACE in columns:
-        raise ConfigError("a trace is given, but an axis also varies the trace; leave out one of them")
+        raise ConfigError("an axis varies the trace, but a trace to replay is set too; omit one of them")
     traces = _Traces(asked)
     builder = Builder(asked.base, asked.written)
     faults: dict[str, list[Point]] = {}
@@ -142,15 +142,15 @@ def plan(asked: Question) -> Plan:
             if enough is not None:
                 raise ConfigError(refusal([*refused], asked.base[OP], enough))
         origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
-        # A message about a fault of an axis already contains the axis value. If every point fails, the message does not
-        # advise excluding points.
+        # A message about an axis already contains the axis value. If every point fails, the message does not advise
+        # excluding points.
         named = {
             fault if not rows or fault.startswith(origins) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()
         }
         raise ConfigError(listed(named))
     if not rows:
-        raise ConfigError("all combinations are excluded; exclude fewer")
+        raise ConfigError("the conditions exclude all combinations; remove a condition")
     return Plan(asked, design, columns, tuple(rows), runs)
 
 
@@ -159,18 +159,18 @@ def _named(point: Point) -> str:
 
 
 def _where(points: Sequence[Point]) -> str:
-    """Names the common axis values of the faulty points, and how to exclude these points."""
+    """Returns the common axis values of the faulty points, with the remedy of excluding these points."""
     shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
     named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
     more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"
-    return f"at {named}{more}; a sweep without '{named}' skips these points"
+    return f"at {named}{more}; --without '{named}' skips these points"
 
 
 def listed(faults: Mapping[str, Collection[str]]) -> str:
-    """Lists faults, one per line; merges faults that differ only in the value of an axis, or in numbers.
+    """Returns faults as text, one per line; merges faults that differ only in an axis value or in numbers.
 
     Args:
-        faults: Faults, each with the values of the axes.
+        faults: Axis values by fault.
     """
     alike: dict[str, list[tuple[str, str, str]]] = {}
     for fault, values in faults.items():
@@ -191,7 +191,7 @@ def listed(faults: Mapping[str, Collection[str]]) -> str:
 
 
 class _Traces:
-    """The traces that the points replay; each file is hashed only once."""
+    """The traces that the points replay. Each file is hashed only once."""
 
     def __init__(self, asked: Question) -> None:
         self._common = None if asked.trace is None else TraceRef.of(asked.trace)
@@ -211,7 +211,7 @@ class Builder:
 
     Args:
         base: Configuration that the points' settings override.
-        written: Origins of the axes as named in messages, by key. Keys that are missing have the origin `AXIS`.
+        written: Origins of the axes, for messages, by key. Missing keys have the origin `AXIS`.
     """
 
     def __init__(self, base: Config, written: Mapping[str, str] = NOWHERE_ELSE) -> None:
@@ -223,7 +223,7 @@ class Builder:
         Args:
             point: Values of the settings, by key.
             number: Offset from the seed of the configuration.
-            replays: True if a trace is replayed, which sizes a drive without a capacity.
+            replays: True if a trace is replayed; a drive without a capacity is then sized for the trace.
         """
         config = self.laid(point, replays=replays)
         seed = int(config["seed"]) + number

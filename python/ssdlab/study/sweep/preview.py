@@ -1,4 +1,4 @@
-"""Preview of a sweep: the runs that it would execute, and their estimated duration."""
+"""Preview of a sweep: the runs to execute, and their estimated duration."""
 
 import math
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from ssdlab.study.sweep.plan import Plan
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Preview(Finding):
-    """Preview of a sweep: the runs that it would execute, with estimates of their duration.
+    """Preview of a sweep: the runs to execute, with estimates of their duration.
 
-    Files: `report.html`, `preview.json` and `preview.csv`, with a line per run.
+    Files: `report.html`, `preview.json`, and `preview.csv` with a line per run.
     """
 
     _page = "preview"
@@ -33,7 +33,7 @@ class Preview(Finding):
     most_bytes: int
     """Memory in bytes available to a run."""
     too_large: int
-    """Number of remaining runs that need too much memory and fail at once."""
+    """Number of remaining runs that need too much memory, and so fail at once."""
 
     @property
     def total_seconds(self) -> float:
@@ -43,7 +43,7 @@ class Preview(Finding):
     @property
     def range_seconds(self) -> tuple[float, float] | None:
         """Shortest and longest plausible duration of all remaining runs, in seconds. Assumes that estimates are wrong
-        by the factors observed in the validation runs. None without validation runs.
+        by the same factors as for the runs that check the model. None without such runs.
         """
         if self.pilots is None or self.pilots.off is None:
             return None
@@ -51,8 +51,8 @@ class Preview(Finding):
         return least, most
 
     def _together(self, factor: float) -> float:
-        """Estimates the total duration if unmeasured runs take `factor` times their estimate; at least the duration of
-        the longest run.
+        """Returns the total duration in seconds if unmeasured runs take `factor` times their estimate. It is at least
+        the duration of the longest run.
         """
         if self.pilots is None:
             return 0.0

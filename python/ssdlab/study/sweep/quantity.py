@@ -1,4 +1,4 @@
-"""Numbers with units, written as in settings. Ranges interpolate such numbers, and datasets store them."""
+"""Numbers with units, written as in settings, for interpolating ranges and for storing datasets."""
 
 import re
 from typing import NamedTuple
@@ -15,7 +15,7 @@ _RATES = {"/s": 1, "k/s": 1000, "M/s": 1_000_000}
 
 
 LIMIT = 1e290
-"""Largest number that may have a unit; in base units, a larger number might overflow to infinity."""
+"""Upper limit of numbers with a unit. A larger number might overflow when converted to base units."""
 SHARE = "share"
 """Name of the base unit of percentages."""
 
@@ -38,7 +38,7 @@ def quantity(written: str) -> Quantity | None:
         return None
     number, unit = float(match[1]), match[2]
     if number >= LIMIT:
-        raise ConfigError(f'"{written.strip()}" is too large; give a smaller number')
+        raise ConfigError(f'"{written.strip()}" is too large; use a smaller number')
     whole = match[1].lstrip("+-").isdigit()
     if unit in _BINARY or unit in _DECIMAL:
         return Quantity(float(_ssdlab.size(written.strip())), "bytes", whole)

@@ -54,17 +54,17 @@ def sweep(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Runs every point of a design over axes; finished runs of the study are not repeated.
+    """Runs every point of a design over axes. Finished runs of the study are not repeated.
 
     The result does not depend on `out`, `jobs`, `cluster` and `retry`, on interruptions, or on the order in which runs
     end. A failed run is a row with its error.
 
     Args:
         axes: `{"device.op": "7%..28%:4", "ftl.page.gc": ["greedy", "fifo"]}`, or a list of command-line texts and of
-            mappings with linked keys. Besides settings, `trace` and `preset` can vary.
+            mappings with linked keys. In addition to settings, `trace` and `preset` can vary.
         config: Configuration that the points' settings override; the default configuration if None.
         trace: Trace file that all points replay; if None, their own workloads.
-        out: Folder of the study, or a remote address such as `s3://bucket/op`; by default nothing is kept.
+        out: Folder of the study, or a remote address such as `s3://bucket/op`; by default nothing is saved.
         design: `grid`, `random`, `latin-hypercube`, `sobol`, `one-at-a-time`, `factorial` or `saltelli`.
         samples: Number of samples of a sampled design; 64 by default.
         resolution: 3, 4 or 5 for a fractional factorial; all combinations by default.
@@ -80,7 +80,7 @@ def sweep(
 
     Raises:
         ConfigError: If axes, design or settings are invalid, or the folder cannot be used.
-        TraceError: If a trace is not a readable file, or has changed meanwhile.
+        TraceError: If a trace is not a readable file, or has changed during the sweep.
         OSError: If the folder cannot be written; finished runs are kept.
     """
     samples = None if samples is None else whole("samples", samples)
@@ -110,11 +110,11 @@ def question(
     checked, shown, seeds = fitted(distinct(_axes(axes)), base), several(outcomes), whole("seeds", seeds)
     check_outcomes(shown)
     if seeds > 1:
-        # Fails here instead of after the runs if the library for confidence intervals is missing.
+        # If the library for confidence intervals is missing, this call fails before the runs instead of after them.
         student(seeds - 1)
     source = None if trace is None else source_of(trace)
     if source is not None and not isinstance(source, TraceFile):
-        raise ConfigError("a study replays trace files; save the trace and give its path: trace.save('t.parquet')")
+        raise ConfigError("a study replays trace files; save the trace with trace.save('t.parquet') and use its path")
     return Question(
         axes=tuple(checked),
         base=base,
@@ -158,8 +158,8 @@ def run(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Executes the runs of a plan that are missing in the study at a folder or address. With None, uses a temporary
-    folder.
+    """Executes the runs of a plan that are missing in the study at the folder or address `where`. If None, uses a
+    temporary folder.
     """
     if where is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
@@ -187,18 +187,16 @@ def run(
 
 @takes()
 def open_study(path: str | os.PathLike[str]) -> Study:
-    """Opens a study by its folder or address; a study in progress shows its finished runs.
+    """Opens the study at a folder or address; a study in progress has only its finished runs.
 
     Raises:
-        ConfigError: If there is no study that this version can read.
+        ConfigError: If `path` contains no study that this version can read.
     """
     return Study.read(place(os.fspath(path)))
 
 
 def preview(planned: Plan, where: Path | str | None, *, jobs: int | None) -> Preview:
-    """Returns the runs that a plan would execute, with estimates from pilot runs; the results of pilot runs are
-    dropped.
-    """
+    """Returns the runs that a plan would execute, with estimates from pilot runs, whose results are not stored."""
     done: set[str] = set()
     if where is not None:
         with reading(where) as folder:

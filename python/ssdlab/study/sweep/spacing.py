@@ -19,7 +19,9 @@ class Spacing:
     """Number that each value must divide."""
 
     def nearest(self, value: float, low: Quantity, high: Quantity, *, log: bool) -> str | None:
-        """Returns the possible value in a range that is nearest to a number in base units; None if there is none."""
+        """Returns the possible value in a range that is nearest to a number in base units; None if the range has no
+        possible value.
+        """
         unit = 0.01 if low.base == SHARE else 1.0
         # Rounds before taking the ceiling, because 7 % as a float is not exactly 7 times 1 %.
         least, most = math.ceil(round(low.value / unit, 6)), math.floor(round(high.value / unit, 6))

@@ -1,7 +1,7 @@
 """Repeats the best points of a search with fresh seeds, and chooses the best point.
 
-The best of many points is partly best because its seeds were lucky. Fresh seeds show its true value, whether it
-satisfies the constraints, and whether another point is better.
+The best of many points has partly profited from lucky seeds. Fresh seeds show its true value, whether it satisfies the
+constraints, and whether another point is better.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -21,9 +21,9 @@ def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hash
     """Returns batches of trials to repeat. A further batch is needed only if all earlier trials violate the constraints
     with fresh seeds.
 
-    Points with equal `drive` have the same runs and count once. With one outcome, the finalists are the best points;
-    with several, points on the Pareto front, evenly spaced along the first outcome. If no trial satisfies the
-    constraints, they are the trials that violate them least.
+    Points with equal `drive` have the same runs and count once. With one outcome, the finalists are the best points.
+    With several outcomes, they are points on the Pareto front, evenly spaced along the first outcome. If no trial
+    satisfies the constraints, the finalists are the trials with the smallest violations.
     """
     by_drive: dict[Hashable, Trial] = {}
     for one in trials:
@@ -44,8 +44,8 @@ def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hash
 
 
 def rank(measured: Measured, aims: Aims) -> tuple[float, float, float]:
-    """Sort key of measured points, best first by the first goal. Points that violate constraints come after all others,
-    and failed points come last.
+    """Returns the sort key of a measured point: best first by the first goal. Points that violate constraints come
+    after all other points, and failed points come last.
     """
     if measured.error is not None:
         return (1.0, 0.0, 0.0)
@@ -54,8 +54,8 @@ def rank(measured: Measured, aims: Aims) -> tuple[float, float, float]:
 
 
 def judged(repeated: Sequence[Finalist], aims: Aims) -> list[Finalist]:
-    """Sorts finalists by fresh seeds and marks the best. Of equally good finalists, those that satisfy the constraints
-    with more seeds come first.
+    """Sorts finalists by their results with fresh seeds and marks the best. Among equally good finalists, a finalist
+    that satisfies the constraints with more seeds comes first.
     """
     goals, constraints = aims
     ordered = sorted(repeated, key=lambda one: (rank(one.fresh, aims), -one.fresh.kept(constraints)))

@@ -28,7 +28,9 @@ class Goal(NamedTuple):
         """Parses a goal such as `write_amplification`, `time.iops:max` or `cost=3 * device.physical_bytes`."""
         body, colon, sense = written.partition(":")
         if sense.strip() not in ("min", "max") and colon:
-            raise ConfigError(f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max")
+            raise ConfigError(
+                f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max; write :min or :max"
+            )
         name, equals, expression = body.partition("=")
         value = _value(f"outcome {text.path(written)}", expression if equals else body)
         return cls(name.strip() or value.text, value, is_large(_figure(value), sense.strip()))
@@ -74,12 +76,12 @@ class Constraint(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """Returns the metric that the constraint bounds; empty if it bounds an arithmetic expression."""
+        """Returns the metric that the constraint bounds; empty if the constraint bounds an arithmetic expression."""
         return _figure(self.value)
 
     def violation(self, mean: float) -> float:
-        """Returns how far a mean violates the constraint, relative to the bound; positive if the constraint is
-        violated.
+        """Returns the amount by which a mean violates the constraint, relative to the bound; positive if the constraint
+        is violated.
         """
         over = self.bound - mean if self.at_least else mean - self.bound
         return over / (abs(self.bound) or 1.0)
@@ -96,7 +98,7 @@ def _value(where: str, written: str) -> Value:
         raise ConfigError(f"{where}: {text.path(written.strip())!r} {error}; write a metric, or a sum such as "
                           "device.physical_bytes + 40 * device.mapping_table_bytes") from None  # fmt: skip
     if not value.paths:
-        raise ConfigError(f"{where}: contains no metric; 'ssdlab study show PATH --outcomes' lists them")
+        raise ConfigError(f"{where}: contains no metric; 'ssdlab study show PATH --outcomes' lists all metrics")
     return value
 
 
@@ -139,8 +141,8 @@ def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
                 raise ConfigError(
                     f"{_where(one)}: {text.path(path)} {why}"
                     if why
-                    else f"{_where(one)}: unknown metric {text.path(path)}{text.suggestion(path, known)}; "
-                    "docs/results.md lists them"
+                    else f"{_where(one)}: unknown metric {text.path(path)}; docs/results.md lists all metrics"
+                    f"{text.suggestion(path, known)}"
                 )
 
 

@@ -13,7 +13,7 @@ from ssdlab.study.tuning.goal import Constraint, Goal, Measured, mean
 
 
 class Trial(NamedTuple):
-    """A point that the search tried."""
+    """A point that the search has tried."""
 
     point: Point
     """Values of the axes that apply to the point, written as settings."""
@@ -36,17 +36,17 @@ class Finalist(NamedTuple):
     spare: Spare | None = None
     """Spare space of the drive, if it differs from the requested spare space."""
     as_given: bool = False
-    """True for the unchanged configuration. Also true for a trial that only requests another spare space, but results
-    in the same drive.
+    """True for the unchanged configuration, and for a trial that requests another spare space but results in the same
+    drive.
     """
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Tuned(Finding):
-    """The best configurations that a search found.
+    """The best configurations that a search has found.
 
-    Files: `report.html`, `tuning.json`, `trials.csv` with a line per trial, and the best configuration as `best.toml`,
-    or those on the front as `best-1.toml` and so on.
+    Files: `report.html`, `tuning.json`, `trials.csv` with a line per trial, and the best configuration as `best.toml`.
+    With several outcomes, the configurations on the Pareto front are `best-1.toml` and so on.
     """
 
     _page = "tuning"
@@ -63,7 +63,7 @@ class Tuned(Finding):
     seeds: int
     """Number of runs per trial, one per seed."""
     repeats: int
-    """Number of fresh seeds for the finalists, that is, the best points."""
+    """Number of fresh seeds for repeating the best points (finalists)."""
     asked: int
     """Number of trials that were requested."""
     exhausted: bool
@@ -74,8 +74,8 @@ class Tuned(Finding):
     unchanged: Measured | None
     """Measurements of the unchanged configuration with the fresh seeds; None if that configuration was not run."""
     importance: Mapping[str, Mapping[str, float]]
-    """Importance of each axis, for each outcome and constraint: its share of the influence on whether a point is among
-    the best tenth.
+    """For each outcome and constraint, the importance of each axis: its share of the influence on whether a point is
+    among the best tenth.
     """
     notes: Sequence[str] = ()
     """Notes on the runs of the search."""
@@ -172,7 +172,7 @@ class Tuned(Finding):
 
     @property
     def written(self) -> str:
-        """Names of the files that `save` writes; a search that was stopped has no best configuration."""
+        """Names of the files that `save` writes; a stopped search has no best configuration."""
         *names, last = ["report.html", "tuning.json", "trials.csv", *self._best()]
         return f"{', '.join(names)} and {last}"
 
@@ -196,7 +196,7 @@ class Tuned(Finding):
         return {"trials.csv": rows, **{name: one.config.to_toml() for name, one in self._best().items()}}
 
     def _best(self) -> dict[str, Finalist]:
-        """Returns the best finalists, by the name of the file in which `save` writes each configuration."""
+        """Returns the best finalists, by the name of the file for each configuration."""
         best = [one for one in self.finalists if one.best]
         several = len(self.goals) > 1
         return {f"best-{at}.toml" if several else "best.toml": one for at, one in enumerate(best, 1)}

@@ -1,4 +1,4 @@
-"""Implements `tune`, the function with which users run a search."""
+"""Implements `tune`, which runs a search."""
 
 import hashlib
 import os
@@ -67,17 +67,17 @@ def tune(
 
     Args:
         axes: Axes as for `sweep`: lists, ranges such as `"device.op=3%..30%"` or with `:log`, and settings without
-            values, which take all their named values.
+            values, which vary over all their named values.
         config: Configuration that the points' settings override; the default configuration if None.
         trace: Trace file that all points replay; if None, their own workloads.
         outcomes: Metrics, minimized by default or maximized with `:max`; or arithmetic on metrics such as
             `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several outcomes give a Pareto front.
         constraints: Bounds such as `"write_amplification<=2"`, `"latency.all.p99_ns<=20ms"`, `"time.iops>=5000"`.
-        out: Folder of the study; an interrupted search resumes. By default nothing is kept.
+        out: Folder of the study; an interrupted search resumes. By default nothing is saved.
         trials: Number of points to try, rounded up to whole batches; fewer if the space has fewer points.
-        seeds: Number of runs per point, which are averaged.
+        seeds: Number of runs per point; the search uses their mean.
         repeats: Number of fresh seeds for the best points.
-        batch: Number of points proposed at a time.
+        batch: Number of points proposed together.
         seed: Seed of the proposals.
         warm_start: Folder of a study whose runs are reused for equal points.
         jobs: Number of worker processes; one per processor if None.
@@ -110,7 +110,7 @@ class Budget(NamedTuple):
     repeats: int = REPEATS
     """Number of fresh seeds for the best points."""
     batch: int = BATCH
-    """Number of points proposed at a time."""
+    """Number of points proposed together."""
     seed: int = 1
     """Seed of the proposed points."""
 
@@ -212,15 +212,17 @@ def _search(
 
 def _check(asked: Question, aims: Aims, budget: Budget) -> None:
     if not asked.axes:
-        raise ConfigError("nothing is varied; give an axis, such as device.op=3%..30%")
+        raise ConfigError("nothing is varied; add an axis, such as device.op=3%..30%")
     if any(TRACE in axis.keys for axis in asked.axes):
-        raise ConfigError("axis trace: a trace is not part of the drive; give it as the trace to replay")
+        raise ConfigError(
+            "axis trace: a search cannot vary the trace, because it is not part of the drive; replay a single trace"
+        )
     if not aims.goals:
-        raise ConfigError("no outcome given; give at least one, such as write_amplification or time.iops:max")
+        raise ConfigError("the search has no outcome; add at least one, such as write_amplification or time.iops:max")
     counts = {"seeds": asked.seeds, "trials": budget.trials, "repeats": budget.repeats, "batch": budget.batch}
     for name, count in counts.items():
         if count < 1:
-            raise ConfigError(f"{name}: {count}; give at least one")
+            raise ConfigError(f"{name} must be at least 1, not {count}")
     names = [one.name for one in aims.measured]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -228,11 +230,11 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
 
 
 def _check_values(space: Space, runs: Runs) -> None:
-    """Reports, before anything runs, axis values that are invalid in every combination with other values."""
+    """Raises an error, before any run, for axis values that are invalid in every combination with other values."""
     faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
         at_corners = [fault for point in corners if (fault := runs.fault(point))]
-        # A value that is valid with some values of the other axes is not a fault; the search avoids the invalid points.
+        # A value that is valid with some values of the other axes is no error; the search avoids the invalid points.
         if len(at_corners) < len(corners):
             continue
         lines = at_corners[0].splitlines()
@@ -313,8 +315,9 @@ def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) 
             taken += 1
     if taken == 0:
         raise ConfigError(
-            f"warm start {text.path(folder)}: no run there fits this search; its settings, trace, seeds and version "
-            "must be equal, and the run's axis values must be in the search space"
+            f"warm start {text.path(folder)}: no run fits this search; use a study with the same settings, trace, "
+            "seeds "
+            "and version, and with axis values in the search space"
         )
 
 
@@ -334,7 +337,7 @@ def _repeat(
         [run] = runs.ran([point], seen[:1])
         return drive_of(run)
 
-    # Without finalists, running the unchanged configuration may show why no point could be run.
+    # Without finalists, a run of the unchanged configuration may show why no point could be run.
     for batch in finalists(tried, aims, drive) or [[]]:
         runs.begin("repeats", (len(batch) + 1) * len(fresh))
         if runs.stopped or not runs.do([*(one.point for one in batch), {}], fresh):

@@ -1,4 +1,4 @@
-"""Runs for the points of a search. Workers execute them unless the folder has their results."""
+"""Runs for the points of a search. Workers execute a run unless the folder already has its result."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -92,8 +92,8 @@ class Runs:
         return [] if isinstance(made, str) else [run for _, run in made]
 
     def do(self, points: Sequence[Point], seeds: range) -> bool:
-        """Executes the runs of the given points that are missing in the folder; returns False if the monitor stopped
-        the search.
+        """Executes the runs of the given points whose results are missing in the folder. Returns False if the monitor
+        stopped the search.
         """
         left: dict[str, Run] = {}
         for point in points:
@@ -113,8 +113,7 @@ class Runs:
 
         executor.execute(left.values(), self._store.keep)
         self._finished += len(left)
-        # Calls the monitor once more. If all runs of a batch are already known, nothing is executed, and the monitor
-        # would never be called.
+        # Calls the monitor once more, because it was not called at all if all runs of the batch were already known.
         self.stopped = executor.stopped.is_set() or (self._monitor is not None and watch(self._phase, 0, None, 0))
         return not self.stopped
 
@@ -129,7 +128,7 @@ class Runs:
             self._store.keep(run.key, Outcome(*records[run.key]))
 
     def summaries(self, point: Point, seeds: range) -> list[dict[str, Any]] | str:
-        """Returns the results of a point by seed, or the reason why there are none."""
+        """Returns the results of a point by seed, or the reason why it has no results."""
         made = self._made(point, seeds)
         if isinstance(made, str):
             return made.splitlines()[0].removeprefix(f"{AXIS}: ")

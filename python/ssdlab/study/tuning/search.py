@@ -1,10 +1,10 @@
 """Proposes points in batches with Optuna's tree-structured Parzen estimator.
 
-A batch is proposed from the results of earlier batches only. So trials do not depend on the number of workers or the
+A batch is proposed only from the results of earlier batches. So trials do not depend on the number of workers or the
 order in which runs end. The sampler is seeded for each trial, so a resumed search proposes the same points.
 
-Optuna's option `constant_liar` is off: with small batches, it found no better points, and worse points in one problem
-of `tests/tuning.py`.
+Optuna's option `constant_liar` is off. With small batches, it did not find better points, and found worse points in one
+problem of `tests/tuning.py`.
 """
 
 import random
@@ -21,9 +21,7 @@ from ssdlab.study.tuning.goal import Aims, Measured
 from ssdlab.study.tuning.space import Parameter, Space
 
 POINT, WARM = "point", "warm"
-"""Names of the user attributes of an Optuna trial: the point's settings, and a mark if the trial comes from another
-study.
-"""
+"""Names of the user attributes of an Optuna trial: the point's settings, and a mark for trials from another study."""
 
 NAME = "ssdlab"
 """Name of the study in Optuna's database."""
@@ -54,8 +52,8 @@ class Search:
         space: Space to search.
         aims: Goals and constraints.
         seed: Seed of the proposals.
-        batch: Number of trials proposed at a time.
-        database: SQLite file of the trials; None keeps them in memory.
+        batch: Number of trials proposed together.
+        database: SQLite file of the trials; if None, trials are stored in memory.
     """
 
     def __init__(
@@ -89,8 +87,8 @@ class Search:
     def open(self) -> list[Proposal]:
         """Returns the unfinished trials of the current batch, or of a new batch; fewer if the space is exhausted."""
         for one in self._study.get_trials(deepcopy=False):
-            # A trial without a point was interrupted while the sampler proposed it. It is given up and proposed again,
-            # because a gap would change all later proposals.
+            # A trial without a point was interrupted while the sampler proposed it. The trial is marked as failed and
+            # proposed again, because a gap would change all later proposals.
             if POINT not in one.user_attrs:
                 self._give_up(one.number)
         asked = self._asked()
@@ -117,8 +115,8 @@ class Search:
     def _propose(self, index: int) -> bool:
         """Proposes a new point; returns False if there is no new point.
 
-        The estimator does not know that runs are deterministic, so it repeats points near the best. A random untried
-        point replaces a repetition.
+        The estimator does not know that runs are deterministic, so it may repeat points near the best point. A repeated
+        point is replaced by a random untried point.
         """
         draw = random.Random(f"{self._seed} {index}")
         seed, tried = draw.getrandbits(32), self._tried()
@@ -186,8 +184,8 @@ class Search:
         )
 
     def importance(self) -> dict[str, dict[str, float]]:
-        """Returns the importance of axes as fractions, for each goal and constraint. By PED-ANOVA, it is the influence
-        of an axis on whether a point is among the best tenth.
+        """Returns the importance of each axis as a fraction, for each goal and constraint. According to PED-ANOVA, the
+        importance is the influence of the axis on whether a point is among the best tenth.
         """
         complete = [one for one in self._study.get_trials(deepcopy=False) if one.values is not None]
         if len({str(one.params) for one in complete}) < LEAST_FOR_IMPORTANCE:
@@ -228,7 +226,7 @@ def _storage(path: Path) -> Any:
         return connection
 
     with _quiet():
-        # The path is not passed inside a URL, which would interpret %, { and ? in it.
+        # The path is not passed inside a URL, because a URL would interpret %, { and ? in the path.
         return optuna.storages.RDBStorage(
             "sqlite://", engine_kwargs={"creator": connect, "poolclass": sqlalchemy_pool.StaticPool}
         )

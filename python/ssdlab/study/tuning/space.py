@@ -33,11 +33,11 @@ class Space:
 
     axes: tuple[Axis, ...]
     needs: Mapping[str, tuple[tuple[str, str], ...]]
-    """Conditions under which each axis applies, by its name: keys of other axes with their required values."""
+    """Conditions for each axis to apply, by axis name: keys of other axes with the required values."""
 
     @classmethod
     def of(cls, axes: Sequence[Axis]) -> "Space":
-        """Returns the search space that the axes span."""
+        """Returns the search space of the given axes."""
         varied = {key for axis in axes for key in axis.keys}
         needs = {
             axis.name: tuple(
@@ -69,8 +69,8 @@ class Space:
         return point
 
     def points(self, draw: Random) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Yields every point of the space with its parameters, from a random start; ranges are resolved to `DIGITS`
-        digits.
+        """Yields every point of the space with its parameters, from a random start. Values of ranges have `DIGITS`
+        significant digits.
         """
         return self._spanned(self.axes, {}, {}, draw)
 
@@ -106,16 +106,16 @@ class Space:
         return {axis.name: _distribution(axis) for axis in self.axes}
 
     def corners(self) -> Iterator[tuple[Axis, Point, tuple[Point, Point]]]:
-        """Yields every value of each axis; for a range, both ends. Each value comes with two points that contain it:
-        one with the first values of all other axes, the other with their last values.
+        """Yields every value of each axis (for a range, both ends) with two points that contain the value: one with the
+        first values of all other axes, and one with their last values.
         """
         for varied in self.axes:
             for level in varied.levels:
                 yield varied, level, self._holding(varied, level)
 
     def nearest(self, varied: Axis, end: Point, is_possible: Callable[[tuple[Point, Point]], bool]) -> Point | None:
-        """Returns the valid value nearest to an invalid limit of an axis range, to `DIGITS` digits; None if both
-        limits are invalid.
+        """Returns the valid value nearest to an invalid end of an axis range, with `DIGITS` significant digits. Returns
+        None if both ends are invalid.
         """
         assert varied.range is not None
         low, high = varied.range.low.value, varied.range.high.value
@@ -164,8 +164,8 @@ def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
 
 @cache
 def _numbers(range_: Range) -> Sequence[Parameter]:
-    """Returns the numbers of a range in the form that the sampler uses. Of several numbers that give the same setting,
-    only the first is returned.
+    """Returns the numbers of a range in the form that the sampler uses. If several numbers give the same setting,
+    returns only the first of them.
     """
     low, high = range_.low.value, range_.high.value
     numbers = range(int(low), int(high) + 1) if _whole(range_) else _written_out(low, high)
@@ -178,8 +178,8 @@ def _numbers(range_: Range) -> Sequence[Parameter]:
 
 
 def _written_out(low: float, high: float) -> Sequence[float]:
-    """Returns both ends of a range and all numbers between them with `DIGITS` digits; numbers below a thousandth of the
-    high end have fewer digits.
+    """Returns both ends of a range and all numbers between them with `DIGITS` significant digits. Numbers below a
+    thousandth of the high end have fewer digits.
     """
     last = Decimal(str(high))
     digits = Context(prec=DIGITS, Emin=min(last.adjusted() - 3, 0))
@@ -199,7 +199,7 @@ def _whole(range: Range) -> bool:
 
 
 def _ordered(axis: Axis) -> bool:
-    """True if the values of an axis are numbers that only rise or only fall."""
+    """True if the values of an axis are numbers in ascending or descending order."""
     if len(axis.levels) < 3:
         return False
     for key in axis.keys:

@@ -27,20 +27,20 @@ TOLERANCE = 0.01
 
 PAGE_BYTES = 4096
 BLOCKS = {64: 10_000, 128: 6_000, 256: 4_000}
-"""Number of closed blocks that are simulated, by pages per block; as in the reference simulations."""
+"""Number of simulated closed blocks, by pages per block, as in the reference simulations."""
 
 QUICK_EVERY = 13
-"""The quick subset takes every 13th row, which covers all policies, block sizes and types of workloads."""
+"""Step of the quick subset: every 13th row, which covers all policies, block sizes and types of workloads."""
 
 ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
-"""Spare factors that the reference table gives exactly. In rows with other spare factors, the over-provisioning is
+"""Spare factors that are exact in the reference table. In rows with other spare factors, the over-provisioning is
 exact.
 """
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A device (pool) that is simulated for a reference row: the whole device, or only its hot or cold part."""
+    """A simulated device (pool) for a reference row: the whole device, or only its hot or cold part."""
 
     writes: float
     """Share r of the writes that the device (pool) receives."""
@@ -64,7 +64,7 @@ class Row:
     policy: str
     pages_per_block: int
     analytic: float | None
-    """Write amplification by a closed formula, if there is a formula."""
+    """Write amplification by a closed formula; None without a formula."""
     simulated: float
     """Write amplification in the reference simulation."""
     hot_spare: float | None
@@ -72,7 +72,7 @@ class Row:
 
     @property
     def reference(self) -> float:
-        """Write amplification by the closed formula or, if there is no formula, by the reference simulation."""
+        """Write amplification by the closed formula; without a formula, by the reference simulation."""
         return self.simulated if self.analytic is None else self.analytic
 
     @property
@@ -135,7 +135,7 @@ class Outcome:
 
     @property
     def difference(self) -> float:
-        """Relative deviation of the simulated from the reference write amplification."""
+        """Relative deviation of the simulated write amplification from the reference."""
         return self.ours / self.row.reference - 1
 
     @property
@@ -223,7 +223,7 @@ class Amplification(Finding):
 
 
 def run(chosen: Sequence[Row], *, jobs: int | None = None, monitor: Monitor | None = None) -> Amplification:
-    """Simulates the chosen rows in parallel; leaves out rows that the monitor stopped."""
+    """Simulates the chosen rows in parallel; omits rows that the monitor stopped."""
     executor = Executor("simulate", sum(len(row.pools) for row in chosen), jobs=jobs, monitor=monitor)
 
     def simulate(row: Row) -> Outcome | None:

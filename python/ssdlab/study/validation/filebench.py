@@ -1,8 +1,8 @@
 """Compares generated Filebench workloads with captures by statistics of their requests.
 
 The captures are bios as queued: Filebench on ext4 on a loop device, Linux 6.18, about 31 s, page cache and processes
-limited to 768 MiB. `filebench_reference.csv` has their statistics from `statistics`. It also has the largest difference
-that passes, in the unit of the statistic, and the gap in the model that explains a wide tolerance.
+limited to 768 MiB. `filebench_reference.csv` has the results of `statistics` for the captures. It also has the maximum
+accepted difference, in the unit of the statistic, and the gap in the model that explains a wide tolerance.
 """
 
 import csv
@@ -49,27 +49,27 @@ SETS: dict[str, dict[str, object]] = {
     "oltp": {"file_size": "256MiB", "think": "30ms", "cache": "370MiB"},
 }
 """Settings of the captures that differ from the defaults. Times are fitted to the captures. With webserver's bandwidth
-and the think times of varmail and oltp, runs take 31 to 33 s as captured. webserver creates its files in 3.3 s, as the
-first commit of its capture shows. fileserver takes 21 s instead of 32 s. Slowed down by a bandwidth limit of 340 MB/s,
-it would reuse freed blocks sooner than the captured ext4.
+and the think times of varmail and oltp, runs take 31 to 33 s, as captured. webserver creates its files in 3.3 s, which
+is the time of the first commit in its capture. fileserver takes 21 s instead of 32 s. If it were slowed down by a
+bandwidth limit of 340 MB/s, it would reuse freed blocks sooner than the captured ext4.
 """
 
 COMMON = {"cache": "485MiB", "service": "4ms", "depth": 256}
-"""Settings of all workloads. The cache size was not recorded. At this size, webserver reads 571 MiB between two reads
+"""Settings of all workloads. The cache size was not recorded. With this size, webserver reads 571 MiB between two reads
 of the same page, as in the capture. The 211 processes of oltp leave less memory, so oltp never reads the last 370 MiB
-of its files. The service time is the median from a read to the write of the same page by the same thread.
+of its files. The service time is the median time from a read to the write of the same page by the same thread.
 """
 
 SPAN = "24GiB"
 
 SHARE_POINTS, RELATIVE = 5.0, 0.1
-"""Maximum differences at which statistics of captured and generated workloads count as alike: in percentage points for
-shares, as a fraction for other statistics.
+"""Maximum differences between similar captured and generated workloads: in percentage points for shares, as a fraction
+for other statistics.
 """
 
 
 def statistics(trace: Iterable[_ssdlab.Requests]) -> dict[str, float]:
-    """Returns the request statistics of a trace that is given in batches."""
+    """Returns the request statistics of a trace. `trace` yields the requests in batches."""
     counts = {op: np.zeros(4, dtype=np.int64) for op in (READ, WRITE)}
     sync = meta = flushes = 0
     ends = {READ: -1, WRITE: -1}

@@ -6,7 +6,7 @@ measurements determine.
 Real drives are fitted to measurements at a third of their write rate at saturation, and to the sequential write
 bandwidth of their data sheets. The fitted drive must predict the write rate at saturation, which the fit has not seen.
 `fit_reference.csv` has measurements of SSD-iq (Haas and others, "SSD-iq: Uncovering the Hidden Side of SSD
-Performance", VLDB 2025): a probe of 10,000 requests per second, half of them reads, beside six background writers.
+Performance", VLDB 2025): a probe of 10,000 requests per second, half of them reads, with six background writers.
 """
 
 import math
@@ -32,15 +32,15 @@ from ssdlab.study.store.folder import Store
 REFERENCE = "fit_reference.csv"
 
 RUNS = "runs"
-"""Folder in the output directory that keeps finished simulations."""
+"""Folder in the output directory for finished simulations."""
 
 TOLERANCE = 0.1
-"""Largest relative error of an identifiable parameter that passes. A parameter is identifiable if the fit states an
-uncertainty of at most half of this.
+"""Maximum accepted relative error of an identifiable parameter. A parameter is identifiable if its uncertainty
+according to the fit is at most half of this tolerance.
 """
 
 HELD_OUT_TOLERANCE = 0.05
-"""Largest relative error of a predicted capacity that passes."""
+"""Maximum accepted relative error of a predicted write rate at saturation."""
 
 BOXES = 10
 
@@ -88,20 +88,21 @@ class Found(NamedTuple):
     deviation: float | None
     """Relative uncertainty according to the fit; None if the fit does not determine the parameter."""
     tied: tuple[str, ...] = ()
-    """Parameters whose effect on the metrics cannot be separated from the effect of this one. If this parameter is
-    determined, the fit keeps them at the base's values. Otherwise, they account for the effect of this parameter.
+    """Parameters whose effect on the metrics cannot be separated from the effect of this parameter. If this parameter
+    is determined, the fit keeps the tied parameters at the base's values. Otherwise, their fitted values include the
+    effect of this parameter.
     """
     drift: float = 0.0
     """Change of the fitted value's logarithm that compensates for the errors of the tied parameters."""
 
     @property
     def identifiable(self) -> bool:
-        """True if the fit states an uncertainty of at most half the tolerance."""
+        """True if the uncertainty according to the fit is at most half the tolerance."""
         return self.deviation is not None and self.deviation <= TOLERANCE / 2
 
     @property
     def error(self) -> float:
-        """Relative error of the fitted value. If other parameters are tied to this one, it is the relative error of the
+        """Relative error of the fitted value. If other parameters are tied to this parameter, the error refers to the
         combination that the metrics determine.
         """
         return self.fitted / (self.true * math.exp(self.drift)) - 1
@@ -189,8 +190,8 @@ def base() -> Config:
 
 
 def loads_of(capacity: float) -> list[Measured]:
-    """Returns the loads of the measurement job for a drive that takes `capacity` writes per second. Each load lists the
-    metrics to measure.
+    """Returns the loads of the measurement job for a drive that serves at most `capacity` writes per second. Each load
+    lists the metrics to measure.
     """
     latencies = ("mean", "p50", "p90", "p99", "p99.9")
     reads = [Figure("read", name) for name in (RATE, "mean", "p10", "p50", "p90", "p99")]
@@ -213,10 +214,10 @@ def loads_of(capacity: float) -> list[Measured]:
 
 
 def probe(writes: float) -> Load:
-    """Returns a load with a probe queue and background writers, about `writes` writes per second in total."""
+    """Returns a load with a probe queue and background writers that make about `writes` writes per second in total."""
     background = max(writes - PROBE_IOPS / 2, 600.0)
     return Load(
-        f"probe beside {background:,.0f}/s",
+        f"probe with {background:,.0f}/s background",
         (
             Queue(1, 0.5, DEPTH, "fixed", PROBE_IOPS),
             Queue(WRITERS, BACKGROUND_READS / 100, DEPTH, "poisson", background / WRITERS),
@@ -237,7 +238,7 @@ def box(number: int, drive: Callable[[Config], Drive]) -> Box:
     start = base()
     draw = random.Random(number)
     truth = {name: low * (high / low) ** draw.random() for name, (low, high) in DRAWN.items()}
-    # The black box is measured with other random numbers than the fit uses.
+    # The black box is measured with random numbers that differ from those of the fit.
     real = drive(start.changed({**settings_of(start, truth), "seed": str(1000 + number)}))
     flooded = Measured(probe(400_000), {Figure("write", RATE): 1.0})
     capacity = measured(real, real.small, [flooded])[0].figures[Figure("write", RATE)]
@@ -275,8 +276,8 @@ def _log(name: str, value: float) -> float:
 
 
 def held_out(name: str, drive: Callable[[Config], Drive]) -> HeldOut:
-    """Fits a real drive to its data sheet and to measurements under few writes; predicts its saturated write rate.
-    `drive` prepares the simulations of a configuration.
+    """Fits a real drive to its data sheet and to measurements with few writes, and predicts its write rate at
+    saturation. `drive` prepares the simulations of a configuration.
     """
     path = Path(__file__).with_name(REFERENCE)
     loads = table.read(path, path.read_text(encoding="utf-8"), name)
@@ -297,7 +298,7 @@ def run(
         count: Number of black boxes.
         jobs: Number of parallel simulations; one per processor by default.
         monitor: Called with the progress.
-        out: Folder that keeps the simulations. A run that was interrupted continues there.
+        out: Folder for finished simulations; an interrupted validation resumes there.
     """
     with ExitStack() as stack:
         store = None if out is None else stack.enter_context(Store(out / RUNS))

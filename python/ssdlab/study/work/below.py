@@ -1,6 +1,4 @@
-"""Traces that are recorded below the scheduler of one drive and replayed on another drive, as in studies of
-schedulers.
-"""
+"""Records the output of a scheduler above one drive and replays it on a second drive, as in studies of schedulers."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -23,11 +21,11 @@ class Taking(NamedTuple):
     """Options that turn the first drive's recording into the trace that the second drive replays."""
 
     partition: int = 0
-    """First sector of the partition, to which file system addresses are relative."""
+    """First sector of the partition; addresses of the file system are relative to it."""
     sync: bool = False
     """True if processes wait for every write, not only for the writes that the workload marks as synchronous."""
     events: str = "dispatched"
-    """Events of a request that are replayed; a key of `EVENTS`."""
+    """Events of each request to replay; a key of `EVENTS`."""
     reads: bool = True
     """True if reads are replayed."""
     pages: bool = False
@@ -35,7 +33,7 @@ class Taking(NamedTuple):
     request then touches no extra page.
     """
     seconds: float = 0.0
-    """Simulated time in seconds after which requests are no longer taken from the recording; 0 for no limit."""
+    """Simulated time in seconds up to which the recording is replayed; 0 for no limit."""
 
 
 EVENTS = {
@@ -51,8 +49,8 @@ class Below(NamedTuple):
     taking: Taking
 
     def results(self, above: Config) -> dict[str, Any]:
-        """Returns the result of the first drive's run. Its key `below` holds the result of the second drive, which
-        replays what the first drive's scheduler dispatched.
+        """Returns the result of the first drive's run. The key `below` of the result holds the result of the second
+        drive, which replays the requests that the first drive's scheduler dispatched.
         """
         queued = issued(generate(above), self.taking)
         first = simulate(above, queued, diagnose=False)
@@ -66,7 +64,7 @@ class Below(NamedTuple):
 
 
 def issued(workload: Trace, taking: Taking) -> Trace:
-    """Returns the requests of a workload as a file system in a partition would issue them."""
+    """Returns the requests of a workload with the addresses and flags of a file system in a partition."""
     columns = workload.columns()
     if taking.partition:
         # Flushes have no address that could be moved to the partition.
@@ -108,8 +106,8 @@ def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> 
 def _every_event(dispatched: Mapping[str, Any], queued: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns each request three times: when queued, dispatched and completed.
 
-    Recordings of a closed loop have no queueing times, so the order is estimated. Because few requests wait at a time,
-    the n-th queued byte is placed where n bytes have been dispatched. A request completes right after its dispatch.
+    Recordings of a closed loop have no queueing times, so the order is estimated. The n-th queued byte is placed where
+    n bytes have been dispatched, because few requests wait together. A request completes right after its dispatch.
     """
     at = [np.cumsum(one["bytes"].astype(np.int64)) for one in (queued, dispatched)]
     early = at[0] <= (at[1][-1] if len(at[1]) else 0)

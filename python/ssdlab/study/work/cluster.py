@@ -1,10 +1,10 @@
 """Runs simulations on the workers of a Dask cluster.
 
-Dask moves code, results and failures. This file chooses the worker of each task, because Dask does not know how much
-memory a run needs or which run killed a worker:
+Dask transfers code, results and failures. This file chooses the worker of each task, because Dask does not know the
+memory that a run needs, or the run that killed a worker:
 
 - A worker gets a run only if the run fits into the worker's free memory.
-- A run whose worker died is repeated with a worker to itself, which identifies the run at fault.
+- A run whose worker died is repeated alone on a worker, which identifies the run at fault.
 - Short runs share a task, because a Dask task costs several times as much as a short run.
 - A worker reads a trace at the same path if the contents are equal; otherwise it receives a copy once.
 """
@@ -32,13 +32,13 @@ from ssdlab.study.work.workers import Stopped, WorkerDied, Workers
 
 SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
 CONNECT_SECONDS = 30.0
-"""Time limit in seconds for the scheduler's first answer."""
+"""Time limit in seconds for the scheduler's first reply."""
 
 WORKERS_SECONDS = 30.0
 """Time limit in seconds for the first worker to appear."""
 
 POLL_SECONDS = 0.5
-"""Interval in seconds at which dead workers and lost tasks are looked for."""
+"""Interval in seconds between checks for dead workers and lost tasks."""
 
 LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
 """Loggers to which Dask writes tracebacks of failed connections."""
@@ -50,14 +50,14 @@ CHUNK_BYTES = 4 << 20
 """Size in bytes of each message that carries part of a trace."""
 
 AHEAD = 2
-"""Maximum number of tasks per worker thread. With two, the next task is sent while a task executes."""
+"""Maximum number of tasks per worker thread. With two tasks, the next task is sent while a task executes."""
 
 MAX_BATCH = 8
-"""Maximum number of runs per task. With this many runs, a task's overhead is small in comparison."""
+"""Maximum number of runs per task, at which a task's overhead is relatively small."""
 
 MIN_THREADS, MAX_THREADS = 32, 512
-"""Minimum and maximum number of runs submitted at a time. The minimum exceeds the needs of a small cluster, so that
-runs are left for workers that join later.
+"""Minimum and maximum number of runs submitted together. The minimum exceeds the needs of a small cluster, which leaves
+runs for workers that join later.
 """
 
 UNLIMITED_BYTES = 1 << 62
@@ -65,7 +65,7 @@ UNLIMITED_BYTES = 1 << 62
 
 @dataclass(eq=False)
 class PendingRun:
-    """A run that waits for a worker, together with the outcome for which a thread waits."""
+    """A run that waits for a worker, and the future outcome for which a thread waits."""
 
     run: Run
     alone: bool
@@ -88,10 +88,10 @@ class ClusterWorker:
     batch: int = 1
     """Number of runs to put into the worker's next task."""
     alone: bool = False
-    """True while a run has the worker to itself."""
+    """True while the whole worker is reserved for one run."""
     is_gone: bool = False
     traces: dict[TraceRef, TraceRef] = field(default_factory=dict)
-    """Traces that the worker has, each with its paths on the worker."""
+    """Traces available on the worker, each with its paths there."""
     preparing: threading.Lock = field(default_factory=threading.Lock)
     """Lock held while the worker's version is checked or a trace is sent to it."""
 
@@ -101,10 +101,10 @@ class ClusterWorker:
         return self.tasks / self.threads
 
     def next_task(self, pending: Sequence[PendingRun]) -> list[PendingRun]:
-        """Returns pending runs to start on this worker now, as one task; empty if there is no room.
+        """Returns pending runs to start on this worker now, as one task; empty if the worker cannot take a task.
 
-        A task executes its runs one after another, so it needs the memory of its largest run. While the worker is busy,
-        only a task with the maximum number of runs is sent in advance.
+        A task executes its runs one after the other, so it needs the memory of its largest run. While the worker is
+        busy, only a task with the maximum number of runs is sent in advance.
         """
         if self.alone or self.load >= AHEAD:
             return []
@@ -134,7 +134,7 @@ class DaskWorkers(Workers):
             self._refresh()
             while not self._workers:
                 if time.monotonic() > deadline:
-                    raise ConfigError(f"{self._name}: has no workers; start at least one")
+                    raise ConfigError(f"{self._name}: has no workers; start at least one worker")
                 time.sleep(POLL_SECONDS)
                 self._refresh()
             cleanup.pop_all()
@@ -153,7 +153,7 @@ class DaskWorkers(Workers):
             asyncio.run(_greet(address))
             return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab")
         except ConfigError:
-            # If Dask is not installed, this line raises the error that says so.
+            # This error says that Dask is not installed.
             raise
         except TimeoutError:
             reason = f"no answer in {CONNECT_SECONDS:g} s"
@@ -166,7 +166,7 @@ class DaskWorkers(Workers):
 
     @property
     def threads(self) -> int:
-        """Number of runs to submit at a time."""
+        """Number of runs to submit together."""
         threads = sum(worker.threads for worker in self._workers.values())
         return min(max(AHEAD * MAX_BATCH * threads, MIN_THREADS), MAX_THREADS)
 
@@ -203,12 +203,12 @@ class DaskWorkers(Workers):
         return self._is_broken or self._client.status != "running"
 
     def _refusal(self) -> Exception | None:
-        """Returns the reason why no run can start any more; None if runs can start."""
+        """Returns the reason why no further run can start; None if runs can start."""
         if self._is_stopped:
             return Stopped()
         if self._is_lost:
             return ConfigError(
-                f"{self._name}: connection lost; finished runs are kept, so restart the scheduler and repeat the "
+                f"{self._name}: connection lost, but finished runs are saved; restart the scheduler and repeat the "
                 "command"
             )
         return None
@@ -237,11 +237,11 @@ class DaskWorkers(Workers):
                 self._carriers.submit(self._carry, worker, task, task_bytes)
 
     def _choose(self) -> tuple[ClusterWorker, list[PendingRun]] | None:
-        """Returns the least loaded worker that can start a task, and the task; None if there is none."""
+        """Returns the least loaded worker that can start a task, and the task; None if no worker can."""
         workers = sorted(self._workers.values(), key=lambda worker: worker.load)
         alone = next((one for one in self._pending if one.alone), None)
         if alone is not None:
-            # A worker that is reserved for one run gets no other tasks; the run starts once the worker is idle.
+            # A worker reserved for one run gets no other tasks. The run starts when the worker is idle.
             reserved = next((worker for worker in workers if worker.limit_bytes >= alone.run.memory_bytes), None)
             if reserved is not None and reserved.tasks == 0:
                 return reserved, [alone]
@@ -249,7 +249,7 @@ class DaskWorkers(Workers):
         return next(((worker, task) for worker in workers if (task := worker.next_task(self._pending))), None)
 
     def _carry(self, worker: ClusterWorker, task: list[PendingRun], task_bytes: int) -> None:
-        """Executes a task on a worker. Runs for which the task had no time become pending again."""
+        """Executes a task on a worker. Runs that the task did not execute within its time become pending again."""
         done: list[Outcome] = []
         left: list[PendingRun] = []
         try:
@@ -292,7 +292,7 @@ class DaskWorkers(Workers):
                 try:
                     return future.result(timeout=FETCH_SECONDS)
                 except TimeoutError:
-                    # The worker that has the result may be gone. The next iteration of the loop checks this.
+                    # The worker with the result may be gone; the next iteration of the loop checks this.
                     continue
                 except (distributed.KilledWorker, CancelledError, OSError):
                     break
@@ -313,12 +313,13 @@ class DaskWorkers(Workers):
                 version = self._call(worker, program)
             except (ImportError, AttributeError, RuntimeError) as error:
                 raise ConfigError(
-                    f"{self._name}: worker {worker.address} cannot run ssdlab ({error}); install {program()} there"
+                    f"{self._name}: worker {worker.address} cannot run ssdlab ({error}); install ssdlab {program()} "
+                    "there"
                 ) from None
             if version != program():
                 raise ConfigError(
-                    f"{self._name}: worker {worker.address} has ssdlab {version}, but this is {program()}; install "
-                    "the same version everywhere"
+                    f"{self._name}: worker {worker.address} has ssdlab {version}, but this machine has {program()}; "
+                    "install the same version on all machines"
                 )
             worker.is_checked = True
 
@@ -364,8 +365,8 @@ class DaskWorkers(Workers):
 
 
 def _mute_dask() -> Callable[[], None]:
-    """Mutes Dask's tracebacks of lost connections, which we report in one line. Returns a function that ends the
-    muting.
+    """Mutes Dask's tracebacks of lost connections, because ssdlab reports these in one line. Returns a function that
+    ends the muting.
     """
     levels = {name: logging.getLogger(name).level for name in LOGGERS}
     for name in LOGGERS:

@@ -31,7 +31,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def free_bytes() -> int:
-    """Returns the free memory of the machine, or what is left of this process's control-group limit if that is less."""
+    """Returns the free memory of the machine, or the rest of this process's control-group limit if it is smaller."""
     free = _meminfo() or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     try:
         limit = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
@@ -66,7 +66,7 @@ class Admission:
         """Waits until the memory is available, and reserves it while the context lasts.
 
         Raises:
-            Stopped: If `stopped` becomes true; call `wake` after the change.
+            Stopped: If `stopped` returns True; call `wake` after this change.
         """
         with self._changed:
             self._changed.wait_for(lambda: stopped() or self._taken + bytes <= self.limit_bytes)
@@ -130,7 +130,7 @@ class _Process:
 
 
 class LocalWorkers(Workers):
-    """Processes of this machine, started on demand.
+    """Worker processes of this machine, started on demand.
 
     Args:
         jobs: Maximum number of processes.

@@ -1,6 +1,6 @@
 """Worker process: executes the runs that it reads from standard input, and ends when the input ends.
 
-A separate thread reads the input, so that the process ends at once when its parent is gone.
+A separate thread reads the input; so the process ends immediately after its parent.
 """
 
 import os
@@ -17,10 +17,10 @@ from ssdlab.study.work.run import Outcome, Run, execute
 
 def main() -> None:
     """Executes runs from standard input, until the input ends."""
-    # Ignores Ctrl-C, which a terminal sends to every process: the parent decides what to do.
+    # Ignores Ctrl-C, which a terminal sends to every process, because the parent handles it.
     handle(signal.SIG_IGN)
     replies = os.fdopen(os.dup(1), "wb")
-    # Redirects standard output, so that printed text does not mix with replies.
+    # Redirects standard output to standard error, because printed text must not mix with replies.
     os.dup2(2, 1)
     runs: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(runs,), daemon=True).start()

@@ -24,22 +24,22 @@ PAGE_BYTES = 16
 CHECK_BYTES = 24
 """Additional bytes of memory per flash page if the setting `check` is on."""
 TOGETHER_SECONDS = 0.1
-"""Time in seconds after which a task starts no further runs. The task's remaining runs return to the queue, because
-another worker may be free.
+"""Time in seconds after which a task starts no further run. Its remaining runs return to the queue, because another
+worker may be free.
 """
 SIZED_BY_TRACE = "16GiB"
-"""Assumed capacity in bytes of a drive whose size depends on its trace."""
+"""Assumed capacity of a drive that is sized for its trace."""
 
 
 @cache
 def program() -> str:
-    """Returns version and checksum of the simulation models, because builds of one version may differ."""
+    """Returns the version of ssdlab and the checksum of its extension, because builds of one version may differ."""
     with Path(_ssdlab.__file__).open("rb") as file:
         return f"{_ssdlab.__version__} {hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"
 
 
 class TraceRef(NamedTuple):
-    """A trace in files, with checksums to recognize copies."""
+    """A trace in files, with checksums for recognizing copies."""
 
     paths: tuple[str, ...]
     sha256: tuple[str, ...]
@@ -60,11 +60,11 @@ class TraceRef(NamedTuple):
             if not path.exists():
                 raise TraceError(f"{text.path(path)}: no such file; check the path")
             if not path.is_file():
-                raise TraceError(f"{text.path(path)}: can be read only once; give a regular file")
+                raise TraceError(f"{text.path(path)}: can be read only once; use a regular file")
         format = trace.format
         if trace.files is None:
-            # Opens the trace here, so that missing options are reported once instead of in every run. Opening merged
-            # files may need a full pass, so they are skipped here.
+            # Opens the trace here to report missing options once instead of in every run. Merged files are skipped,
+            # because opening them may need a full pass.
             detected = trace.open().format()
             if detected.startswith(PLUGIN):
                 format = detected
@@ -76,7 +76,7 @@ class TraceRef(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Returns a text with everything in the trace on which results depend: contents, names and options, but not
+        """Returns a text with all properties of the trace that affect results: contents, names and options, but not
         paths.
         """
         names = [Path(path).name for path in self.paths]
@@ -103,11 +103,9 @@ class Run(NamedTuple):
     """A simulation to execute."""
 
     key: str
-    """Checksum of everything that the run's result depends on."""
+    """Checksum of all inputs of the run's result."""
     config: Config
-    """Configuration of the run. It keeps the layers of settings, because a trace may change a setting only if the
-    setting has its default.
-    """
+    """Configuration of the run, with its layers of settings: a trace may change only settings with default values."""
     trace: TraceRef | None
     memory_bytes: int
     """Estimated memory in bytes of the process that executes the run."""
@@ -116,8 +114,8 @@ class Run(NamedTuple):
 
     @classmethod
     def on_two(cls, config: Config, below: Below) -> "Run":
-        """Returns a run that simulates a workload on one drive, and then replays the output of its scheduler on
-        another.
+        """Returns a run that simulates a workload on one drive, and then replays the output of its scheduler on a
+        second drive.
         """
         first, second = cls.of(config, None), cls.of(below.config, None)
         key = hashlib.sha256("\n".join((first.key, second.key, json.dumps(below.taking))).encode()).hexdigest()[:32]
@@ -130,7 +128,7 @@ class Run(NamedTuple):
         Args:
             config: The configuration.
             trace: The trace.
-            capacity_bytes: Upper bound of the capacity if the trace sizes the drive.
+            capacity_bytes: Upper bound of the capacity of a drive that is sized for the trace.
         """
         toml = config.to_toml()
         plugins = room("model.plugins").identity(config) if PLUGIN in toml else []
@@ -145,7 +143,7 @@ class Run(NamedTuple):
 
 
 def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
-    """Estimates the memory of a simulation; a trace may need more with `host.fit` and `device.fill`."""
+    """Estimates the memory of a simulation in bytes. A trace may need more memory with `host.fit` and `device.fill`."""
     needed = ("device.capacity", "device.unit", "device.op", "device.spare", "check")
     # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}

@@ -20,12 +20,12 @@ class Stopped(Exception):  # noqa: N818
 
 
 class Workers(ABC):
-    """Workers that execute runs on behalf of waiting threads."""
+    """Workers that execute runs. The threads that submit the runs wait for the outcomes."""
 
     @property
     @abstractmethod
     def threads(self) -> int:
-        """Number of threads that suffice to keep all workers busy."""
+        """Number of submitting threads that keep all workers busy."""
 
     @property
     @abstractmethod
@@ -34,14 +34,14 @@ class Workers(ABC):
 
     @abstractmethod
     def once(self, run: Run, *, alone: bool) -> Outcome:
-        """Executes a run once, when there is enough memory for it.
+        """Executes a run once, as soon as enough memory is free.
 
         Args:
             run: The run.
-            alone: True to execute it while no other run executes.
+            alone: True to execute the run while no other run executes.
 
         Raises:
-            WorkerDied: If the process of the worker is gone.
+            WorkerDied: If the worker's process has died.
             Stopped: If all runs are stopped.
         """
 
@@ -54,7 +54,7 @@ class Workers(ABC):
         """Releases all worker processes or connections."""
 
     def do(self, run: Run) -> Outcome:
-        """Executes a run; if its worker dies, executes it again while no other run executes.
+        """Executes a run. If the worker dies, executes the run again while no other run executes.
 
         Raises:
             Stopped: If all runs are stopped.
@@ -62,15 +62,17 @@ class Workers(ABC):
         if run.memory_bytes > self.most_bytes:
             return Outcome(
                 None,
-                f"MemoryError: the run needs about {text.size(run.memory_bytes)}, but only "
-                f"{text.size(self.most_bytes)} are free; use a machine with more memory, or a smaller drive",
+                f"MemoryError: the run needs about {text.size(run.memory_bytes)} of memory, but only "
+                f"{text.size(self.most_bytes)} are free; use a smaller drive, or a machine with more memory",
             )
         for death in range(DEATHS):
             try:
                 return self.once(run, alone=death > 0)
             except WorkerDied:
                 continue
-        return Outcome(None, f"WorkerDied: the worker of the run died {DEATHS} times, most likely for lack of memory")
+        return Outcome(
+            None, f"WorkerDied: the run's worker died {DEATHS} times, probably for lack of memory; use a smaller drive"
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""Plans which share of a page cache to compress."""
+"""Plans the share of a page cache to compress."""
 
 import os
 from collections import Counter
@@ -17,7 +17,9 @@ from ssdlab.model.arguments import takes
 from ssdlab.model.requests import Ending, Monitor
 
 Distribution = str | Sequence[tuple[float, float]]
-"""Distribution: `even`, `80/20`, `pareto`, `zipf:THETA`, or points (share of pages cached, hit ratio) of a curve."""
+"""Distribution of accesses: `even`, `80/20`, `pareto`, `zipf:THETA`, or points of a hit-ratio curve, each as (share of
+pages cached, hit ratio).
+"""
 
 COMPRESSORS = ("lz4", "zstd")
 DISTRIBUTION = "80/20"
@@ -25,7 +27,7 @@ PAGE = "8KiB"
 
 
 BUSY = 0.1
-"""A note calls the machine busy if a thread waits for a processor for more than this share of its time."""
+"""Maximum share of time that a thread may wait for a processor; above it, a note reports a busy machine."""
 
 
 def busy(waited: float) -> list[str]:
@@ -45,7 +47,7 @@ def _curve(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float
         curve = []
     if not curve:
         raise ConfigError(
-            "distribution: not the points of a miss-ratio curve; give pairs of cached share and hit ratio, such as "
+            "distribution: must be points of a miss-ratio curve: pairs of cached share and hit ratio, such as "
             "[(0.1, 0.6)]"
         )
     return curve
@@ -75,10 +77,10 @@ def plan(
         data: Size of the data.
         page: Size of a page.
         distribution: Distribution of requests over the pages, or points of a curve: pairs of the cached share of the
-            pages and the hit ratio, neither decreasing.
-        compressors: Names such as `lz4` and `zstd:1`, which are measured on this machine, or numbers of compressors.
-        paths: Files with typical data to measure compressors on; the corpus of `compress.bench` if empty.
-        paper: True to take compressors and device from table 4 of Harper 2018.
+            pages and the hit ratio, both non-decreasing.
+        compressors: Names such as `lz4` and `zstd:1`, which are measured on this machine, or `Compressor` objects.
+        paths: Files with typical data for measuring compressors; if empty, the corpus of `compress.bench`.
+        paper: True to use compressors and device from table 4 of Harper 2018.
         device: File or block device whose reads to measure; nothing is written to it.
         device_us: Time to read a page in microseconds, if it is not measured.
         seconds: Measuring time per read size.
@@ -93,7 +95,7 @@ def plan(
         OSError: If a file cannot be read.
     """
     if sum((paper, device is not None, device_us is not None)) != 1:
-        raise ConfigError("give exactly one of paper, device and device_us")
+        raise ConfigError("use exactly one of paper, device and device_us")
     sizes = _ssdlab.size(memory), _ssdlab.size(data), _ssdlab.size(page)
     if sizes[2] == 0:
         raise ConfigError("the page size must be above 0; use 8KiB, for example")
@@ -103,11 +105,13 @@ def plan(
     if names and names.most_common(1)[0][1] > 1:
         raise ConfigError(f"compressor {text.path(names.most_common(1)[0][0])} is listed twice; list it once")
     if not wanted:
-        raise ConfigError("no compressor to compare; give at least one")
+        raise ConfigError("no compressor to compare; add at least one, such as lz4")
     if paper and (files or sizes[2] != 8192):
         raise ConfigError("the times of Harper 2018 are for its own data and pages of 8KiB; omit files and page size")
     if paper and measure_cache:
-        raise ConfigError("times measured here cannot be compared with times of Harper 2018; leave out one of the two")
+        raise ConfigError(
+            "times measured on this machine cannot be compared with times of Harper 2018; omit one of the two"
+        )
     if not isinstance(distribution, str):
         distribution = _curve(distribution)
     remarks: list[str] = []
@@ -121,7 +125,7 @@ def plan(
         by_name = [wish for wish in wanted if isinstance(wish, str)]
         measured = dict(zip(by_name, measure(by_name, contents, sizes[2], ending), strict=True)) if by_name else {}
         if not files and any(_ssdlab.modelled_codec(name) is None for name in by_name):
-            remarks.append("compressors were measured on the built-in corpus; give files to measure your own data")
+            remarks.append("compressors were measured on the built-in corpus; add files to measure your own data")
         remarks += contents.remarks()
         remarks += busy(max((compressor.waited for compressor in measured.values()), default=0.0))
         compared = [measured[wish] if isinstance(wish, str) else wish for wish in wanted]

@@ -79,7 +79,7 @@ def measure(
     modelled = {name: _ssdlab.modelled_codec(name) for name in several(names)}
     if all(len(member.data) < page_bytes for member in contents.members):
         size = text.exact_size(page_bytes)
-        raise ConfigError(f"{contents.title}: no file is as large as a page of {size}; give larger files")
+        raise ConfigError(f"{contents.title}: no file is as large as a page of {size}; use larger files")
     real = [name for name, costs in modelled.items() if costs is None]
     measured = {}
     if real:

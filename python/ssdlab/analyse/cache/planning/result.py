@@ -28,7 +28,7 @@ class Choice:
     model: str
     compressor: Compressor
     share: float
-    """Share of the memory that is compressed: the share with the best time, or the share that the user gave."""
+    """Share of the memory for compressed pages: the share with the best time, or the share that the user set."""
     hit_ratio: float
     us: float
     """Mean time per page access, in microseconds."""
@@ -37,12 +37,12 @@ class Choice:
     gain: float
     """Pages per second, relative to the cache without compression."""
     break_even: float | None
-    """Smallest fraction of compressed memory that makes the cache faster than without compression; None if there is
-    none.
+    """Smallest fraction of compressed memory with which the cache is faster than without compression; None if no
+    fraction is enough.
     """
     device_break_even_us: float | None
-    """Read time per page, in microseconds, of the fastest device for which compression can pay off. None if it pays off
-    for no device.
+    """Read time per page, in microseconds, of the fastest device for which compression can pay off; None if compression
+    pays off for no device.
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,11 +70,11 @@ class CachePlan(Finding):
     """Time to read a page from the device, in microseconds."""
     compressors: tuple[Compressor, ...]
     paper: bool
-    """True if compressors and read time come from Harper 2018; false if they were measured or given."""
+    """True if compressors and read time come from Harper 2018; False if they were measured or set by the user."""
     device: Device | None
     """The measured device; None if no device was measured."""
     remarks: tuple[str, ...]
-    """Notes that readers of the results should know."""
+    """Remarks for readers of the result."""
     share: float | None = None
     """Fraction of the memory to use for compressed pages; None for the best fraction."""
     comparison: Comparison | None = None
@@ -156,8 +156,8 @@ class CachePlan(Finding):
     @cached_property
     def corrections(self) -> dict[str, float]:
         """Predicted time per page, in microseconds, at the best fraction of compressed memory. The models are Harper
-        2018, Harper 2018 with one correction at a time, with all corrections, and with all corrections plus restoring
-        in place.
+        2018, Harper 2018 with each single correction, with all corrections, and with all corrections plus restoring in
+        place.
         """
         best = self.best
         share = best.share
