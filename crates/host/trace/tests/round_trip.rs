@@ -192,7 +192,7 @@ fn write_errors_name_the_remedy() {
     let error = open_writer(&taken, "ssdlab-csv").err().unwrap().to_string();
     assert!(error.ends_with("taken: exists and is not a regular file; name another file"), "{error}");
     let error = open_writer(&temporary("x.fiu"), "fiu").err().unwrap().to_string();
-    assert!(error.starts_with("fiu can be read but not written; write one of ssdlab-csv, msr"), "{error}");
+    assert!(error.starts_with("format fiu can be read but not written; choose one of ssdlab-csv, msr"), "{error}");
     let error = open_writer(Path::new("no/such/directory/x.csv"), "ssdlab-csv").err().unwrap().to_string();
     assert!(error.contains("cannot be written"), "{error}");
 }
