@@ -8,8 +8,8 @@
 //! batches to many simulations as they arrive. Miss-ratio curves are exact in one pass for some policies
 //! ([`PolicyRules::one_pass`]), or estimated from a [`Sample`].
 //!
-//! A [`WriteBackCache`] takes requests and forwards those that need the drive. Its pages are all raw, or partly in a
-//! [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.
+//! A [`WriteBackCache`] handles requests, and sends requests to the drive only for misses and write-back. Its pages are
+//! all raw, or partly in a [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.
 //!
 //! - **A policy stores one 16-byte node per item** (`lists.rs`): links, size, list and mark. A hit touches one cache
 //!   line, which [`Policy::simulate`] prefetches, because it knows the coming accesses.

@@ -56,8 +56,8 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     })
 }
 
-/// Returns the requests that a format preserves: supported operations, times in its unit, flags and streams if it has
-/// them.
+/// Returns the requests that a format preserves: supported operations, times in its unit, flags and streams if the
+/// format has them.
 fn kept(format: &str, requests: &[Request], streams: &[String]) -> Vec<(Request, String)> {
     let objects = matches!(format, "oracle-general" | "cache-csv");
     let (unit, trims, flushes, everything) = match format {

@@ -45,7 +45,8 @@ impl Freed {
 
 /// The block layer of one device, with its scheduler.
 ///
-/// After any call, the caller calls [`BlockLayer::next`] until it returns `None`. Time never decreases between calls.
+/// After each call, the caller must call [`BlockLayer::next`] until it returns `None`. Time never decreases between
+/// calls.
 #[derive(Debug)]
 pub struct BlockLayer {
     options: Options,
@@ -186,7 +187,7 @@ impl BlockLayer {
         }
     }
 
-    /// Queues the request for a bio; the caller has already taken a request from the limits.
+    /// Allocates and queues the request for a bio; the caller has already counted the request in the limits.
     #[inline(always)]
     fn enter(&mut self, queue: u16, bio: &Bio, steps: Option<Steps>, now: u64) {
         let id = self.requests.allocate(*bio, self.options.segments(bio.sectors), queue, now);

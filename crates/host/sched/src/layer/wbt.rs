@@ -28,7 +28,7 @@ use crate::request::RequestId;
 const DEFAULT_DEPTH: u32 = 16;
 /// Duration of a window at step 0 and below (`RWB_WINDOW_NSEC`).
 const WINDOW_NS: u64 = 100 * MS;
-/// Minimum number of writes in a window for judging its reads (`RWB_MIN_WRITE_SAMPLES`).
+/// Minimum number of writes in a window for evaluating its reads (`RWB_MIN_WRITE_SAMPLES`).
 const WRITE_SAMPLES: u32 = 3;
 /// Number of consecutive inconclusive windows after which the depth moves one step towards the default
 /// (`RWB_UNKNOWN_BUMP`).
@@ -344,7 +344,7 @@ impl Throttle {
         }
     }
 
-    /// Releases waiting bios of the class in order, as far as limits allow.
+    /// Releases waiting bios of the class in order, as long as the limits allow.
     fn wake(&mut self, class: Class, now: u64) {
         while let Some(&(bio, since)) = self.waiting[class as usize].front() {
             if !self.take(&bio, class, now) {

@@ -9,9 +9,9 @@
 //! - *Anticipation*: a process whose last request has just completed stays active for `antic_expire`, so that other
 //!   processes do not run ahead while it thinks.
 //!
-//! Based on memory of the paper; only abstract and introduction could be checked. Simplifications: costs are linear
-//! with fixed coefficients (see the tunables) instead of calibrated; virtual time is the start tag of the request
-//! dispatched last; weights 1 to 8 come from I/O priorities.
+//! Implemented from memory of the paper; only its abstract and introduction could be checked. Simplifications: costs
+//! are linear with fixed coefficients (see the tunables) instead of calibrated; virtual time is the start tag of the
+//! request dispatched last; weights 1 to 8 come from I/O priorities.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -47,7 +47,7 @@ pub enum MergeIndex {
     Latest,
 }
 
-/// An I/O scheduler: holds requests and decides which one goes to the device next.
+/// An I/O scheduler: holds requests and decides which request goes to the device next.
 ///
 /// # Contract
 /// - Every inserted request is returned by `dispatch` exactly once, or leaves by `merged`.

@@ -128,7 +128,7 @@ struct Tunables {
     low_latency: bool,
 }
 
-/// The BFQ scheduler. Queues are named by their index in `queues`.
+/// The BFQ scheduler. A queue is identified by its index in `queues`.
 #[derive(Debug)]
 pub(super) struct Bfq {
     tunables: Tunables,
