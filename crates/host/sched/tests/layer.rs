@@ -364,7 +364,7 @@ fn hardware_queues_have_their_own_slots_and_requests() {
     for scheduler in ["none", "kyber"] {
         let mut layer = two_queues(scheduler, 4);
         submit_all(&mut layer, &[of(0, 0), of(0, 8), of(0, 16), of(0, 24)]);
-        // The first queue has no fifth request; the other queue has four.
+        // The first queue has only four requests, so a fifth bio waits. The other queue has four requests of its own.
         assert_eq!(layer.submit(of(2, 32), 0), Submitted::MustWait);
         submit_all(&mut layer, &[of(1, 100), of(3, 108), of(1, 116)]);
         // Queues take turns, one request each, up to two slots.

@@ -169,7 +169,7 @@ impl BlockLayer {
         self.async_waiting > 0
     }
 
-    /// Notes that a writer waits for dirty pages, so that writeback throttling raises its limit.
+    /// Records that a writer waits for dirty pages; writeback throttling then raises its limit.
     pub fn dirty_wait(&mut self, now: u64) {
         if let Some(wbt) = &mut self.wbt {
             wbt.dirty_wait(now);

@@ -268,7 +268,7 @@ impl Throttle {
         is_within(self.dirty_wait_ns, DIRTY_WAIT_NS, now)
     }
 
-    /// Notes that a writer waits for dirty pages, which raises the limit for a second (`wb_recent_wait`).
+    /// Records that a writer waits for dirty pages, which raises the limit for a second (`wb_recent_wait`).
     pub fn dirty_wait(&mut self, now: u64) {
         self.dirty_wait_ns = Some(now);
     }
@@ -280,13 +280,13 @@ impl Throttle {
         &mut self.requests[id.slot()]
     }
 
-    /// Notes the allocation of a request for a bio.
+    /// Records the allocation of a request for a bio.
     #[inline(never)]
     pub fn made(&mut self, id: RequestId, bio: &Bio) {
         self.tracked(id).class = class(bio);
     }
 
-    /// Notes the dispatch of a request (`wbt_issue`).
+    /// Records the dispatch of a request (`wbt_issue`).
     #[inline(never)]
     pub fn issued(&mut self, id: RequestId, operation: Operation, now: u64) {
         let direction = match operation {
@@ -300,7 +300,7 @@ impl Throttle {
         }
     }
 
-    /// Notes the completion of a request by the device (`blk_stat_add`).
+    /// Records the completion of a request by the device (`blk_stat_add`).
     #[inline(never)]
     pub fn completed(&mut self, id: RequestId, now: u64) {
         let Some((direction, issued)) = self.tracked(id).issued.take() else { return };
@@ -316,7 +316,7 @@ impl Throttle {
         }
     }
 
-    /// Notes that a request was freed after completion or a merge (`wbt_done`).
+    /// Records that a request was freed after completion or a merge (`wbt_done`).
     #[inline(never)]
     pub fn ended(&mut self, id: RequestId, direction: Direction, now: u64) {
         if direction == Direction::Read {

@@ -474,7 +474,7 @@ impl Cfq {
             || (active.waits && self.is_close(rq.start))
     }
 
-    /// Updates process statistics with an arrival, and decides whether idling for the process pays.
+    /// Updates process statistics with an arrival, and decides if idling for the process is worthwhile.
     fn learn(&mut self, queue: usize, rq: &Request, now: u64) {
         let process = self.processes.entry(rq.pid).or_insert(Process { think_time: Mean::default(), last_end: now });
         process.think_time.add((now - process.last_end).min(2 * self.slice_idle));
@@ -493,7 +493,7 @@ impl Cfq {
         }
     }
 
-    /// Starts idling for the active process if that pays.
+    /// Starts idling for the active process if idling is worthwhile.
     fn arm_idling(&mut self, active: usize, now: u64) {
         let q = &self.queues[active];
         let ssd_with_queue = !self.rotational && self.hw_tag;

@@ -2,7 +2,7 @@
 //! SSDs, USENIX ATC 2013).
 //!
 //! Each process has a queue. A request's start tag is the finish tag of its predecessor or the virtual time of its
-//! arrival, whichever is later; the lowest start tag is dispatched first. Two additions make this fair on flash:
+//! arrival, if later. The request with the lowest start tag is dispatched first. Two additions make this fair on flash:
 //!
 //! - *Throttled dispatch*: a request waits while it is ahead of the slowest active process by more than `throttle_ms`
 //!   of virtual time.

@@ -79,7 +79,7 @@ pub trait IoScheduler: Send + Debug {
         false
     }
 
-    /// Notes the completion of a dispatched request.
+    /// Records the completion of a dispatched request.
     fn completed(&mut self, rq: &Request, now: u64);
 
     /// Returns the waiting request that `bio` could be merged in front of. Default: no front merges.
@@ -98,7 +98,7 @@ pub trait IoScheduler: Send + Debug {
         true
     }
 
-    /// Notes that a waiting request has a new first sector after a front merge.
+    /// Records that a waiting request has a new first sector after a front merge.
     fn moved(&mut self, _rq: &Request) {}
 
     /// Returns the waiting request that precedes `rq`, as a candidate for coalescing.

@@ -1,4 +1,4 @@
-//! Anticipatory.
+//! Dispatch order and limits of the scheduler `anticipatory`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Direction, Flags};
 

@@ -1,4 +1,4 @@
-//! CFQ.
+//! Dispatch order and limits of the scheduler `cfq`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Direction, Flags, Priority, PriorityClass};
 
@@ -205,9 +205,9 @@ fn cfq_credits_the_rest_of_a_preempted_slice() {
         bench.wait(8 * MS);
         bench.next()
     };
-    // Process 1 is queued after two queues: 5 + 2 * 80 - (100 - 5) = 70 ms.
+    // Process 1 is preempted after 5 ms and queued after two queues. Its key is 5 + 2 * 80 - (100 - 5) = 70 ms.
     assert_eq!(served(5), "r200");
-    // 20 + 2 * 80 - (100 - 20) = 100 ms.
+    // After 20 ms, its key is 20 + 2 * 80 - (100 - 20) = 100 ms, so process 2 is served first.
     assert_eq!(served(20), "r50000000");
 }
 

@@ -1,4 +1,4 @@
-//! Deadline.
+//! Dispatch order and limits of the scheduler `deadline`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Direction, Flags};
 

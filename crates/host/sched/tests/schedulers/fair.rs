@@ -1,4 +1,4 @@
-//! FlashFQ and FIOS.
+//! Dispatch order of the schedulers `flashfq` and `fios`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Direction, Priority};
 

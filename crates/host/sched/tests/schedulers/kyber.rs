@@ -1,4 +1,4 @@
-//! Kyber.
+//! Dispatch order and limits of the scheduler `kyber`, in small cases derived by hand.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! mq-deadline.
+//! Dispatch order and limits of the scheduler `mq-deadline`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Direction, Flags, Priority, PriorityClass};
 

@@ -1,4 +1,4 @@
-//! ParDispatcher.
+//! Dispatch order and limits of the scheduler `pardispatcher`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Device, Direction, Flags, Requests, SCHEDULERS, build_scheduler};
 

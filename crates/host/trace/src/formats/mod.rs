@@ -130,7 +130,7 @@ pub fn parse(name: &str) -> Result<Format, TraceError> {
         let meant = nearest(name, known.clone());
         let hint = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
         let names = list(known);
-        TraceError::Invalid(format!("unknown trace format {name:?}; {hint}known: {names}"))
+        TraceError::Invalid(format!("unknown trace format {name:?}; {hint}known formats: {names}"))
     })
 }
 
@@ -230,8 +230,9 @@ mod tests {
     fn an_unknown_name_suggests_the_nearest() {
         let message = parse("vcsi1").unwrap_err().to_string();
         assert!(
-            message
-                .starts_with("unknown trace format \"vcsi1\"; did you mean vscsi1? known: ssdlab-csv, ssdlab-volume"),
+            message.starts_with(
+                "unknown trace format \"vcsi1\"; did you mean vscsi1? known formats: ssdlab-csv, ssdlab-volume"
+            ),
             "{message}"
         );
         assert_eq!(parse("Oracle_General").unwrap().name, "oracle-general");

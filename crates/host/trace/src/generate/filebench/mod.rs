@@ -9,8 +9,8 @@
 //! device. They order threads, write-back and journal but do not predict a real device, so a closed-loop replay should
 //! keep only the order within each process.
 //!
-//! - **The file system does not know threads or the device.** It returns the bios of a read, a write-back or a commit.
-//!   `threads.rs` and `write_back.rs` drive it with events; `device.rs` only computes completion times.
+//! - **The file system has no access to threads or the device.** It returns the bios of a read, a write-back or a
+//!   commit. `threads.rs` and `write_back.rs` drive it with events; `device.rs` only computes completion times.
 //! - **The run first creates its files** on the same file system, unrecorded. The measured run starts with the pages
 //!   that creation left in memory, so no rule for an initial state is needed.
 //! - **An operation that finds too few free blocks changes nothing.** It is retried after the commit that frees blocks.

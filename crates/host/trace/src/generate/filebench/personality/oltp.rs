@@ -54,7 +54,7 @@ pub(in super::super) struct Access {
 pub(in super::super) enum Role {
     /// Shadow process with this number, which reads.
     Shadow(u32),
-    /// Asynchronous I/O thread, by the number of its database writer and its own number.
+    /// Asynchronous I/O thread: number of its database writer, and number of the thread.
     Writer(u32, u32),
     /// The log writer.
     Log,
