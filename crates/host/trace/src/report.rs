@@ -8,7 +8,7 @@ counters! {
     /// Counts of one pass over a trace.
     pub struct IngestCounts {
         requests: "requests", "Requests returned, after long requests were split.";
-        records: "records", "Lines (without blank ones) or binary records read.";
+        records: "records", "Lines read, except blank lines, or binary records read.";
         bytes_in: "bytes", "Bytes read from the files, before decompression.";
         headers: "lines", "Header, comment and summary lines.";
         other_device: "requests", "Requests to devices that are not replayed.";
