@@ -19,9 +19,9 @@ counters! {
         zero_length: "requests", "Reads, writes and trims of 0 bytes; not replayed.";
         split_overlong: "requests", "Requests over 4 GiB, split into pieces of 2 GiB.";
         out_of_order: "requests", "Requests earlier than a preceding line; sorted into time order.";
-        late: "requests", "Out-of-order requests beyond the reorder window; they stay in file order and get their predecessor's time.";
+        late: "requests", "Out-of-order requests beyond the reorder window; kept in file order, at the time of the request before.";
         bad_lines: "records", "Malformed lines or records that were skipped (--skip-bad).";
-        streams_folded: "requests", "Requests whose process did not fit the table of 65,535 processes; assigned to its last entry.";
+        streams_folded: "requests", "Requests of processes beyond the table of 65,535; assigned to its last entry.";
     }
 }
 

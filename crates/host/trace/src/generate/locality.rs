@@ -73,8 +73,8 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Decimal,
         decimal(1.73),
         [decimal(0.01), decimal(100.0)],
-        "Exponent of the distance to a new run, 2^(b u^`spread`) slots, where b is log2 of the number of slots and u is \
-         uniform in 0 to 1. With larger values, new runs begin nearer.",
+        "Exponent of the distance to a new run, 2^(b u^`spread`) slots, where b is log2 of the number of slots and u \
+         is uniform in 0 to 1. With larger values, new runs begin nearer.",
     )
     .example(decimal(2.5)),
     Parameter::new(
