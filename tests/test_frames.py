@@ -285,7 +285,7 @@ def test_devices_of_a_table_are_chosen_as_in_text(tmp_path: Path) -> None:
         for _ in range(2):
             assert sum(map(len, batches(reader))) == len(wanted)
             reader.rewind()
-    missing = 'device "x" is not in the trace; it has'
+    missing = 'device "x" is not in the trace; its devices are'
     with pytest.raises(ssdlab.TraceError, match=missing):
         ssdlab.read_trace(tmp_path / "v.parquet", device="x")
     with pytest.raises(ssdlab.TraceError, match=missing):

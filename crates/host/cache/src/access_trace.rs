@@ -73,7 +73,7 @@ impl AccessTrace {
         Self { lives, ..self }
     }
 
-    /// Creates a trace of accesses to items `0..items`, and computes [`Access::next`] anew.
+    /// Creates a trace of accesses to items `0..items`, and computes [`Access::next`] of every access.
     pub fn from_accesses(accesses: Vec<Access>, items: u32) -> Result<Self, CacheError> {
         let mut trace = Self::of_the_past(accesses, items)?;
         let mut following = vec![NEVER; items as usize];

@@ -23,7 +23,7 @@ pub(crate) struct Bag {
 }
 
 impl Bag {
-    /// Creates an empty bag for items `0..items`. The bag holds at most `capacity` items at a time.
+    /// Creates an empty bag for items `0..items`. The bag holds at most `capacity` items.
     pub fn new(items: u32, capacity: u64) -> Self {
         let mut bag = Self { items: Vec::new(), place: HugeVec::filled(ABSENT, 0), units: 0, capacity };
         bag.grow(items);

@@ -61,7 +61,7 @@ impl Bank {
         Ok(Self { splitter, granularity, simulations: Vec::new(), accesses: Vec::new() })
     }
 
-    /// Adds a simulation, which sees all later batches; returns its index.
+    /// Adds a simulation, which processes all later batches; returns its index.
     pub fn add(&mut self, info: &PolicyInfo, changes: &[(String, u64)], capacity: u64) -> Result<usize, CacheError> {
         self.simulations.push(Simulation::new(info, changes, capacity, self.granularity)?);
         Ok(self.simulations.len() - 1)

@@ -10,7 +10,7 @@ counters! {
         units: "units", "Units accessed.";
         missed_units: "units", "Units accessed that were not cached.";
         outgrown: "accesses", "Hits that request more units than the cached item has.";
-        outgrown_units: "units", "Units of hits beyond the size of the cached item; also counted as missed.";
+        outgrown_units: "units", "Units that hits request beyond the size of the cached item; also counted as missed.";
         evictions: "items", "Items evicted, or rejected by the policy.";
         too_large: "accesses", "Misses on items larger than the cache, which are not admitted.";
         expired: "accesses", "Misses on cached items that had expired.";

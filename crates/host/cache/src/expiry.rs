@@ -1,4 +1,4 @@
-//! Expiry of items, with its own loop so that [`Policy::simulate`] does not pay for it.
+//! Expiry of items. It has a separate loop, so [`Policy::simulate`] has no cost for it.
 //!
 //! ```text
 //! access(x):  if x is cached and has expired: drop x; the access is a miss

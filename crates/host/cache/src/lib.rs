@@ -4,12 +4,12 @@
 //! dense number, so that policies index arrays instead of hashing, and all simulations share one look-up. A [`Policy`]
 //! decides what is cached; [`POLICIES`] lists the policies with their parameters.
 //!
-//! [`AccessTrace`] holds the accesses of a whole trace, to be simulated for any policy and size. A [`Bank`] feeds
-//! batches to many simulations as they arrive. Miss-ratio curves are exact in one pass for some policies
+//! [`AccessTrace`] holds the accesses of a whole trace, so that any policy and cache size can be simulated. A [`Bank`]
+//! feeds batches to many simulations as they arrive. Miss-ratio curves are exact in one pass for some policies
 //! ([`PolicyRules::one_pass`]), or estimated from a [`Sample`].
 //!
-//! A [`WriteBackCache`] takes requests and forwards those that need the drive. Its pages are all raw, or partly in a
-//! [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.
+//! A [`WriteBackCache`] handles requests, and sends requests to the drive only for misses and write-back. Its pages are
+//! all raw, or partly in a [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.
 //!
 //! - **A policy stores one 16-byte node per item** (`lists.rs`): links, size, list and mark. A hit touches one cache
 //!   line, which [`Policy::simulate`] prefetches, because it knows the coming accesses.

@@ -11,8 +11,8 @@
 //! Data Sets", Dakota State University 2018; [`Transitions`] counts each arrow.
 //!
 //! Compressed pages are clean: the caller writes a dirty page back when it leaves the uncompressed pool, even if it
-//! stays compressed. A newcomer rejected by the policy of the uncompressed pool is a victim like any other. The policy
-//! of the compressed pool sees insertions only, because a hit removes the page. Memory is counted in pages and
+//! stays compressed. A newcomer that the policy of the uncompressed pool rejects is treated like an evicted page. The
+//! policy of the compressed pool sees insertions only, because a hit removes the page. Memory is counted in pages and
 //! compressed bytes, without tables or fragmentation.
 
 use ssdlab_core::counters;
@@ -53,8 +53,8 @@ counters! {
 }
 
 impl Transitions {
-    /// Returns the number of pages evicted from the uncompressed pool. If there is a compressed pool, each of them was
-    /// compressed.
+    /// Returns the number of pages evicted from the uncompressed pool. If there is a compressed pool, the cache has
+    /// tried to compress each of these pages.
     pub fn demoted(&self) -> u64 {
         self.compressed + self.incompressible_dropped + self.raw_dropped
     }

@@ -16,7 +16,7 @@ use ssdlab_core::mem::prefetch;
 
 /// Number of rows of counters in the sketch.
 const ROWS: usize = 4;
-/// Bits set in the doorkeeper for an item.
+/// Number of bits set in the doorkeeper for an item.
 const PROBES: usize = 2;
 /// Largest value of a four-bit counter.
 const COUNTER_MAX: u8 = 15;

@@ -74,7 +74,8 @@ pub(crate) struct HashFilter {
     pub seed: u64,
     /// Items pass the filter if their hashes are below this value.
     pub threshold: u64,
-    /// Number of accesses before items are filtered. The field `units` is the sum of their sizes in units.
+    /// Number of accesses, including accesses to items that do not pass the filter. The field `units` is the sum of
+    /// their sizes in units.
     pub accesses: u64,
     pub units: u64,
 }

@@ -17,8 +17,9 @@
 //! The cache has no clock. The drive loop calls [`WriteBackCache::background`] when it has room to write back above the
 //! background limit, as the flusher threads of an operating system do. [`Why::is_waited_for`] marks the backing
 //! requests that a request must await. A request that makes pages dirty may also have to wait until at most
-//! [`WriteBackCache::hard_pages`] are dirty or being written. Limits are shares of the capacity, as
-//! `dirty_background_ratio` and `dirty_ratio` of Linux are shares of memory (Documentation/admin-guide/sysctl/vm.rst).
+//! [`WriteBackCache::hard_pages`] are dirty or being written. Limits are shares of the capacity, like
+//! `dirty_background_ratio` and `dirty_ratio` of Linux, which are shares of memory
+//! (Documentation/admin-guide/sysctl/vm.rst).
 
 use ssdlab_core::{PageSize, counters};
 use ssdlab_trace::{Op, Request, flag};

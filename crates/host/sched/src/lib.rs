@@ -12,7 +12,7 @@
 //!   indexes arrays of request state. Sorted queues are arrays in chunks instead of trees, because usually few requests
 //!   wait.
 //! - **Open questions are tunables.** If a paper or kernel leaves a choice open, the scheduler has a tunable, or its
-//!   file documents the choice. The file also states which facts are from memory.
+//!   file documents the choice. The file also states which facts could not be checked against a source.
 //! - **Process state is never dropped.** A trace has at most 65,536 processes, so the state is bounded.
 //!
 //! This crate reads no clock, draws no random numbers and starts no threads. Each call passes the time in nanoseconds;

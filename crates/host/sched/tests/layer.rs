@@ -48,8 +48,8 @@ fn bios_merge_at_the_back_anywhere_in_the_queue() {
 #[test]
 fn noop_merges_at_the_front_of_the_last_request_only() {
     let mut layer = legacy("noop");
-    // The first request of a queue counts as merged last, so 92 finds 100. The hash has end sectors only, so 192 does not
-    // find 200.
+    // The first request of a queue counts as merged last, so the bio at sector 92 merges with request 100. The hash
+    // contains only end sectors, so the bio at sector 192 does not find request 200.
     submit_all(&mut layer, &[read(100, 8), read(200, 8), read(92, 8), read(192, 8)]);
     assert_eq!(extents(&mut layer), [(92, 16), (200, 8), (192, 8)]);
 }
@@ -70,7 +70,7 @@ fn noop_joins_neighbours_in_the_queue_only() {
     let mut layer = legacy("noop");
     submit_all(&mut layer, &[read(0, 8), read(16, 8), read(8, 8)]);
     assert_eq!(extents(&mut layer), [(0, 24)]);
-    // 100 is between the two contiguous requests.
+    // Request 100 is in the queue between the two contiguous requests.
     submit_all(&mut layer, &[read(0, 8), read(100, 8), read(16, 8), read(8, 8)]);
     assert_eq!(extents(&mut layer), [(0, 16), (100, 8), (16, 8)]);
 }
@@ -88,7 +88,7 @@ fn joined_requests_take_the_earlier_place() {
     for (now, bio) in [read(116, 8), read(500, 8), read(100, 8), read(108, 8)].into_iter().enumerate() {
         layer.submit(bio, now as u64);
     }
-    // 100 arrived after 500, but was merged with 116, which arrived before.
+    // Request 100 arrived after request 500, but was merged with request 116, which arrived before both.
     assert_eq!(extents(&mut layer), [(100, 24), (500, 8)]);
 }
 
@@ -168,7 +168,7 @@ fn merges_can_be_turned_off() {
         submit_all(&mut layer, &[read(0, 8), read(100, 8), read(8, 8), read(108, 8)]);
         extents(&mut layer).len()
     };
-    // The request merged last is the first one, throughout.
+    // The first request remains the request merged last.
     assert_eq!([ends(NoMerges::All), ends(NoMerges::LastOnly), ends(NoMerges::None)], [2, 3, 4]);
 }
 
@@ -225,14 +225,14 @@ fn a_plugged_queue_is_unplugged_by_time_bio_task_or_completion() {
 }
 
 #[test]
-fn the_legacy_frame_chooses_one_request_ahead() {
+fn the_single_queue_layer_chooses_one_request_ahead() {
     for (legacy, expected) in [(true, 500), (false, 400)] {
         let base = if legacy { Options::legacy } else { Options::modern };
         let options = Options { slots: 1, plug: false, ..base("mq-deadline", SECTORS) };
         let mut layer = BlockLayer::new(options).unwrap();
         submit_all(&mut layer, &[read(300, 8), read(500, 8)]);
         let first = pull(&mut layer, 0)[0];
-        // 400 would be next, but the single-queue layer has already chosen 500.
+        // Request 400 would be next in sector order, but the single-queue layer has already chosen request 500.
         submit_all(&mut layer, &[read(400, 8)]);
         layer.completed(first.id, MS, &mut Vec::new());
         assert_eq!(layer.next(MS).unwrap().start, expected);
@@ -240,7 +240,7 @@ fn the_legacy_frame_chooses_one_request_ahead() {
 }
 
 #[test]
-fn legacy_requests_are_limited_by_kind_with_batchers() {
+fn single_queue_requests_are_limited_by_type_with_batchers() {
     let mut layer = BlockLayer::new(Options { slots: 1, ..Options::legacy("noop", SECTORS) }).unwrap();
     let from = |pid, k: u64| Bio { pid, ..write(100 * k, 8) };
     for k in 0..112 {
@@ -252,11 +252,12 @@ fn legacy_requests_are_limited_by_kind_with_batchers() {
     for k in 113..128 {
         assert_eq!(layer.submit(from(1, k), 0), Submitted::Accepted);
     }
-    // Process 1 filled the queue with its 128th request and has 31 left of its batch; another process must wait.
+    // Process 1 filled the queue with its 128th request and has 31 requests left in its batch; another process must
+    // wait.
     assert_eq!(layer.submit(Bio { pid: 2, owner: 7, ..write(50_000, 8) }, 0), Submitted::MustWait);
-    // Reads have their own requests.
+    // Reads have a separate limit of requests.
     assert_eq!(layer.submit(Bio { pid: 2, ..read(60_000, 8) }, 0), Submitted::Accepted);
-    // No process overtakes a waiting one, not even the batcher.
+    // No process overtakes a waiting process, not even the batcher.
     assert_eq!(layer.submit(from(1, 128), 0), Submitted::MustWait);
     let first = layer.next(0).unwrap();
     layer.completed(first.id, MS, &mut Vec::new());
@@ -284,7 +285,7 @@ fn a_batch_counts_only_requests_taken_from_a_full_queue() {
     for dispatched in pull(&mut layer, 0) {
         layer.completed(dispatched.id, MS, &mut Vec::new());
     }
-    // After 28 completions, 27 more requests do not count towards the 31 left of the batch.
+    // After 28 completions, 27 more requests do not count towards the batch, which has 31 requests left.
     assert_eq!(fill(&mut layer, 1000, 300), 27 + 31);
 }
 
@@ -293,7 +294,7 @@ fn congestion_ends_below_the_threshold_where_it_began() {
     let options = Options { slots: 113, plug: false, ..Options::legacy("noop", SECTORS) };
     let mut layer = BlockLayer::new(options).unwrap();
     submit_all(&mut layer, &(0..113).map(|k| write(100 * k, 8)).collect::<Vec<_>>());
-    // On from the 113th of 128 requests, off below 103.
+    // Congestion begins at the 113th of 128 requests and ends below 103.
     for (ended, dispatched) in pull(&mut layer, 0).iter().enumerate() {
         assert_eq!(layer.is_congested(false), 113 - ended >= 103, "after {ended} completions");
         layer.completed(dispatched.id, MS, &mut Vec::new());
@@ -304,14 +305,14 @@ fn congestion_ends_below_the_threshold_where_it_began() {
 fn without_a_scheduler_bios_merge_with_the_eight_latest() {
     let mut layer = BlockLayer::new(Options::modern("none", SECTORS)).unwrap();
     submit_all(&mut layer, &(0..9).map(|k| read(100 * k, 8)).collect::<Vec<_>>());
-    // 100 is the eighth latest, 0 the ninth.
+    // Request 100 is the eighth latest request, request 0 the ninth.
     submit_all(&mut layer, &[read(108, 8), read(8, 8)]);
     let merged = [(100, 16), (200, 8), (300, 8), (400, 8), (500, 8), (600, 8), (700, 8), (800, 8), (8, 8)];
     assert_eq!(extents(&mut layer), [&[(0, 8)][..], &merged].concat());
 }
 
 #[test]
-fn modern_requests_come_from_one_pool() {
+fn multi_queue_requests_come_from_one_pool() {
     let mut layer = BlockLayer::new(Options::modern("none", SECTORS)).unwrap();
     for k in 0..16 {
         submit_all(&mut layer, &[write(100 * k, 8), read(50_000 + 100 * k, 8)]);
@@ -325,17 +326,17 @@ fn modern_requests_come_from_one_pool() {
 }
 
 #[test]
-fn tasks_plug_in_the_modern_frame() {
+fn tasks_plug_in_the_multi_queue_layer() {
     let mut layer = BlockLayer::new(Options { nr_requests: 256, ..Options::modern("mq-deadline", SECTORS) }).unwrap();
     layer.plug(1);
     submit_all(&mut layer, &[read(0, 8), read(8, 8), read(100, 8), read(16, 8)]);
     assert_eq!(extents(&mut layer), []);
     assert_eq!(layer.left().plugged, 3);
-    // Bios merge only with the plug's last request, but requests that leave the plug merge with waiting ones.
+    // Bios merge only with the plug's last request, but requests that leave the plug merge with waiting requests.
     layer.unplug(1, 0);
     assert_eq!(extents(&mut layer), [(0, 24), (100, 8)]);
     assert_eq!(layer.counters().request_merges, 1);
-    // The 33rd request finds the plug full, as does the request after one of 128 KiB.
+    // The plug is full when the 33rd request arrives, or after a request of 128 KiB.
     layer.plug(1);
     for k in 0..32 {
         submit_all(&mut layer, &[read(1000 + 100 * k, 8)]);
@@ -347,7 +348,7 @@ fn tasks_plug_in_the_modern_frame() {
     assert_eq!(layer.left().plugged, 1);
 }
 
-/// Creates a layer with two hardware queues of two slots each, used by even and odd processes.
+/// Creates a layer with two hardware queues of two slots each. Processes with even numbers use the first queue.
 fn two_queues(scheduler: &str, nr_requests: u32) -> BlockLayer {
     let no_merges = NoMerges::None;
     let options = Options { queues: 2, slots: 2, nr_requests, no_merges, ..Options::modern(scheduler, SECTORS) };
@@ -363,7 +364,7 @@ fn hardware_queues_have_their_own_slots_and_requests() {
     for scheduler in ["none", "kyber"] {
         let mut layer = two_queues(scheduler, 4);
         submit_all(&mut layer, &[of(0, 0), of(0, 8), of(0, 16), of(0, 24)]);
-        // The first queue has no fifth request; the other queue has four.
+        // The first queue has only four requests, so a fifth bio waits. The other queue has four requests of its own.
         assert_eq!(layer.submit(of(2, 32), 0), Submitted::MustWait);
         submit_all(&mut layer, &[of(1, 100), of(3, 108), of(1, 116)]);
         // Queues take turns, one request each, up to two slots.
@@ -394,17 +395,19 @@ fn bios_merge_within_a_hardware_queue_or_across_a_shared_scheduler() {
 #[test]
 fn a_request_chosen_for_a_full_hardware_queue_waits_in_its_dispatch_list() {
     let mut layer = two_queues("mq-deadline", 8);
-    // Sector order across processes; the third request of process 0 finds its queue full.
+    // The scheduler orders the requests of both processes by sector. The queue of process 0 is full when its third
+    // request is dispatched.
     submit_all(&mut layer, &[of(0, 0), of(0, 8), of(0, 16), of(1, 24), of(1, 32)]);
     let given = pull(&mut layer, 0);
     let starts = |given: &[Dispatched]| given.iter().map(|rq| rq.start).collect::<Vec<_>>();
-    // The first queue takes 0. The second asks in its turn and gets 8, which belongs to the first, then 16, which waits.
+    // The first queue dispatches request 0. In its turn, the second queue gets requests 8 and 16, which belong to the
+    // first queue; request 16 must wait.
     assert_eq!(starts(&given), [0, 8]);
     assert_eq!((layer.left().queued, layer.left().ahead), (2, 1));
-    // A completion runs the first queue; its dispatch list goes first and fills it.
+    // A completion runs the first queue; its dispatch list is served first and fills the queue.
     layer.completed(given[0].id, MS, &mut Vec::new());
     assert_eq!(starts(&pull(&mut layer, MS)), [16]);
-    // After the next completion, the queue also dispatches requests of the other one.
+    // After the next completion, the queue also dispatches requests of the other queue.
     layer.completed(given[1].id, MS, &mut Vec::new());
     assert_eq!(starts(&pull(&mut layer, MS)), [24, 32]);
 }
@@ -480,7 +483,8 @@ fn flushes_are_shared() {
     let flush = |owner| Bio { flags: Flags::FLUSH, owner, ..write(0, 0) };
     submit_all(&mut layer, &[flush(1)]);
     let first = pull(&mut layer, 0);
-    // Two more arrive while the first is at the device: one flush serves both. Other requests are not delayed.
+    // Two more flushes arrive while the first flush is at the device: one flush serves both. Other requests are not
+    // delayed.
     submit_all(&mut layer, &[flush(2), flush(3), read(0, 8)]);
     assert_eq!(operations(&pull(&mut layer, 0)), [Operation::Read]);
     let mut ended = Vec::new();
@@ -513,11 +517,11 @@ fn requests_drained_before_a_barrier_are_in_the_schedulers_order() {
     };
     let bios = [read(900, 8), read(100, 8), read(500, 8)];
     assert_eq!(starts("noop", &[], &bios), [100, 500, 900]);
-    // Ascending from the device's position, then from the lowest sector.
+    // The order ascends from the device's position, then from the lowest sector.
     assert_eq!(starts("noop", &[read(400, 8)], &bios), [500, 900, 100]);
     // Requests of different directions are not reordered.
     assert_eq!(starts("noop", &[], &[read(900, 8), write(50, 8), read(100, 8)]), [900, 50, 100]);
-    // Deadline keeps its own order: the oldest, then ascending.
+    // Deadline keeps its own order: the oldest request, then ascending sectors.
     assert_eq!(starts("deadline", &[], &bios), [900, 100, 500]);
 }
 

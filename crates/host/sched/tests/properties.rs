@@ -1,4 +1,4 @@
-//! Properties of every registered scheduler in both frames, for arbitrary input.
+//! Properties of every registered scheduler in both variants of the block layer, for arbitrary input.
 
 use proptest::prelude::*;
 use ssdlab_conformance::io_scheduler::{DEVICE_SECTORS, Delayed, Event, Host, events, options};
@@ -37,7 +37,7 @@ proptest! {
         let mut whole = Host::new(info, Options { queues, ..alone.clone() });
         let mut parts: Vec<Host> = (0..queues).map(|_| Host::new(info, alone.clone())).collect();
         let queue = |pid: u32| (pid % u32::from(queues)) as usize;
-        // Completes the same request in both: the one of equal age in its queue.
+        // Completes the same request in both layers: the request of equal age in its queue.
         let complete = |whole: &mut Host, parts: &mut [Host], which: usize| {
             let Some(which) = which.checked_rem(whole.at_device.len()) else { return };
             let own = queue(whole.at_device[which].pid);
@@ -81,7 +81,7 @@ proptest! {
         let tunables = vec![("region_size".to_owned(), 2048)];
         let world = Host::run(info, &Options { scheduler: info.name.to_owned(), tunables, ..options }, &events);
         for dispatched in world.log.iter().filter(|dispatched| dispatched.sectors > 56) {
-            // Longer than any bio, so merged: all its bios begin in the request's region.
+            // This request is longer than any bio, so it was merged. All its bios begin in its region.
             let last = dispatched.start + u64::from(dispatched.sectors) - 1;
             prop_assert!(last - dispatched.start / 2048 * 2048 < 2048 + 56);
         }

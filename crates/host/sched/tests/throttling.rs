@@ -51,7 +51,7 @@ fn limits_depend_on_the_kind_of_write() {
     assert_eq!(after(Flags::NONE, 101), 8);
     assert_eq!(after(Flags::DISCARD, 101), 4);
     assert_eq!(after(Flags::META | Flags::BACKGROUND, 1), 16);
-    // fsync, then O_DIRECT.
+    // First writes of fsync, then O_DIRECT writes.
     assert_eq!(after(Flags::SYNC | Flags::NOIDLE, 1), 16);
     assert_eq!(after(Flags::SYNC, 1), 40);
 }
@@ -109,7 +109,7 @@ fn a_read_that_does_not_end_lowers_the_depth() {
 }
 
 #[test]
-fn the_legacy_frame_never_throttles() {
+fn the_single_queue_layer_never_throttles() {
     let layer = BlockLayer::new(Options { wbt_lat_ns: TARGET, ..Options::legacy("noop", SECTORS) }).unwrap();
     assert_eq!(layer.throttle_counters(), None);
 }
@@ -390,7 +390,8 @@ proptest! {
             prop_assert_eq!(layer.throttle_counters(), Some(reference.counters));
             prop_assert_eq!(layer.timer_ns(), reference.window.map(|window| window.1));
             prop_assert_eq!(layer.left().waiting_bios, reference.waiting.iter().map(Vec::len).sum::<usize>());
-            // Waiting bios will be released: some are in flight.
+            // If bios of a class wait, other bios of the class are in flight, and their completion will release the
+            // waiting bios.
             for class in 0..2 {
                 prop_assert!(reference.waiting[class].is_empty() || !reference.in_flight[class].is_empty());
             }

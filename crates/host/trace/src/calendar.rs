@@ -6,7 +6,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MINUTE_S: u64 = 60;
 const DAY_S: u64 = 24 * 60 * MINUTE_S;
 const DAY_NS: u64 = DAY_S * SECOND_NS;
-/// Longest step back in time between two lines that counts as disorder and not as midnight.
+/// Longest step back in time from one line to the next that counts as disorder. A longer step back means that midnight
+/// has passed.
 const DISORDER_NS: u64 = 60 * MINUTE_S * SECOND_NS;
 
 const NOT_A_TIME: &str =
@@ -51,8 +52,8 @@ impl Calendar {
 
     /// Parses a clock time or a date.
     ///
-    /// A clock time is taken to lie at most 1 hour before, or less than 23 hours after, the line above; this is how
-    /// midnight is detected.
+    /// Assumes that a clock time is at most 1 hour before, or less than 23 hours after, the time on the previous line.
+    /// A larger step back means that midnight has passed.
     fn moment(&mut self, text: &[u8]) -> Result<(Kind, u64), &'static str> {
         let end = text.iter().position(|byte| matches!(byte, b'T' | b't' | b' '));
         let (date, time) = match end {
@@ -71,8 +72,8 @@ impl Calendar {
     }
 
     fn after_midnight(&mut self, clock_ns: u64) -> u64 {
-        // Counts from midnight of the day before the first line, so that an early step back in time cannot become
-        // negative.
+        // Counts from midnight one day before the first line; a step back from a time just after midnight would
+        // otherwise be negative.
         let last_ns = if self.last_ns == 0 { DAY_NS + clock_ns } else { self.last_ns };
         let ahead_ns = (clock_ns + DAY_NS - last_ns % DAY_NS) % DAY_NS;
         let back = ahead_ns > DAY_NS - DISORDER_NS;
@@ -81,7 +82,7 @@ impl Calendar {
     }
 }
 
-/// Parses a number of one or two digits that is not above `most`.
+/// Parses a number of one or two digits, at most `most`.
 fn small(text: &[u8], most: u64) -> Result<u64, &'static str> {
     if !(1..=2).contains(&text.len()) {
         return Err(NOT_A_TIME);

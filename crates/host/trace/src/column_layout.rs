@@ -13,7 +13,7 @@ use crate::{Op, TraceError};
 const SECTOR: u64 = 512;
 /// Maximum number of columns that a column layout may have.
 pub(crate) const MOST: usize = 64;
-/// Maximum number of bytes of a heading that a message shows.
+/// Maximum number of bytes of the file's headings that a message shows.
 const HEADINGS_SHOWN: usize = 400;
 /// Names of the values that a column layout can assign to columns. The first three values are required.
 pub(crate) const NAMES: [&str; 7] = ["op", "offset", "size", "time", "stream", "device", "repeat"];
@@ -51,9 +51,9 @@ impl Columns {
     ///
     /// # Errors
     ///
-    /// Fails for any other text; the message shows the syntax.
+    /// Fails if the text is not a valid layout; the message shows an example.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let wrong = |why: String| TraceError::Invalid(format!("columns {text:?}: {why}; write them like {EXAMPLE}"));
+        let wrong = |why: String| TraceError::Invalid(format!("columns {text:?}: {why}; example: {EXAMPLE}"));
         let mut held = [const { None }; NAMES.len()];
         for part in text.split(',').map(str::trim) {
             let pair = part.split_once('=').map(|(name, place)| (name.trim(), place.trim()));
@@ -70,7 +70,7 @@ impl Columns {
                     OFFSET | SIZE => "use bytes, sectors or a size such as 4KiB",
                     _ => "omit the unit",
                 };
-                return Err(wrong(format!("{part:?} has no valid unit of {name}: {units}")));
+                return Err(wrong(format!("{part:?} has an invalid unit for {name}: {units}")));
             };
             let place = match (place.parse(), unquoted(place)) {
                 (Ok(number), _) if number >= MOST => {
@@ -92,11 +92,11 @@ impl Columns {
                         return Err(wrong(format!("{part:?} is not a valid constant for {name}: {constants}")));
                     }
                 },
-                _ if place.is_empty() => return Err(wrong(format!("{part:?} names no column"))),
+                _ if place.is_empty() => return Err(wrong(format!("{part:?} has no column"))),
                 _ => ValuePlace::Heading(place.into()),
             };
             if held[at].replace((place, unit)).is_some() {
-                return Err(wrong(format!("{name} is given twice")));
+                return Err(wrong(format!("{name} occurs twice")));
             }
         }
         match held[..REQUIRED].iter().position(Option::is_none) {

@@ -36,18 +36,20 @@ pub trait Decoder: Send {
     fn place(&self) -> String;
 }
 
-/// A text format with one entry per line. The default value, if there is one, is a parser at the start of a file.
+/// A text format with one entry per line. If the type implements `Default`, its default value is a parser at the start
+/// of a file.
 pub trait LineFormat: Send + Sized + 'static {
-    /// Start of a first line that is enough to identify the format; empty if files of the format have no such line.
+    /// Beginning of the first line that identifies the format; empty if files of the format have no such line.
     const HEADER: &'static [u8] = b"";
 
     /// Beginning of lines that are headers; empty if [`Self::line`] recognizes headers.
     const HEADER_START: &'static [u8] = Self::HEADER;
 
-    /// Layout for `--columns` that reads the same lines, with numbers in any notation; empty if there is none.
+    /// Layout for `--columns` that reads the same lines, with numbers in any notation; empty if no such layout exists.
     const LAYOUT: &'static str = "";
 
-    /// Name of the field that holds the key of an object. The layout [`Self::LAYOUT`] also reads keys that are text.
+    /// Name of the field with the object's key, in formats of object caches. A key that is text can be read with
+    /// [`Self::LAYOUT`].
     const KEY: &'static str = "";
 
     /// Last character of every complete line in this format; a line without it is an error.
@@ -56,7 +58,7 @@ pub trait LineFormat: Send + Sized + 'static {
     /// True if lines that begin with `#` are comments.
     const COMMENTS: bool = true;
 
-    /// Returns false if a file with this beginning must be of another format.
+    /// Returns false if a file with this beginning cannot be in this format.
     fn may_begin(_head: &[u8]) -> bool {
         true
     }
@@ -77,21 +79,20 @@ pub trait LineFormat: Send + Sized + 'static {
         Self::default()
     }
 
-    /// Examines the first line of a file before it is parsed; returns false if it is a comment and the next line is the
-    /// first.
+    /// Examines the first line of a file before it is parsed; returns false if this line is a comment and the next line
+    /// must be examined instead.
     ///
-    /// # Errors
-    /// Fails if the file lacks a requested column. Skipping bad lines does not help.
+    /// # Errors Fails if the file lacks a requested column. This error also occurs if bad lines are skipped.
     fn begin(&mut self, _first: &[u8]) -> Result<bool, String> {
         Ok(true)
     }
 
-    /// Returns the field separator, in formats where a line cut short can still be valid.
+    /// Returns the field separator if a truncated line can still be a valid line of the format, and `None` otherwise.
     fn separator(&self) -> Option<u8> {
         None
     }
 
-    /// Counts the fields of a line; 0 without a separator.
+    /// Returns the number of fields of a line; 0 if [`Self::separator`] returns `None`.
     fn fields(&self, line: &[u8]) -> usize {
         self.separator().map_or(0, |separator| 1 + memchr_iter(separator, line).count())
     }
@@ -115,7 +116,7 @@ pub trait LineFormat: Send + Sized + 'static {
     /// Parses a line without its line end; the line is not blank, a comment or a header.
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>>;
 
-    /// Parses any line that is not blank.
+    /// Parses any line that is not blank, including comments and headers.
     #[inline]
     fn entry<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let is_header = !Self::HEADER_START.is_empty() && line.starts_with(Self::HEADER_START);
@@ -126,8 +127,8 @@ pub trait LineFormat: Send + Sized + 'static {
     }
 }
 
-/// A binary format whose records have a fixed head and may have a tail of variable length. The default value, if there
-/// is one, is a parser at the start of a file.
+/// A binary format whose records have a fixed head and may have a tail of variable length. If the type implements
+/// `Default`, its default value is a parser at the start of a file.
 pub trait RecordFormat: Send + Sized + 'static {
     /// Length of a record's head in bytes.
     const HEAD: usize;
@@ -150,8 +151,8 @@ pub trait RecordFormat: Send + Sized + 'static {
         Ok(())
     }
 
-    /// Parses the record at the start of `bytes`, which hold at least the head; also returns the tail's length in
-    /// bytes. If `bytes` do not hold the whole tail, the record is parsed again later.
+    /// Parses the record at the start of `bytes`, which contain at least its head; also returns the length of the tail
+    /// in bytes. If `bytes` do not contain the whole tail, the caller parses the record again when they do.
     fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>>;
 
     /// Returns the number of bytes to skip after a bad record, at least 1.
@@ -188,12 +189,12 @@ pub(crate) fn u64_at(record: &[u8], at: usize) -> u64 {
 
 /// State of the decoding loops over lines and over binary records, including the position in the file.
 struct DecodeState {
-    /// Device id that stands for the file, in formats without device names.
+    /// Device id of the whole file, in formats without device names.
     device: Option<u32>,
     /// Number of lines or records read so far.
     count: u64,
     skip_bad: bool,
-    /// True if the compressed stream ended early and bad data is skipped.
+    /// True if the compressed stream ended early; set only if bad data is skipped.
     truncated: bool,
 }
 
@@ -307,7 +308,7 @@ impl<F: LineFormat> Lines<F> {
             return Ok(());
         }
         let result = if line.len() > LINE_MAX {
-            Err(Fault::new("", &line[..LINE_MAX], "... begins a line that exceeds the maximum length of 64 KiB"))
+            Err(Fault::new("", &line[..LINE_MAX], "starts a line that is longer than the maximum of 64 KiB"))
         } else {
             if !self.begun {
                 let place =
@@ -415,7 +416,8 @@ fn first_lines(head: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     (1..).zip(lines).filter(|(_, line)| !line.is_empty() && line.len() <= LINE_MAX).take(SNIFF_LINES)
 }
 
-/// Returns how well the first lines of a file fit a format, in percent; 0 unless most do or the header matches.
+/// Returns how well the first lines of a file fit a format, in percent; 0 unless most of the lines fit or the header
+/// matches.
 pub fn sniff_lines<F: LineFormat>(mut format: F, head: &[u8]) -> u32 {
     if !F::may_begin(head) {
         return 0;

@@ -1,5 +1,5 @@
-//! Selects devices for requests that are passed in with their device, such as rows of a table. The same rules apply as
-//! for trace files.
+//! Selects devices from requests that are not read from a file, such as the rows of a table with a device column. The
+//! rules are the same as for trace files.
 
 use crate::formats::volume;
 use crate::intake::{Device, Entry, Intake, Io, Stream};
@@ -14,7 +14,7 @@ pub struct Devices {
 
 impl Devices {
     /// Creates a filter. If all devices are selected, the caller must pass all requests twice, and call
-    /// [`Self::lay_out`] after the first time.
+    /// [`Self::lay_out`] between the two passes.
     pub fn new(choice: &DeviceChoice) -> Self {
         // Uses the format of volume files, because it is the only format that names a volume in each request.
         let intake = Intake::new(&volume::INFO, choice, Target::Drive);
@@ -75,7 +75,7 @@ impl Devices {
         Ok(None)
     }
 
-    /// At the end of the trace, completes the report on the requests read.
+    /// Completes the report at the end of the trace.
     pub fn conclude(&mut self) -> Result<(), TraceError> {
         self.intake.conclude()
     }
@@ -136,7 +136,12 @@ mod tests {
         assert_eq!(taken(&mut named), [row(6, 4096, "vim"), row(9, 0, "")]);
         let mut none = Devices::new(&DeviceChoice::Named("c".into()));
         assert_eq!(taken(&mut none), []);
-        assert!(none.conclude().unwrap_err().to_string().starts_with("device \"c\" is not in the trace; it has b, a"));
+        assert!(
+            none.conclude()
+                .unwrap_err()
+                .to_string()
+                .starts_with("device \"c\" is not in the trace; its devices are b, a")
+        );
     }
 
     #[test]

@@ -14,11 +14,11 @@ pub struct Supported {
     pub unit_ns: u64,
     /// Unit of addresses in the format, in bytes.
     pub sector: u64,
-    /// True if the format's sizes, like its addresses, are in sectors instead of bytes.
+    /// True if sizes are in units of [`Self::sector`], like addresses; otherwise sizes are in bytes.
     pub whole_sectors: bool,
     /// True if the format has request flags.
     pub flags: bool,
-    /// Returns true if the format can hold this process name, which is not empty.
+    /// Function that returns true if the format can store the given process name. The name is never empty.
     pub stream: fn(&str) -> bool,
 }
 

@@ -1,6 +1,7 @@
 //! Errors of reading, writing and generating traces.
 
-/// Error in or around a trace; its text names file, place, fault and remedy in one line.
+/// Error of reading, writing or generating a trace. Its text states the file, the place, the fault and a remedy, in one
+/// line.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -47,14 +48,14 @@ pub enum TraceError {
     },
     /// The files of a generated workload have filled their file system; only detected while requests are generated.
     #[error(
-        "workload.span: the files fill the file system; raise it (or device.capacity if the span is the device), or \
-         lower workload.requests"
+        "workload.span: the generated files fill the file system; raise workload.span (or device.capacity if the span \
+         is the whole device), or lower workload.requests"
     )]
     Full,
-    /// Format, device or analysis that does not exist or does not fit the trace; the text holds fault and remedy.
+    /// A format, device or analysis does not exist or does not fit the trace. The text states the fault and a remedy.
     #[error("{0}")]
     Invalid(String),
-    /// The settings of a workload cannot be used to generate it.
+    /// A setting of the workload is invalid.
     #[error("workload {field}: {why}")]
     Workload {
         /// Name of the field of [`crate::Workload`].

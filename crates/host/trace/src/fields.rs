@@ -224,7 +224,7 @@ pub(crate) fn fraction(text: &[u8], scale: u64) -> Result<u64, &'static str> {
     }
     let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
     let (before, after) = (&text[..point], text.get(point + 1..).unwrap_or_default());
-    // Digits after the 18th decimal change the result by less than 1 ns over three centuries.
+    // Digits after the 18th decimal place change the result by less than 1 ns over three centuries.
     let after = &after[..after.len().min(18)];
     let digits = |text| whole(text).map_err(|why| if why == NOT_WHOLE { NOT_A_NUMBER } else { why });
     let part = if after.is_empty() { 0 } else { digits(after)? };

@@ -56,7 +56,7 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
         (Some(format), Some(empty)) if !filled || !are_parts(paths, format) => Err(empty),
         (None, Some(empty)) => Err(empty),
         (Some(format), _) => Ok(format),
-        (None, None) => Err(TraceError::Invalid("no trace file given; name at least one".into())),
+        (None, None) => Err(TraceError::Invalid("no trace file given; pass at least one file".into())),
     }
 }
 
@@ -65,7 +65,7 @@ fn given_format(options: &ReadOptions) -> Result<Option<Format>, TraceError> {
     match (&options.columns, options.format) {
         (Some(_), Some(other)) if other != columns => {
             let why = format!("--columns cannot describe --format {}, which has fixed columns", other.name);
-            Err(TraceError::Invalid(format!("{why}; remove one of the two")))
+            Err(TraceError::Invalid(format!("{why}; remove one of the two options")))
         }
         (Some(_), _) => Ok(Some(columns)),
         (None, Some(format)) if format == columns => {
@@ -76,8 +76,8 @@ fn given_format(options: &ReadOptions) -> Result<Option<Format>, TraceError> {
     }
 }
 
-/// Returns the names of the devices that the files stand for, in formats without device names. Concatenated files are
-/// one device. Otherwise each file is a device with the file's name, or with its path if file names repeat.
+/// Returns the device name of each file, for formats without device names. Concatenated files are one device. Otherwise
+/// each file is a device with the file's name, or with its path if file names repeat.
 pub(crate) fn device_names(paths: &[&Path], files: Files) -> Vec<Vec<u8>> {
     let name = |path: &Path| path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
     let mut times = BTreeMap::new();
@@ -101,7 +101,7 @@ pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
         {
             let why = format!("{} was given twice", shown(name));
             return Err(TraceError::Invalid(format!(
-                "{why}; name each file once; to replay a file as a second device, pass a copy of it"
+                "{why}; pass each file once, or pass a copy of the file to replay it as a second device"
             )));
         }
     }
@@ -167,7 +167,7 @@ mod tests {
     fn a_file_of_no_known_format_is_read_like_the_one_before() {
         let files: [&[u8]; 2] = [b"10,hm,0,Read,0,512,1\n", b"damaged\n20,hm,0,Read,512,512,1\n"];
         let message = read_several(None, Files::Concatenated, &files).unwrap_err().to_string();
-        assert_eq!(message, "memory: no trace format fits; to read it like memory: --format msr");
+        assert_eq!(message, "memory: no trace format fits; to read it like memory, pass --format msr");
         let options = ReadOptions { files: Files::Concatenated, skip_bad: true, ..options("msr") };
         let origins: Vec<Origin> = files.iter().map(|&bytes| Origin::Memory(bytes.into())).collect();
         assert_eq!(drain(&mut TraceReader::over(&origins, &options).unwrap()).unwrap().len(), 2);
@@ -254,7 +254,7 @@ mod tests {
         let fleet = VolumeReader::open_as(&[(path.clone(), path.clone()), (path.clone(), path.clone())], &csv(false));
         assert_eq!(fleet.err().unwrap().to_string(), message);
         assert!(message.ends_with(
-            "a.csv was given twice; name each file once; to replay a file as a second device, pass a copy of it"
+            "a.csv was given twice; pass each file once, or pass a copy of the file to replay it as a second device"
         ));
         let mut reader = open(Files::Concatenated).unwrap();
         assert_eq!(reader.fill(&mut Vec::new(), 10).unwrap(), 4);
@@ -316,7 +316,7 @@ mod tests {
         };
         assert_eq!((notes(&paths[..1]), notes(&paths[1..])), (expected(1).into(), expected(2).into()));
         assert!(notes(&paths).is_empty());
-        // The trace file of an idle CPU is empty. Its absence gives no note, and neither does its presence.
+        // The trace file of an idle CPU is empty. Neither its absence nor its presence causes a note.
         let idle = directory.file("sda.blktrace.13", "");
         assert!(notes(&paths).is_empty());
         assert!(notes(&[&paths[..], &[idle]].concat()).is_empty());

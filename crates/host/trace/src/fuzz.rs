@@ -56,7 +56,7 @@ fn read(data: &[u8], options: &ReadOptions) -> Result<(Vec<Request>, Vec<String>
     Ok((requests, reader.streams().to_vec()))
 }
 
-/// Checks that requests survive a round trip through our own format, which is lossless.
+/// Checks that requests survive a round trip through the lossless format `ssdlab-csv`.
 fn round_trip(requests: &[Request], streams: &[String]) {
     let whole = |request: &Request| request.offset.is_multiple_of(512);
     // A text without requests is an error.

@@ -16,7 +16,7 @@ const WINDOW_BYTES: usize = 256 << 10;
 /// Size in bytes of one read from the file.
 const AHEAD_BYTES: usize = 128 << 10;
 
-/// Source of a trace's bytes. It is kept so that the bytes can be read again.
+/// Source of a trace's bytes, from which the bytes can be read repeatedly.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
     /// A file: the path to open, and the path to show in messages.
@@ -46,10 +46,13 @@ impl Origin {
         // Checks the file type before opening, because opening a pipe without a writer would block forever.
         let about = std::fs::metadata(file).map_err(failed)?;
         if about.is_dir() {
-            return Err(TraceError::io(path, "is a directory; name the trace files inside it"));
+            return Err(TraceError::io(path, "is a directory; pass the trace files inside it"));
         }
         if !about.is_file() {
-            return Err(TraceError::io(path, "is a pipe or a device, which cannot be read twice; save it as a file"));
+            return Err(TraceError::io(
+                path,
+                "is a pipe or a device, which cannot be read twice; save its data as a file",
+            ));
         }
         let file = File::open(file).map_err(failed)?;
         Ok((Box::new(file), about.len()))
@@ -59,7 +62,7 @@ impl Origin {
 /// Sliding window over the decompressed bytes of one file.
 pub struct Input {
     path: PathBuf,
-    /// Name of the device that the file stands for, in formats without device names.
+    /// Device name for all requests of the file, in formats without device names.
     device: Vec<u8>,
     reader: Box<dyn Read + Send>,
     compression: Option<Compression>,
@@ -74,7 +77,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// Opens `origin` and detects its compression; `device` names the file in formats without device names.
+    /// Opens `origin` and detects its compression; `device` is the device name of the file, for formats without device
+    /// names.
     pub(crate) fn open(origin: &Origin, device: Vec<u8>) -> Result<Self, TraceError> {
         let path = origin.path().to_path_buf();
         let (inner, size) = origin.reader()?;
@@ -166,7 +170,7 @@ impl Input {
         &self.path
     }
 
-    /// Returns the name of the device that the file stands for.
+    /// Returns the device name for all requests of the file.
     pub fn device(&self) -> &[u8] {
         &self.device
     }
@@ -258,7 +262,7 @@ mod tests {
     }
 
     /// Goal: foreign bytes after compressed data are reported with their offset. Method: reads one or two compressed
-    /// members, followed by foreign bytes: fewer or more than a header has.
+    /// members, followed by foreign bytes. There are fewer or more foreign bytes than a header has.
     #[test]
     fn foreign_bytes_after_compressed_data_are_reported_with_their_offset() {
         let frame = |text: &[u8]| zstd::encode_all(text, 1).unwrap();
@@ -290,9 +294,11 @@ mod tests {
         let open =
             |path: &str| Input::open(&Origin::File(path.into(), path.into()), Vec::new()).err().unwrap().to_string();
         assert!(open("no/such/trace.csv").contains("cannot be opened"), "{}", open("no/such/trace.csv"));
-        assert!(open("src").contains("is a directory; name the trace files inside it"));
+        assert!(open("src").contains("is a directory; pass the trace files inside it"));
         #[cfg(unix)]
-        assert!(open("/dev/null").contains("is a pipe or a device, which cannot be read twice; save it as a file"));
+        assert!(
+            open("/dev/null").contains("is a pipe or a device, which cannot be read twice; save its data as a file")
+        );
         assert!(memory(b"").unwrap().is_empty());
     }
 }

@@ -77,7 +77,7 @@ pub enum Stream<'a> {
 /// Device that a request of the trace addresses.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Device {
-    /// The file itself stands for the device, in formats without device names.
+    /// The file itself is the device, in formats without device names.
     #[default]
     File,
     /// Device by its id in [`Tables::devices`].
@@ -173,7 +173,7 @@ pub struct Intake {
     ///
     /// Created in the second pass, when all process names are known, so that a device cannot share a process's name.
     device_streams: Vec<Option<u32>>,
-    /// True if an accepted request came from a file that stands for a device, because its format has no device names.
+    /// True if an accepted request came from a file that counts as a device, because its format has no device names.
     file_is_device: bool,
 }
 
@@ -208,12 +208,12 @@ impl Intake {
         }
     }
 
-    /// True if requests came from files that stand for devices, because their format has no device names.
+    /// True if requests came from files that count as devices, because their format has no device names.
     pub fn file_is_device(&self) -> bool {
         self.file_is_device
     }
 
-    /// Accepts one entry and appends its requests to `out`; `file` returns the device id that stands for the file.
+    /// Accepts one entry and appends its requests to `out`; `file` returns the device id of the file.
     #[inline(always)]
     pub(crate) fn take<'a>(
         &mut self,
@@ -381,7 +381,7 @@ impl Intake {
         Ok(())
     }
 
-    /// At the end of the trace, completes the report on the requests read.
+    /// Completes the report at the end of the trace.
     ///
     /// # Errors
     /// Fails if the trace has requests, but none of the selected device.
@@ -403,7 +403,7 @@ impl Intake {
             }
             let counts = &self.report.counts;
             if counts.requests + counts.zero_length == 0 {
-                let why = format!("device {selected:?} is not in the trace; it has {listed}");
+                let why = format!("device {selected:?} is not in the trace; its devices are {listed}");
                 return Err(TraceError::Invalid(why));
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
@@ -416,7 +416,7 @@ impl Intake {
             && counts.other_actions > 0
             && counts.other_device == 0
         {
-            let note = "no event has the chosen action; select another with --action queue, issue or complete";
+            let note = "no event has the chosen action; choose another with --action (queue, issue or complete)";
             self.report.notes.push(note.into());
         }
         if self.tables.numbered_trims > 0 {
@@ -433,8 +433,8 @@ impl Intake {
 /// Returns a note that lists the devices whose requests were left out.
 fn other_devices_note(selected: &str, devices: usize, requests: u64, listed: &str) -> String {
     format!(
-        "only device {selected} is replayed; {} {} request{} ({listed}); select others with --device NAME, \
-         all (side by side) or overlay (on top of each other)",
+        "only device {selected} is replayed; {} {} request{} ({listed}); select another with --device NAME, \
+         or all with --device all (side by side) or --device overlay (at the same addresses)",
         if devices == 1 { "1 other device has".into() } else { format!("{devices} other devices have") },
         grouped(requests),
         if requests == 1 { "" } else { "s" },

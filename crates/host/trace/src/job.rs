@@ -1,4 +1,4 @@
-//! Jobs: closed loops side by side, each with its own requests, queue depth, pauses and end, like the jobs of fio.
+//! Jobs: concurrent closed loops, each with its own requests, queue depth, pauses and end, like the jobs of fio.
 
 use ssdlab_core::LatencyHistogram;
 
@@ -7,7 +7,7 @@ use crate::Op;
 /// A closed loop with its own requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Number of the job's group. A group starts when all jobs of the groups with lower numbers are over.
+    /// Number of the job's group. A group starts when all jobs of the groups with lower numbers have ended.
     pub group: u32,
     /// Maximum number of outstanding requests, at least 1.
     pub depth: u32,

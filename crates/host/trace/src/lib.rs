@@ -1,8 +1,8 @@
 //! Block traces: readers and writers for every format, workload generators, and characterization.
 //!
 //! [`formats`] has one file per format, [`generate`] one per synthetic pattern. [`profile`], [`analysis`] and
-//! [`intervals`] describe a trace; [`stack_distance`] computes hits for every cache size. Requests stream; only
-//! `analysis` and `intervals` keep state per touched page.
+//! [`intervals`] describe a trace; [`stack_distance`] computes hits for every cache size. Requests are processed as a
+//! stream; only `analysis` and `intervals` keep state per touched page.
 
 pub mod analysis;
 mod calendar;

@@ -1,4 +1,4 @@
-//! Numbers the names in a trace (devices, processes) in order of first appearance.
+//! Assigns ids to the names in a trace (devices, processes) in order of first appearance.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ const NAME_BYTES: usize = 128;
 /// Number of slots of the direct-mapped cache in front of the table of names; cloud traces have thousands of volumes.
 const CACHE_SLOTS: usize = 4096;
 
-/// A table that numbers at most `limit` names.
+/// A table that assigns ids to at most `limit` names.
 #[derive(Debug)]
 pub(crate) struct Names {
     names: Vec<String>,

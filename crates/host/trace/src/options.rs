@@ -11,7 +11,7 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// Layout of the columns of a file in the format `columns`.
     pub columns: Option<Columns>,
-    /// Relation between the files of the trace.
+    /// Rule that combines the files into one trace.
     pub files: Files,
     /// Device of the trace to replay.
     pub device: DeviceChoice,
@@ -37,7 +37,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// True if a request of 0 bytes with the given operation is kept.
+    /// True if a request of 0 bytes with the given operation is replayed instead of dropped.
     pub(crate) fn keeps_empty(self, op: Op) -> bool {
         match self {
             Self::Drive => false,
@@ -47,11 +47,11 @@ impl Target {
     }
 }
 
-/// Relation between the files of a trace.
+/// Rule that combines several files into one trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Files {
-    /// The files are parts of one recording, as blktrace writes per CPU, merged by time. Other files are rejected, so
-    /// that none is left out by accident.
+    /// The files are parts of one recording, such as the per-CPU files of blktrace, and are merged by time. Several
+    /// files of other kinds are rejected: the user must choose how to combine them.
     #[default]
     Parts,
     /// The files follow one another; each starts when the previous file ends. Files without device names share one
@@ -68,7 +68,8 @@ pub enum DeviceChoice {
     /// concatenated or merged: all devices, so that no file is left out.
     #[default]
     First,
-    /// All devices, in consecutive disjoint ranges. Reads the files twice (no pipes): the first pass finds the ranges.
+    /// All devices, in consecutive disjoint address ranges. The files are read twice, so they cannot be pipes; the
+    /// first pass determines the ranges.
     All,
     /// All devices at their own addresses, as if they were one drive. The addresses of the devices may overlap.
     Overlay,

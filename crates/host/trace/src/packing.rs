@@ -292,7 +292,7 @@ mod tests {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
         #[test]
-        fn pages_are_packed_as_one_by_one(requests in requests()) {
+        fn packing_matches_the_reference(requests in requests()) {
             prop_assert_eq!(packed(&requests, &requests).unwrap(), twin(&requests));
         }
 

@@ -134,7 +134,7 @@ pub struct VolumeTotals {
     pub read_bytes: u64,
     /// Bytes written to the volume.
     pub written_bytes: u64,
-    /// First byte of the volume after all requested bytes.
+    /// First byte after the highest address of any request to the volume.
     pub end_bytes: u64,
     /// Time of the volume's earliest request in ns, in the trace's own epoch.
     pub first_ns: u64,
@@ -240,7 +240,7 @@ impl Partition {
             written = all.and(written);
         }
         written.map(drop).map_err(|error| {
-            TraceError::io(&path, format!("cannot be written: {error}; free some space on this file system"))
+            TraceError::io(&path, format!("cannot be written: {error}; check the folder and its free space"))
         })
     }
 }

@@ -165,8 +165,8 @@ impl Profile {
         share(self.sequential[reads] + self.sequential[writes], self.requests[reads] + self.requests[writes])
     }
 
-    /// Returns the share of reads, writes and trims whose offset and size are multiples of 4 KiB, 0 to 1; `None` if
-    /// there are none.
+    /// Returns the share of reads, writes and trims whose offset and size are multiples of 4 KiB, 0 to 1; `None`
+    /// without such requests.
     pub fn aligned_share(&self) -> Option<f64> {
         share(self.aligned_4k, self.total_requests() - self.requests[Op::Flush as usize])
     }

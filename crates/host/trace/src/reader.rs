@@ -89,7 +89,7 @@ pub struct TraceReader {
 }
 
 impl TraceReader {
-    /// Opens the files of a trace; [`Files`] defines how they relate.
+    /// Opens the files of a trace; [`Files`] defines how they are combined.
     pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self, TraceError> {
         let named: Vec<(PathBuf, PathBuf)> = paths.iter().map(|path| (path.clone(), path.clone())).collect();
         Self::open_as(&named, options)
@@ -353,7 +353,7 @@ mod tests {
                 read_with(text.as_bytes(), &ReadOptions { skip_bad, columns, ..options(format) })
             };
             let whole = last.rfind([',', '\t']).unwrap() + 1;
-            // A header alone is an error.
+            // A file with only a header is an error.
             let first = read(false, before).map_or_else(|_| Vec::new(), |(requests, _)| requests);
             for end in 1..whole {
                 let cut = format!("{before}{}", &last[..end]);
@@ -385,9 +385,9 @@ mod tests {
         }
     }
 
-    /// Goal: the search for a request beyond the capacity returns the line of this request, whatever other lines the
-    /// file has. Method: searches a text that contains every type of line that is not a request. For each request, the
-    /// capacity is set one byte below its end.
+    /// Goal: the search for a request beyond the capacity returns the line of this request, regardless of other lines
+    /// in the file. Method: searches a text that contains every type of line that is not a request. For each request,
+    /// the capacity is set one byte below its end.
     #[test]
     fn a_request_beyond_the_drive_is_found_with_its_line() {
         let text = format!(
@@ -427,7 +427,10 @@ mod tests {
     fn an_endless_line_is_rejected_in_bounded_memory() {
         let endless = format!("0,R,0,512\n{}\n10,R,0,512\n", "9".repeat(1_000_000));
         let message = error("ssdlab-csv", &endless);
-        assert!(message.starts_with("memory:2: ") && message.contains("the maximum length of 64 KiB"), "{message}");
+        assert!(
+            message.starts_with("memory:2: ") && message.contains("longer than the maximum of 64 KiB"),
+            "{message}"
+        );
         let (requests, report) = read_with(endless.as_bytes(), &csv(true)).unwrap();
         assert_eq!((requests.len(), report.counts.bad_lines), (2, 1));
         let at_the_end = "0,R,0,512\n".to_string() + &"9".repeat(500_000);
@@ -469,7 +472,7 @@ mod tests {
     #[test]
     fn nothing_to_read_is_a_clear_error() {
         let open = |paths: &[PathBuf]| TraceReader::open(paths, &ReadOptions::default()).err().unwrap().to_string();
-        assert_eq!(open(&[]), "no trace file given; name at least one");
+        assert_eq!(open(&[]), "no trace file given; pass at least one file");
         assert!(open(&["no/such.csv".into()]).contains("check the path"));
         assert!(open(&["src".into()]).contains("is a directory"));
         let empty = read_with(&zstd::encode_all(&b""[..], 1).unwrap(), &ReadOptions::default()).unwrap_err();

@@ -161,7 +161,7 @@ impl InOrder {
         self.last_ns = self.ready.last().map_or(self.last_ns, |request| request.time_ns);
     }
 
-    /// True if no ordered request is left to be returned.
+    /// True if all ordered requests have been returned.
     pub(crate) fn is_empty(&self) -> bool {
         self.next == self.ready.len()
     }

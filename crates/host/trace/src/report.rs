@@ -7,8 +7,8 @@ use crate::Format;
 counters! {
     /// Counts of one pass over a trace.
     pub struct IngestCounts {
-        requests: "requests", "Requests returned, after splitting.";
-        records: "records", "Lines (without blank ones) or binary records read.";
+        requests: "requests", "Requests returned, after long requests were split.";
+        records: "records", "Lines read, except blank lines, or binary records read.";
         bytes_in: "bytes", "Bytes read from the files, before decompression.";
         headers: "lines", "Header, comment and summary lines.";
         other_device: "requests", "Requests to devices that are not replayed.";
@@ -19,9 +19,9 @@ counters! {
         zero_length: "requests", "Reads, writes and trims of 0 bytes; not replayed.";
         split_overlong: "requests", "Requests over 4 GiB, split into pieces of 2 GiB.";
         out_of_order: "requests", "Requests earlier than a preceding line; sorted into time order.";
-        late: "requests", "Out-of-order requests beyond the reorder window; kept in file order at their predecessor's time.";
+        late: "requests", "Out-of-order requests beyond the reorder window; kept in file order, at the time of the request before.";
         bad_lines: "records", "Malformed lines or records that were skipped (--skip-bad).";
-        streams_folded: "requests", "Requests whose process exceeded the table of 65,535; assigned to its last entry.";
+        streams_folded: "requests", "Requests of processes beyond the table of 65,535; assigned to its last entry.";
     }
 }
 

@@ -73,7 +73,7 @@ impl Request {
         self.offset.saturating_add(self.bytes as u64)
     }
 
-    /// True if the request ends beyond `bytes`. A flush has no address and never does.
+    /// True if the request ends beyond `bytes`; false for a flush, which has no address.
     #[inline]
     pub const fn ends_beyond(&self, bytes: u64) -> bool {
         self.end_or_last() > bytes && !matches!(self.op, Op::Flush)

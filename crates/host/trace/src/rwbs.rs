@@ -59,7 +59,7 @@ impl Rwbs {
         Some(Self { op, flags })
     }
 
-    /// Returns the operation of a request of `bytes`; a request without data that flushes first is a flush.
+    /// Returns the operation of a request of `bytes` bytes; a request without data that flushes first is a flush.
     #[inline]
     pub fn op_of(self, bytes: u64) -> Option<Op> {
         if bytes == 0 && self.flags & flag::PREFLUSH != 0 { Some(Op::Flush) } else { self.op }

@@ -2,7 +2,7 @@
 
 use crate::{Job, JobOutcome, Request, TraceError};
 
-/// Progress of a source, in its own unit (file bytes or requests).
+/// Progress of a source, counted in file bytes or in requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Number of file bytes or requests consumed so far.
@@ -25,7 +25,7 @@ pub trait Source {
     /// Returns the progress in reading the source.
     fn progress(&self) -> Progress;
 
-    /// Returns the source to its first request.
+    /// Moves the source back to its first request.
     ///
     /// # Errors
     /// Fails if the requests cannot be read again.
@@ -38,7 +38,8 @@ pub trait Source {
     }
 
     /// Appends at most `max` requests of a job to `out` and returns how many; 0 means the end of the job. The stream of
-    /// each request is the index of its job plus 1, and its time is the earliest time since the start of the job.
+    /// each request is the index of its job plus 1, and its time, counted from the start of the job, is the earliest
+    /// time at which it may be issued.
     fn fill_job(&mut self, _job: usize, _out: &mut Vec<Request>, _max: usize) -> Result<usize, TraceError> {
         Ok(0)
     }

@@ -51,7 +51,7 @@ fn read(path: PathBuf, options: &ReadOptions) -> Trace {
     Trace { requests, names: reader.streams().to_vec(), reader, profile }
 }
 
-/// Figures from the `*.stats.txt` next to the captures.
+/// Figures from the file `*.stats.txt` next to each capture.
 struct Stats {
     name: &'static str,
     reads: u64,
@@ -164,8 +164,8 @@ fn simulator_traces_have_several_devices() {
     }
 }
 
-/// Goal: libCacheSim and ssdlab agree on objects and next requests. Method: libCacheSim's own conversion against ours,
-/// record by record. Its times have another origin, and it gives each object a single size.
+/// Goal: libCacheSim and ssdlab agree on objects and next requests. Method: compares libCacheSim's conversion with
+/// ssdlab's, record by record. libCacheSim's times have another origin, and it assigns each object a single size.
 #[test]
 fn objects_are_written_like_libcachesim() {
     let Some(path) = real("libcachesim/cloudPhysicsIO.oracleGeneral.bin") else { return };

@@ -56,8 +56,8 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     })
 }
 
-/// Returns the requests that a format preserves: supported operations, times in its unit, flags and streams if it has
-/// them.
+/// Returns the requests that a format preserves: supported operations, times in its unit, flags and streams if the
+/// format has them.
 fn kept(format: &str, requests: &[Request], streams: &[String]) -> Vec<(Request, String)> {
     let objects = matches!(format, "oracle-general" | "cache-csv");
     let (unit, trims, flushes, everything) = match format {
@@ -192,7 +192,7 @@ fn write_errors_name_the_remedy() {
     let error = open_writer(&taken, "ssdlab-csv").err().unwrap().to_string();
     assert!(error.ends_with("taken: exists and is not a regular file; name another file"), "{error}");
     let error = open_writer(&temporary("x.fiu"), "fiu").err().unwrap().to_string();
-    assert!(error.starts_with("fiu can be read but not written; write one of ssdlab-csv, msr"), "{error}");
+    assert!(error.starts_with("format fiu can be read but not written; choose one of ssdlab-csv, msr"), "{error}");
     let error = open_writer(Path::new("no/such/directory/x.csv"), "ssdlab-csv").err().unwrap().to_string();
     assert!(error.contains("cannot be written"), "{error}");
 }

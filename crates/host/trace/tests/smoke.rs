@@ -1,6 +1,6 @@
 //! Runs the fuzzers' body on seeded mutations of valid traces; fast enough for every test run.
 //!
-//! A failure names format and seed. `fuzz/` searches with the same body for longer.
+//! A failure message states format and seed. `fuzz/` searches with the same body for longer.
 
 use std::io::Write;
 use std::panic::AssertUnwindSafe;
@@ -45,7 +45,7 @@ fn sample(format: Format) -> Vec<u8> {
     text.as_bytes().to_vec()
 }
 
-/// Writes a few requests with our own writer.
+/// Writes a few requests with ssdlab's writer of the format.
 fn written(format: Format) -> Vec<u8> {
     let requests: Vec<Request> = (0..12)
         .map(|n| {

@@ -145,7 +145,7 @@ fn files() {
         ),
         (
             "workload.queues = \"9:fixed:1k/s:50%,8:poisson:1k/s:1%\"",
-            "my.toml:1:19: workload.queues: 17 queues; at most 16 are allowed",
+            "my.toml:1:19: workload.queues: 17 queues exceed the maximum of 16; remove some",
         ),
         (
             "workload.span = \"half\"",
@@ -604,7 +604,7 @@ fn files() {
         ),
         (
             "[workload.pattern.oltp]\nhot_blocks = \"80%\"",
-            "default: workload.pattern.oltp.idle_blocks: of 32768 blocks, 20.8% idle and 80% hot leave none for the other requests; lower it to 19.9981%",
+            "default: workload.pattern.oltp.idle_blocks: 20.8% idle and 80% hot of 32768 blocks leave no block for the other requests; lower it to 19.9981%",
         ),
         (
             "device.capacity = \"64MiB\"\nworkload.pattern = \"locality\"",

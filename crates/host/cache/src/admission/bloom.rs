@@ -24,7 +24,7 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
         min: 1,
         max: 1 << 32,
         example: None,
-        help: "New items after which the older filter is cleared.",
+        help: "Number of new items after which the older filter is cleared.",
     }],
     role: AdmissionRules {
         sizes: true,

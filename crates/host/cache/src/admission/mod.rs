@@ -4,7 +4,8 @@
 //! iterate over the table and require a reference implementation in `tests/it/admission.rs`.
 //!
 //! Parameters of the replacement policy select an admission policy. `admission` is its index in the table;
-//! `admission.NAME` sets one of its own parameters. So it works wherever parameters work, and costs nothing if unused.
+//! `admission.NAME` sets a parameter of the admission policy. So admission policies work wherever parameters work, and
+//! cost nothing if unused.
 
 mod bloom;
 mod probability;

@@ -22,7 +22,7 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
         min: 1,
         max: u32::MAX as u64,
         example: None,
-        help: "Size of the largest admitted item: in bytes, if items have sizes.",
+        help: "Size of the largest admitted item, in bytes if items have sizes.",
     }],
     role: AdmissionRules {
         sizes: true,

@@ -3,8 +3,9 @@
 //!
 //! The *distance* of an access is the size of the largest cache that misses it; a histogram of distances is the curve.
 //! The first C items of a stack are the content of a cache of C items. An access moves its item from position d to the
-//! top. The old top sinks towards d: at each position, of two items the one to be evicted first sinks on (Mattson,
-//! Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970).
+//! top. The old top item sinks towards d: at each position it meets another item, and the item that the policy would
+//! evict first sinks on (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems
+//! Journal 9(2), 1970).
 //!
 //! - LRU: all items above d sink by one position; [`StackDistances`] counts without moving items.
 //! - MRU: the old top is evicted before all other items, so it moves to d at once.
@@ -181,7 +182,8 @@ impl Farthest {
             return None;
         }
         let mut node = from + leaves;
-        // Goes up and to the right in the tree until a range contains a later next use, then down to the first item.
+        // Goes up and to the right in the tree until a range contains a later next use, then down to the first such
+        // item.
         while self.latest[node] <= next {
             while node % 2 == 1 {
                 node /= 2;

@@ -194,7 +194,7 @@ impl Plan {
     }
 
     /// Returns the smallest fraction of compressed memory at which the cache is faster than without compression; None
-    /// if there is none.
+    /// if no such fraction exists.
     pub fn break_even(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_us = self.raw_us();
         first_below_zero(|share| self.at(share, corrections).us - raw_us)

@@ -92,8 +92,9 @@ fn corrections_match_manual_calculations() {
     let at = |share, corrections: &[Correction]| plan.at(share, corrections);
     assert!((at(0.0, &[]).us - 112.0 * 0.7).abs() < 1e-9);
     assert_eq!(at(0.0, &[Correction::EmptyPoolIsFree]).us, plan.raw_us());
-    // 3.75 % of the pages are uncompressed and receive 15 % of the requests. The pool holds 2.13 times as many; as half
-    // of the pages are compressible, it reaches down to 19.725 % of the pages, which receive 78.9 % of the requests.
+    // 3.75 % of the pages are uncompressed and receive 15 % of the requests. The pool holds 2.13 times as many; because
+    // half of the pages are compressible, it reaches down to 19.725 % of the pages, which receive 78.9 % of the
+    // requests.
     let corrected = at(0.5, &ALL);
     assert!((corrected.hit_ratio - (0.15 + 0.5 * (0.789 - 0.15))).abs() < 1e-12);
     assert!((corrected.compressed_hit_ratio - 0.5 * (0.789 - 0.15)).abs() < 1e-12);

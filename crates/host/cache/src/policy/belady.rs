@@ -6,8 +6,8 @@
 //!           while x does not fit: evict the item with the farthest next use, or none
 //!           insert x with its next use
 //! ```
-//! Newcomers are always inserted, as in demand paging, unless `bypass` = 1. With bypass, even policies that reject
-//! items do not miss less. With items of different sizes the rule is only a heuristic. Source: Belady, "A study of
+//! Newcomers are always inserted, as in demand paging, unless `bypass` = 1. With bypass, not even policies that reject
+//! items have fewer misses. With items of different sizes the rule is only a heuristic. Source: Belady, "A study of
 //! replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966. It is a stack algorithm:
 //! Mattson et al., IBM Systems Journal 9(2), 1970.
 

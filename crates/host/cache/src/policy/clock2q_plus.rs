@@ -14,8 +14,8 @@
 //! ```
 //! S has 10 % of the capacity, its newest half is the window, and G holds half as many units as the cache. Source: Zhai
 //! et al., "Clock2Q+: a simple and efficient replacement algorithm for metadata cache in VMware vSAN", arXiv
-//! 2511.21958, 2025. The order of steps on a miss follows libCacheSim, which the authors contributed to; its ghost has
-//! 90 %.
+//! 2511.21958, 2025. The order of steps on a miss follows libCacheSim, which the authors contributed to; its ghost list
+//! holds 90 % of the capacity.
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 
@@ -27,7 +27,7 @@ use crate::lists::grow;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock2q-plus",
-    help: "A small FIFO that ignores uses soon after insertion, a CLOCK, and a ghost of the FIFO's evictions.",
+    help: "A small FIFO that ignores uses soon after insertion, a CLOCK, and a ghost list of the FIFO's evictions.",
     source: "Zhai et al. 2025",
     parameters: &[
         SMALL_SHARE,
@@ -40,7 +40,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             example: None,
             help: "Share of the small FIFO, at its newest end, in which uses do not count.",
         },
-        Parameter::share("ghost", 50, "Size of the ghost, relative to the capacity."),
+        Parameter::share("ghost", 50, "Size of the ghost list, relative to the capacity."),
     ],
     role: PolicyRules {
         sizes: true,

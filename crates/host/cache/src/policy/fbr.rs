@@ -23,7 +23,7 @@ use crate::lists::{Lists, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "fbr",
-    help: "LRU that ignores uses of its newest items and evicts the least used of its oldest items.",
+    help: "LRU that ignores uses of its newest items and evicts the least frequently used of its oldest items.",
     source: "Robinson, Devarakonda, SIGMETRICS 1990",
     parameters: &[
         Parameter {

@@ -28,7 +28,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1024,
             example: None,
-            help: "Sampled items per eviction.",
+            help: "Number of items sampled per eviction.",
         },
         random::SEED,
     ],

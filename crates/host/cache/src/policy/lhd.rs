@@ -38,7 +38,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 40,
             example: None,
-            help: "Accesses between updates of the hit densities.",
+            help: "Number of accesses between updates of the hit densities.",
         },
         Parameter {
             name: "explore",
@@ -95,7 +95,7 @@ struct Densities {
     /// Number of distinct ages, a power of two; the last age includes all higher ages.
     ages: usize,
     /// Hits by class and age. Class 0 contains items whose ages at their last two hits sum to `ages` or more. Each
-    /// further class begins at half of that sum; the last class contains sum 0.
+    /// further class begins at half the sum of the class before it; the last class contains items with a sum of 0.
     hits: Vec<u64>,
     evictions: Vec<u64>,
     densities: Vec<f64>,
@@ -120,7 +120,8 @@ impl Densities {
         }
     }
 
-    /// Converts the number of accesses since an item's last event to its age, which has coarser units.
+    /// Converts the number of accesses since an item's insertion or last hit to the item's age, which has coarser
+    /// units.
     fn age(&self, accesses: u64) -> usize {
         (accesses >> self.shift).min(self.ages as u64 - 1) as usize
     }

@@ -13,8 +13,8 @@
 //! prune:    HIR items leave the bottom of S until a LIR item is there
 //! ```
 //! HIR items have 1 % of the cache, at least `hir_least` items. The default of one item follows the paper's examples.
-//! The authors' program has two, which matters in caches below 200 items. Evicted items are remembered while they are
-//! in S, whose size is not limited. Source: Jiang, Zhang, "LIRS: an efficient low inter-reference recency set
+//! The authors' program uses two items, which matters in caches below 200 items. Evicted items are remembered while
+//! they are in S, whose size is not limited. Source: Jiang, Zhang, "LIRS: an efficient low inter-reference recency set
 //! replacement policy to improve buffer cache performance", SIGMETRICS 2002, sections 3.2, 3.3 and 4.1.
 
 use ssdlab_core::{Parameter, Unit};

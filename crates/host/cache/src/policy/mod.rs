@@ -1,6 +1,6 @@
 //! Replacement policies, one file each, registered in [`POLICIES`].
 //!
-//! To add a policy: write its file with pseudo-code, source, an `INFO` and an implementation of [`Policy`], and
+//! To add a policy, write its file with pseudo-code, source, an `INFO` and an implementation of [`Policy`], and
 //! register it here. Write a slow, obvious reference implementation (its twin) in `tests/it/twins/`; the tests iterate
 //! over the table and require a twin. Parameters, help and the list of policies also come from the table.
 
@@ -52,7 +52,7 @@ use crate::curve::exact::OnePass;
 /// Contract: Item numbers are below the last argument of [`Policy::grow`]. An access to an uncached item inserts it and
 /// appends all items evicted for it to `evicted`, which may include the newcomer itself if the policy rejects it. A
 /// cached item keeps the size of the access that inserted it. After an access, the used units never exceed the
-/// capacity. Decisions are deterministic: random ones come from a seed.
+/// capacity. Decisions are deterministic: random decisions depend only on a seed.
 pub trait Policy: Send + Debug {
     /// Accesses an item; returns true if it was cached. Sizes of uncached items must be 1..=capacity.
     fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool;

@@ -11,9 +11,9 @@
 //!            tail of M:  uses > 0: decrement uses, to the head of M;  else: evict it
 //! ```
 //! If M is empty, EVICT-P replaces EVICT-M. Source: Yang, Qiu, Zhang, Yue, Rashmi, "FIFO can be better than LRU: the
-//! power of lazy promotion and quick demotion", HotOS 2023, section 4. The probationary FIFO has 10 %, and the ghost as
-//! many entries as the main cache. The paper does not cover a cache that is not full. Here P may then exceed its share,
-//! so that nothing is evicted early.
+//! power of lazy promotion and quick demotion", HotOS 2023, section 4. The probationary FIFO has 10 %, and the ghost
+//! list has as many entries as the main cache. The paper does not cover a cache that is not full. Here P may then
+//! exceed its share, so that nothing is evicted early.
 
 use super::s3_fifo::SMALL_SHARE;
 use super::three_queues::{Rules, ThreeQueues};
@@ -21,7 +21,7 @@ use super::{PolicyInfo, PolicyRules};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "qd-lp",
-    help: "A small FIFO that promotes reused items to a CLOCK, and a ghost of the others.",
+    help: "A small FIFO that promotes reused items to a CLOCK, and a ghost list of the others.",
     source: "Yang et al., HotOS 2023",
     parameters: &[SMALL_SHARE],
     role: PolicyRules {

@@ -1,4 +1,5 @@
-//! S3-FIFO: a small FIFO filters items used once, a main FIFO gives second chances, and a ghost remembers evictions.
+//! S3-FIFO: a small FIFO filters items used once, a main FIFO gives second chances, and a ghost list remembers
+//! evictions.
 //!
 //! ```text
 //! hit(x):    increment uses(x), up to 3
@@ -34,14 +35,14 @@ pub(super) static SMALL_SHARE: Parameter = Parameter {
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "s3-fifo",
-    help: "A small FIFO for newcomers, a main FIFO with second chances, and a ghost of the small FIFO's evictions.",
+    help: "A small FIFO for newcomers, a main FIFO with second chances, and a ghost list of the small FIFO's evictions.",
     source: "Yang et al., SOSP 2023",
     parameters: &[
         SMALL_SHARE,
         Parameter::switch(
             "simulator",
             false,
-            "0: rules of the paper; 1: rules of libCacheSim, its authors' simulator.",
+            "0: rules of the paper; 1: rules of libCacheSim, the simulator of the paper's authors.",
         ),
     ],
     role: PolicyRules {

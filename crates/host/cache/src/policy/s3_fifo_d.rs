@@ -36,7 +36,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 1 << 20,
             example: None,
-            help: "Hits on recent evictions above which the sizes adapt.",
+            help: "Number of hits on recent evictions above which the sizes adapt.",
         },
         Parameter::share("lately", 5, "Size of the list of recent evictions of each FIFO, relative to the capacity."),
     ],

@@ -1,5 +1,5 @@
-//! Shared implementation of S3-FIFO and its variants: a small FIFO that filters, a main FIFO with second chances, and a
-//! ghost of the small FIFO's evictions. S3-FIFO and QD-LP differ only in their [`Rules`].
+//! Shared implementation of S3-FIFO and its variants: a small FIFO that filters newcomers, a main FIFO with second
+//! chances, and a ghost list of the small FIFO's evictions. S3-FIFO and QD-LP differ only in their [`Rules`].
 
 use super::{Policy, Settings};
 use crate::Access;
@@ -40,7 +40,7 @@ pub(super) struct ThreeQueues {
 }
 
 impl ThreeQueues {
-    /// Creates empty queues; the ghost has the size of the main FIFO.
+    /// Creates empty queues; the ghost list has the size of the main FIFO.
     pub fn new(rules: Rules, settings: &Settings, capacity: u64, items: u32) -> Self {
         let share = settings.share("small", capacity);
         let rest = (u128::from(capacity) * u128::from(100 - settings.get("small")) / 100) as u64;
@@ -88,7 +88,7 @@ impl ThreeQueues {
         self.lists.pop_second_chance(MAIN).map(|item| (item, MAIN))
     }
 
-    /// Removes an item from the ghost; returns true if the item was there.
+    /// Removes an item from the ghost list; returns true if the item was there.
     fn leave_ghost(&mut self, item: u32) -> bool {
         let remembered = self.lists.list(item) == GHOST;
         if remembered {

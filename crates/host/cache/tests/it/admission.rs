@@ -95,8 +95,8 @@ proptest! {
         }
     }
 
-    /// TinyLFU in front of LRU matches the policy `tinylfu`; in front of others its content matches insertions and
-    /// evictions.
+    /// TinyLFU in front of LRU matches the policy `tinylfu`; in front of other policies, the cached items match the
+    /// reported insertions and evictions.
     #[test]
     fn tiny_lfu_admission_matches_the_policy_tinylfu(
         accesses in traces(),
@@ -138,7 +138,7 @@ proptest! {
         }
     }
 
-    /// Compares with explicit removals before each access to an expired item.
+    /// Compares expiry with explicit removals before each access to an expired item.
     #[test]
     fn expired_items_are_dropped_on_access(
         accesses in traces(),
@@ -152,7 +152,7 @@ proptest! {
         }).collect();
         for sized in [false, true] {
             let trace = AccessTrace::of_objects(&objects, sized).unwrap();
-            // The explicit removals would change the next uses.
+            // Offline policies are left out, because the explicit removals would change the next uses of items.
             for info in POLICIES.iter().filter(|info| !info.role.needs_future && (info.role.sizes || !sized)) {
                 let counts = trace.simulate(info, &[], capacity).unwrap();
                 let mut policy = build_policy(info, &[], capacity, trace.items(), !sized).unwrap();

@@ -112,7 +112,7 @@ fn invalid_sample_options_are_named() {
     assert_eq!((estimate.miss_ratio, estimate.standard_error), (0.0, 0.0));
 }
 
-/// The layer above simulates one trace or sample on several threads.
+/// Callers may simulate one trace or sample on several threads.
 #[test]
 fn simulations_run_in_parallel() {
     let requests = requests(5000);

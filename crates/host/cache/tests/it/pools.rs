@@ -218,7 +218,7 @@ proptest! {
     }
 }
 
-/// Takes each transition with two uncompressed pages and room for two compressed ones.
+/// Makes every page transition happen in a pool of two uncompressed pages and a pool of two compressed pages.
 #[test]
 fn pages_take_each_transition_of_the_flowchart() {
     let sizes = PageSizes { ratio: 2.0, spread: 0.0, incompressible: 0.0, max_stored: 0.5 };
@@ -239,11 +239,11 @@ fn pages_take_each_transition_of_the_flowchart() {
     assert_eq!(go(Step::Read, 1), [Raw, Raw, Below, Below, Below]);
     assert_eq!(go(Step::Read, 2), [Compressed, Raw, Raw, Below, Below]);
     assert_eq!(go(Step::Read, 3), [Compressed, Compressed, Raw, Raw, Below]);
-    // 0 is decompressed; 2 is compressed.
+    // Page 0 is decompressed; page 2 is compressed.
     assert_eq!(go(Step::Read, 0), [Raw, Compressed, Compressed, Raw, Below]);
-    // 1 is fully written, so it is not decompressed.
+    // Page 1 is fully written, so it is not decompressed.
     assert_eq!(go(Step::WriteWhole, 1), [Raw, Raw, Compressed, Compressed, Below]);
-    // 4 evicts 0 to the compressed pool, where 0 evicts 2.
+    // Page 4 evicts page 0 to the compressed pool, where page 0 evicts page 2.
     assert_eq!(go(Step::Read, 4), [Compressed, Raw, Below, Compressed, Raw]);
     assert_eq!(go(Step::WritePart, 3), [Compressed, Compressed, Below, Raw, Raw]);
     assert_eq!(go(Step::Trim, 0), [Below, Compressed, Below, Raw, Raw]);

@@ -56,7 +56,7 @@ proptest! {
                 caches.iter_mut().for_each(|cache| { cache.access(*access, &mut Vec::new()); });
                 for pair in caches.windows(2) {
                     let held = (0..40).all(|item| !pair[0].contains(item) || pair[1].contains(item));
-                    // Belady may keep any of the items never used again, so inclusion need not hold for these.
+                    // Belady may keep any of the items never used again, so inclusion need not hold for these items.
                     prop_assert!(held || info.role.needs_future, "{}", info.name);
                 }
             }
@@ -64,7 +64,7 @@ proptest! {
     }
 }
 
-/// Covers several nodes at each level of the stack-distance tree, and forgotten items.
+/// Uses enough items to fill several groups of the stack-distance bitmap and to forget items.
 #[test]
 fn one_pass_of_lru_is_exact_for_many_items() {
     let mut rng = Rng::named(1, "many items");
@@ -138,8 +138,9 @@ proptest! {
         draws in prop::array::uniform4(prop_oneof![2 => Just(0), 1 => any::<u64>()]),
         capacity in 1_u64..20,
     ) {
-        // TinyLFU compares the newcomer's uses, which it has already recorded. EVICT-S may evict several items. CACHEUS
-        // may draw a learning rate before the victim.
+        // In these policies, the choice of a victim depends on the new item. TinyLFU compares the newcomer's uses,
+        // which it has already recorded. EVICT-S may evict several items. CACHEUS may draw a learning rate before the
+        // victim.
         let depends = ["tinylfu", "w-tinylfu", "qd-lp", "s3-fifo", "s3-fifo-d", "cacheus"];
         for info in POLICIES.iter().filter(|info| !depends.contains(&info.name)) {
             // Belady may reject newcomers if `bypass` is set.
@@ -205,7 +206,7 @@ fn every_policy_hits_a_repeated_item_and_misses_new_ones() {
     }
 }
 
-/// libCacheSim's W-TinyLFU never hits in caches below 100 items, as it rounds the window down to 0.
+/// libCacheSim's W-TinyLFU never hits in caches below 100 items, because it rounds the window size down to 0.
 #[test]
 fn small_w_tinylfu_caches_work() {
     let mut rng = Rng::named(1, "skewed");

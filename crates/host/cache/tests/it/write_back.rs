@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use ssdlab_cache::{CacheError, POLICIES, Place, Why, WriteBackCache, WriteBackCounters, WriteBackOptions, WriteMode};
 use ssdlab_trace::{Op, Request, flag};
 
-/// Pages of four sectors.
+/// Page size in bytes: four sectors.
 const PAGE: u32 = 2048;
 const SECTOR: u64 = 512;
 const SECTORS: u64 = 4 * 24;
@@ -31,13 +31,13 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
 
 /// Versions of sectors, as written last by the host and in the backing store.
 struct Oracle {
-    /// 0 for sectors never written, or trimmed.
+    /// Version of each sector as written last by the host; 0 for sectors never written, or trimmed.
     truth: [u64; SECTORS as usize],
     below: [u64; SECTORS as usize],
     /// Pages written by the host and not yet written back, as the cache should track them.
     dirty: BTreeSet<u64>,
     seen: Vec<(Request, Why)>,
-    /// Pages written back, read for misses, and read for fills.
+    /// Numbers of pages written back, read for misses, and read for fills.
     pages: [u64; 3],
 }
 
@@ -228,7 +228,7 @@ fn adjacent_pages_are_merged() {
 fn limits_hold_and_the_oldest_dirty_pages_are_written_first() {
     let mut stage = WriteBackCache::new(POLICIES.get("lru").unwrap(), &[], BACK).unwrap();
     assert_eq!(below(&mut stage, &request(Op::Write, 0, 16, 0)), []);
-    // Four dirty pages are the limit; 0 and 1 became dirty first.
+    // The limit is four dirty pages; pages 0 and 1 became dirty first.
     assert_eq!(below(&mut stage, &request(Op::Write, 40, 8, 0)), [(Op::Write, 0, 8, Why::Limit)]);
     let mut seen = Vec::new();
     assert_eq!(
@@ -242,7 +242,8 @@ fn limits_hold_and_the_oldest_dirty_pages_are_written_first() {
     assert_eq!((stage.dirty_pages(), stage.raw_pages(), stage.state(10)), (2, 6, (Place::Raw, true)));
 }
 
-/// A page filled and written back by the same request is read before it is written; other pages after.
+/// A page filled and written back by the same request is read before it is written; other pages are read after the
+/// write-back.
 #[test]
 fn a_fill_precedes_the_write_back_of_its_page() {
     let options = WriteBackOptions { background_percent: 0, hard_percent: 0, ..BACK };
@@ -264,12 +265,12 @@ fn a_fill_precedes_the_write_back_of_its_page() {
 fn fua_writes_go_through_and_trims_drop_pages() {
     let mut stage = WriteBackCache::new(POLICIES.get("lru").unwrap(), &[], BACK).unwrap();
     assert_eq!(below(&mut stage, &request(Op::Write, 0, 8, 0)), []);
-    // Page 0 is fully written; page 1 only in part, so it stays dirty.
+    // Page 0 is fully written. Page 1 is written only in part, so it stays dirty.
     let fua = request(Op::Write, 0, 6, flag::FUA);
     assert_eq!(below(&mut stage, &fua), [(Op::Write, 0, 6, Why::Through)]);
     assert_eq!((stage.state(0), stage.state(1)), ((Place::Raw, false), (Place::Raw, true)));
     assert_eq!((stage.counters().written_through, stage.counters().written_pages), (2, 4));
-    // Covers page 1 and a part of page 2.
+    // The trim covers page 1 and a part of page 2.
     assert_eq!(below(&mut stage, &request(Op::Trim, 4, 6, 0)), [(Op::Trim, 4, 6, Why::Trim)]);
     assert_eq!((stage.state(1), stage.counters().discarded), ((Place::Below, false), 1));
     let through = WriteBackOptions { writes: WriteMode::Through, ..BACK };

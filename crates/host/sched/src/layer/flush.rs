@@ -2,8 +2,8 @@
 //!
 //! Multi-queue layer (block/blk-flush.c): a request has up to three steps: flush, data, flush. Flushes are shared: one
 //! flush is at the device at a time, and the next flush serves all requests that arrived in the meantime. Other
-//! requests are not ordered. While data of such requests is at the device, a flush waits for more requests to join, at
-//! most five seconds.
+//! requests are not ordered. While the device writes the data of a flushing request, the next flush waits for more
+//! requests to join, at most five seconds.
 //!
 //! Single-queue layer (block/blk-barrier.c, `QUEUE_ORDERED_DRAIN_FLUSH`): a barrier waits for all earlier requests to
 //! complete. Then its flush, data and second flush run alone, in this order; later requests wait.
@@ -18,7 +18,7 @@ use crate::request::RequestId;
 /// Maximum wait of a flush for more requests to join (`FLUSH_PENDING_TIMEOUT`).
 const PENDING_NS: u64 = 5_000 * MS;
 
-/// Remaining steps of a bio that demands ordering or durability.
+/// Remaining steps of a bio that requires ordering or durability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Steps {
     before: bool,
@@ -222,7 +222,7 @@ impl BlockLayer {
             self.requests.free(id);
         }
         let steps = &mut barrier.sequence.steps;
-        // Clears the step that was just completed: the first remaining step in the order before, data, after.
+        // Clears the step that was just completed: the first remaining step in the order flush, data, second flush.
         if steps.before {
             steps.before = false;
         } else if steps.data {

@@ -3,10 +3,10 @@
 //! Each hardware queue has its own device slots, requests, dispatch list and flushes. There is one CPU per queue;
 //! process p runs on CPU p mod n, so all its bios go to one queue.
 //!
-//! A queue runs when it receives a request or completes one: it takes from its dispatch list, then asks the scheduler.
-//! A scheduler that holds the requests of all queues may return a request of another queue. If that other queue has no
-//! free slot, the request waits in its dispatch list, and the queue that asked stops. Running queues take turns, one
-//! request each.
+//! A queue runs when it receives or completes a request: it takes the next request from its dispatch list or, if that
+//! list is empty, from the scheduler. A scheduler that holds the requests of all queues may return a request of another
+//! queue. If that other queue has no free slot, the request waits in its dispatch list, and the running queue stops.
+//! Running queues take turns, one request each.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};

@@ -19,7 +19,8 @@ struct Link {
 }
 
 /// Hash table of waiting requests by end sector, and the request merged last. Chains link the requests' slots, as in
-/// the kernel (`elv_rqhash_add`). The table is optimized for insertion: every request is inserted, but few are found.
+/// the kernel (`elv_rqhash_add`). The table is optimized for insertion: every request is inserted, but few lookups find
+/// a request.
 #[derive(Debug)]
 pub(super) struct Ends {
     /// Slot of the latest request of each hash chain; the number of chains is a power of two.
@@ -131,7 +132,7 @@ impl BlockLayer {
         true
     }
 
-    /// Merges with the last request of the process's plug; other requests in the plug are not tried.
+    /// Merges `bio` with the last request of the process's plug; other requests in the plug are not tried.
     #[inline]
     fn plug_merge(&mut self, bio: &Bio) -> bool {
         let Some(&last) = self.plugs.get(bio.pid).and_then(|plug| plug.last()) else { return false };
@@ -213,7 +214,7 @@ impl BlockLayer {
         let (Some(first), Some(second)) = (first, second) else { return };
         let (a, b) = (&self.requests[first], &self.requests[second]);
         let alike = kind(a.direction, a.flags, a.priority) == kind(b.direction, b.flags, b.priority);
-        // The scheduler is asked whether the first bio of the second request may merge.
+        // Asks the scheduler if the first bio of the second request may merge.
         let joins = a.end() == b.start && alike && !a.nomerge && !b.nomerge;
         if joins && self.fits(first, b.sectors, b.segments) && self.scheduler.allow_merge(a, &b.bios[0]) {
             self.join(first, second);

@@ -45,7 +45,8 @@ impl Freed {
 
 /// The block layer of one device, with its scheduler.
 ///
-/// After any call, the caller calls [`BlockLayer::next`] until it returns `None`. Time never decreases between calls.
+/// After each call, the caller must call [`BlockLayer::next`] until it returns `None`. Time never decreases between
+/// calls.
 #[derive(Debug)]
 pub struct BlockLayer {
     options: Options,
@@ -168,7 +169,7 @@ impl BlockLayer {
         self.async_waiting > 0
     }
 
-    /// Notes that a writer waits for dirty pages, so that writeback throttling raises its limit.
+    /// Records that a writer waits for dirty pages; writeback throttling then raises its limit.
     pub fn dirty_wait(&mut self, now: u64) {
         if let Some(wbt) = &mut self.wbt {
             wbt.dirty_wait(now);
@@ -186,7 +187,7 @@ impl BlockLayer {
         }
     }
 
-    /// Queues the request for a bio; the caller has already taken a request from the limits.
+    /// Allocates and queues the request for a bio; the caller has already counted the request in the limits.
     #[inline(always)]
     fn enter(&mut self, queue: u16, bio: &Bio, steps: Option<Steps>, now: u64) {
         let id = self.requests.allocate(*bio, self.options.segments(bio.sectors), queue, now);

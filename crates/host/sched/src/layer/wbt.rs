@@ -28,7 +28,7 @@ use crate::request::RequestId;
 const DEFAULT_DEPTH: u32 = 16;
 /// Duration of a window at step 0 and below (`RWB_WINDOW_NSEC`).
 const WINDOW_NS: u64 = 100 * MS;
-/// Minimum number of writes in a window for judging its reads (`RWB_MIN_WRITE_SAMPLES`).
+/// Minimum number of writes in a window for evaluating its reads (`RWB_MIN_WRITE_SAMPLES`).
 const WRITE_SAMPLES: u32 = 3;
 /// Number of consecutive inconclusive windows after which the depth moves one step towards the default
 /// (`RWB_UNKNOWN_BUMP`).
@@ -268,7 +268,7 @@ impl Throttle {
         is_within(self.dirty_wait_ns, DIRTY_WAIT_NS, now)
     }
 
-    /// Notes that a writer waits for dirty pages, which raises the limit for a second (`wb_recent_wait`).
+    /// Records that a writer waits for dirty pages, which raises the limit for a second (`wb_recent_wait`).
     pub fn dirty_wait(&mut self, now: u64) {
         self.dirty_wait_ns = Some(now);
     }
@@ -280,13 +280,13 @@ impl Throttle {
         &mut self.requests[id.slot()]
     }
 
-    /// Notes the allocation of a request for a bio.
+    /// Records the allocation of a request for a bio.
     #[inline(never)]
     pub fn made(&mut self, id: RequestId, bio: &Bio) {
         self.tracked(id).class = class(bio);
     }
 
-    /// Notes the dispatch of a request (`wbt_issue`).
+    /// Records the dispatch of a request (`wbt_issue`).
     #[inline(never)]
     pub fn issued(&mut self, id: RequestId, operation: Operation, now: u64) {
         let direction = match operation {
@@ -300,7 +300,7 @@ impl Throttle {
         }
     }
 
-    /// Notes the completion of a request by the device (`blk_stat_add`).
+    /// Records the completion of a request by the device (`blk_stat_add`).
     #[inline(never)]
     pub fn completed(&mut self, id: RequestId, now: u64) {
         let Some((direction, issued)) = self.tracked(id).issued.take() else { return };
@@ -316,7 +316,7 @@ impl Throttle {
         }
     }
 
-    /// Notes that a request was freed after completion or a merge (`wbt_done`).
+    /// Records that a request was freed after completion or a merge (`wbt_done`).
     #[inline(never)]
     pub fn ended(&mut self, id: RequestId, direction: Direction, now: u64) {
         if direction == Direction::Read {
@@ -344,7 +344,7 @@ impl Throttle {
         }
     }
 
-    /// Releases waiting bios of the class in order, as far as limits allow.
+    /// Releases waiting bios of the class in order, as long as the limits allow.
     fn wake(&mut self, class: Class, now: u64) {
         while let Some(&(bio, since)) = self.waiting[class as usize].front() {
             if !self.take(&bio, class, now) {

@@ -3,12 +3,12 @@
 //! Each process has a queue for its synchronous requests; asynchronous writes share one queue per priority. Queues take
 //! turns by a key: the time of queueing, plus an offset for short slices, minus the unused rest of the last slice. The
 //! clock of a slice starts with its first completion. An empty queue keeps the device idle for `slice_idle` if its
-//! process is likely to send more. SSDs with a command queue do not idle.
+//! process is likely to send more requests. SSDs with a command queue do not idle.
 //!
 //! Checked against the source of 2.6.32.71. Differences:
 //!
-//! - Instead of idling, CFQ serves a process that works close by out of turn, but only once. This is 2.6.32 from
-//!   memory; in 2.6.32.71 such processes share one queue from then on.
+//! - Instead of idling, CFQ serves a process that works close by out of turn, but only once. This behaviour of 2.6.32
+//!   could not be checked against its source; in 2.6.32.71 such processes share one queue from then on.
 //! - Processes do not exit, and do not change their priority while they have requests waiting.
 //! - While the device idles, the awaited process may exceed the limit of requests at any time, not just once per slice.
 //! - After the request that ends the idling, no further request is dispatched past the end of the slice.
@@ -89,8 +89,8 @@ const TUNABLES: &[Parameter] = &[
     ),
     BACK_SEEK_MAX,
     BACK_SEEK_PENALTY,
-    Parameter::ms("slice_sync", 100, 1, "Slice of a synchronous queue of priority 4."),
-    Parameter::ms("slice_async", 40, 1, "Slice of an asynchronous queue of priority 4."),
+    Parameter::ms("slice_sync", 100, 1, "Slice duration of a synchronous queue of priority 4."),
+    Parameter::ms("slice_async", 40, 1, "Slice duration of an asynchronous queue of priority 4."),
     Parameter {
         name: "slice_async_rq",
         unit: Unit::Count("requests"),
@@ -360,7 +360,7 @@ impl Cfq {
         self.active = Some(queue);
     }
 
-    /// True if `start` is no farther away than consecutive requests of the active process usually are.
+    /// True if sector `start` is no farther away than consecutive requests of the active process usually are.
     fn is_close(&self, start: u64) -> bool {
         let Some(seek) = self.active.map(|active| &self.queues[active].seek) else { return false };
         let reach = if seek.is_valid() { seek.mean } else { SEEK_THRESHOLD };
@@ -474,7 +474,7 @@ impl Cfq {
             || (active.waits && self.is_close(rq.start))
     }
 
-    /// Updates process statistics with an arrival, and decides whether idling for the process pays.
+    /// Updates process statistics with an arrival, and decides if idling for the process is worthwhile.
     fn learn(&mut self, queue: usize, rq: &Request, now: u64) {
         let process = self.processes.entry(rq.pid).or_insert(Process { think_time: Mean::default(), last_end: now });
         process.think_time.add((now - process.last_end).min(2 * self.slice_idle));
@@ -493,7 +493,7 @@ impl Cfq {
         }
     }
 
-    /// Starts idling for the active process if that pays.
+    /// Starts idling for the active process if idling is worthwhile.
     fn arm_idling(&mut self, active: usize, now: u64) {
         let q = &self.queues[active];
         let ssd_with_queue = !self.rotational && self.hw_tag;
@@ -509,7 +509,7 @@ impl Cfq {
         self.queues[active].waits = true;
     }
 
-    /// Updates the estimate of whether the device takes several requests at a time.
+    /// Updates `hw_tag`: estimates if the device accepts several requests at once.
     fn detect_queueing(&mut self) {
         let in_driver = self.in_driver[0] + self.in_driver[1];
         self.in_driver_peak = self.in_driver_peak.max(in_driver);

@@ -66,7 +66,7 @@ pub(super) const WRITES_STARVED: Parameter = Parameter {
     min: 0,
     max: 1_000_000,
     example: None,
-    help: "Batches of reads that may be served before waiting writes.",
+    help: "Number of read batches that may be served while writes wait.",
 };
 pub(super) const FIFO_BATCH: Parameter = Parameter {
     name: "fifo_batch",

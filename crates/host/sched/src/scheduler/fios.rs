@@ -6,9 +6,9 @@
 //! with time left has a request waiting. Before that, the scheduler waits `antic_expire` for a process with time left
 //! whose last request has just completed.
 //!
-//! Based on memory of the paper; only the abstract could be checked. Simplifications: costs are linear with fixed
-//! coefficients (see the tunables) instead of calibrated; overlapping requests do not share their cost; an overrun is
-//! subtracted from the next slice.
+//! Implemented from memory of the paper; only the abstract could be checked. Simplifications: costs are linear with
+//! fixed coefficients (see the tunables) instead of calibrated; overlapping requests do not share their cost; an
+//! overrun is subtracted from the next slice.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -2,16 +2,16 @@
 //! SSDs, USENIX ATC 2013).
 //!
 //! Each process has a queue. A request's start tag is the finish tag of its predecessor or the virtual time of its
-//! arrival, whichever is later; the lowest start tag is dispatched first. Two additions make this fair on flash:
+//! arrival, if later. The request with the lowest start tag is dispatched first. Two additions make this fair on flash:
 //!
 //! - *Throttled dispatch*: a request waits while it is ahead of the slowest active process by more than `throttle_ms`
 //!   of virtual time.
 //! - *Anticipation*: a process whose last request has just completed stays active for `antic_expire`, so that other
 //!   processes do not run ahead while it thinks.
 //!
-//! Based on memory of the paper; only abstract and introduction could be checked. Simplifications: costs are linear
-//! with fixed coefficients (see the tunables) instead of calibrated; virtual time is the start tag of the request
-//! dispatched last; weights 1 to 8 come from I/O priorities.
+//! Implemented from memory of the paper; only its abstract and introduction could be checked. Simplifications: costs
+//! are linear with fixed coefficients (see the tunables) instead of calibrated; virtual time is the start tag of the
+//! request dispatched last; weights 1 to 8 come from I/O priorities.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,14 +1,14 @@
 //! `kyber`: domains for reads, writes and discards, each with a limit of requests at the device that follows measured
 //! latencies (block/kyber-iosched.c of Linux 6).
 //!
-//! Domains take turns in batches, each first in, first out. Latencies are evaluated 100 ms after a completion. The
-//! device is congested if the 90th percentile of some domain's device time exceeds its target. A domain's limit is then
-//! scaled by the bucket of the 99th percentile of its total latency. Without congestion, only domains whose own 99th
-//! percentile is too high are scaled.
+//! Domains take turns in batches; requests of a domain are served first in, first out. Latencies are evaluated 100 ms
+//! after a completion. The device is congested if the 90th percentile of some domain's device time exceeds its target.
+//! A domain's limit is then scaled by the bucket of the 99th percentile of its total latency. Without congestion, only
+//! domains whose own 99th percentile is too high are scaled.
 //!
 //! Histograms have eight buckets, each a quarter of the target wide. They are evaluated with 500 samples, or after a
-//! second with fewer. Requests wait in a list of their CPU, where bios merge with the eight latest requests. When the
-//! domain's own queue is empty and a token is free, the lists of all CPUs move to that queue, CPU by CPU.
+//! second with fewer samples. Requests wait in a list of their CPU, where bios merge with the eight latest requests.
+//! When the domain's own queue is empty and a token is free, the lists of all CPUs move to that queue, CPU by CPU.
 //!
 //! Each hardware queue has its own domains and turns; tokens, latencies and limits belong to the device.
 

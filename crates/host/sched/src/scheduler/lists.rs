@@ -33,7 +33,7 @@ impl Node for Place {
     }
 }
 
-/// Requests in arrival order, each with a deadline; any of them can be removed.
+/// Requests in arrival order, each with a deadline; any request can be removed.
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
     /// Entry of each request, indexed by the request's slot.

@@ -47,7 +47,7 @@ pub enum MergeIndex {
     Latest,
 }
 
-/// An I/O scheduler: holds requests and decides which one goes to the device next.
+/// An I/O scheduler: holds requests and decides which request goes to the device next.
 ///
 /// # Contract
 /// - Every inserted request is returned by `dispatch` exactly once, or leaves by `merged`.
@@ -79,7 +79,7 @@ pub trait IoScheduler: Send + Debug {
         false
     }
 
-    /// Notes the completion of a dispatched request.
+    /// Records the completion of a dispatched request.
     fn completed(&mut self, rq: &Request, now: u64);
 
     /// Returns the waiting request that `bio` could be merged in front of. Default: no front merges.
@@ -98,7 +98,7 @@ pub trait IoScheduler: Send + Debug {
         true
     }
 
-    /// Notes that a waiting request has a new first sector after a front merge.
+    /// Records that a waiting request has a new first sector after a front merge.
     fn moved(&mut self, _rq: &Request) {}
 
     /// Returns the waiting request that precedes `rq`, as a candidate for coalescing.

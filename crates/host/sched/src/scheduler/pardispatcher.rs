@@ -9,14 +9,14 @@
 //! | A1 | "4GB"; requests across a boundary | 4 GiB, or the whole device if smaller; a request belongs to the region it begins in; the paper's index range has one region too many if the size divides the capacity | `region_size` |
 //! | A2 | deadlines; "periodically checking" | deadlines as in `deadline`, checked when a turn begins | `read_expire`, `write_expire`; `expiry_scan`: interval at which all regions are scanned and the one with the oldest overdue request is served next |
 //! | A3 | direction of a region's first turn | reads | `first_direction` |
-//! | A4 | `generic_make_request` assigns requests to regions | the scheduler's hooks do; they run later, with the same effect | |
-//! | A5 | "merge in the same subqueue", but the block layer's hash knows no regions | merges across regions are forbidden | `cross_region_merges`: allow back merges with a request of another region |
+//! | A4 | `generic_make_request` assigns requests to regions | the scheduler's hooks assign them; they run later, with the same effect | |
+//! | A5 | "merge in the same subqueue", but the block layer's hash has no regions | merges across regions are forbidden | `cross_region_merges`: allow back merges with a request of another region |
 //! | A6 | reads and writes | by data direction; synchronous writes are writes | |
-//! | A7 | batches are "dispatched" | one by one as the device asks, so arrivals during a turn may join; but as in `deadline` the next request in sector order is fixed at dispatch, and arrivals in between wait until a turn comes round to them | `late_arrivals` 0: the batch is fixed when the turn begins; nothing joins it or merges with it |
-//! | A8 | which direction do turns alternate with | the one last served, even if the other had no requests waiting | `served_direction` 0: the one last intended |
+//! | A7 | batches are "dispatched" | one by one when the device has a free slot, so requests that arrive during a turn may join it; as in `deadline`, each dispatch fixes the next request in sector order, and requests that arrive before it in this order wait for a later turn | `late_arrivals` 0: the batch is fixed when the turn begins; no later request joins it or merges with it |
+//! | A8 | alternation of directions | a turn follows the direction last served, even if the other direction had no requests waiting | `served_direction` 0: a turn follows the direction last chosen |
 //! | A9 | start of a turn | the oldest request if overdue; else the request that was fixed as next in that direction (A7); else the oldest | |
 //! | A10 | reaching the end of the region | wraps to the lowest sector | `wrap` 0: the turn ends, as in `deadline` |
-//! | A11 | "exceeds" the batch | a turn ends with its last batched request | `exceed_batch`: one more |
+//! | A11 | "exceeds" the batch | a turn ends with its last batched request | `exceed_batch`: a turn dispatches one more request |
 //! | A12 | requests of a region at the device | not limited | |
 //! | A13 | a turn interrupted by a full device | continues where it stopped | |
 //! | A14 | flushes, barriers, discards | as the block layer treats them for `deadline` | |

@@ -1,4 +1,4 @@
-//! Anticipatory.
+//! Dispatch order and limits of the scheduler `anticipatory`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Direction, Flags};
 
@@ -16,7 +16,7 @@ fn anticipatory_waits_for_the_process_it_served() {
     bench.complete();
     bench.wait(5 * MS);
     assert_eq!(bench.next(), "");
-    // It idles for 6 ms, on an SSD too.
+    // The scheduler idles for 6 ms, also on an SSD.
     bench.wait(MS);
     assert_eq!(bench.next(), "r50000000");
 }
@@ -88,13 +88,13 @@ fn anticipatory_ends_batches_by_time_and_writes_by_count() {
     let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
     bench.writes((0..40).map(|k| 10_000 + 100 * k));
     bench.reads([100, 200]);
-    // The clock runs from the start: the first batch of reads lasts 500 ms.
+    // The clock of the first batch runs from the start; a batch of reads lasts 500 ms.
     assert_eq!(bench.next(), "r100");
     bench.wait(501 * MS);
-    // It has expired with both kinds waiting: writes follow after the read's completion.
+    // The batch has expired while both types of requests wait: writes follow after the read's completion.
     assert_eq!(bench.next(), "");
     bench.complete();
-    // 125 ms at 10 ms each: twelve writes, then the read.
+    // A batch of 125 ms holds twelve writes of 10 ms each; then the read follows.
     let order = bench.order(13);
     assert_eq!(order.split(' ').filter(|what| what.starts_with('w')).count(), 12, "{order}");
     bench.complete_all();
@@ -112,7 +112,8 @@ fn anticipatory_takes_an_overdue_request_first() {
     let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
     bench.reads([900_000_000 / 8, 100, 200]);
     assert_eq!(bench.next(), "r100");
-    // 112 500 000 is the oldest; ages are checked again after 125 ms, and it must be older than that.
+    // Request 112 500 000 is the oldest. Ages are checked again after 125 ms, and the request must be older than 125
+    // ms.
     bench.wait(126 * MS);
     assert_eq!(bench.order(2), "r112500000 r200");
 }
@@ -134,7 +135,8 @@ fn anticipatory_continues_from_an_expired_request() {
     bench.reads([50_000, 1_000, 1_100, 51_000]);
     assert_eq!(bench.next(), "r1000");
     bench.wait(126 * MS);
-    // 50 000 is overdue. From there 51 000 is 992 sectors ahead, 1 100 is 48 908 behind.
+    // Request 50 000 is overdue. From its end, request 51 000 is 992 sectors ahead and request 1 100 is 48 908 sectors
+    // behind.
     assert_eq!(bench.order(3), "r50000 r51000 r1100");
 }
 
@@ -144,7 +146,8 @@ fn anticipatory_checks_ages_once_per_expiry_time() {
     bench.reads([900_000, 300, 100, 200, 901_000]);
     assert_eq!(bench.next(), "r100");
     bench.wait(126 * MS);
-    // 900 000 and 300 are both overdue, but only one is checked within 125 ms. From 901 008, 300 is nearer than 200.
+    // Requests 900 000 and 300 are both overdue, but only one request is checked within 125 ms. From sector 901 008,
+    // request 300 is nearer than request 200.
     assert_eq!(bench.order(4), "r900000 r901000 r300 r200");
 }
 
@@ -157,7 +160,8 @@ fn anticipatory_goes_back_half_a_gibibyte_at_double_cost() {
         bench.reads(starts);
         bench.order(2)
     };
-    // The head is at 2 000 008. 1 048 576 sectors back cost 2 097 152, less than the 2 999 992 ahead.
+    // The head is at sector 2 000 008. A seek of 1 048 576 sectors back costs 2 097 152, less than a seek of 2 999 992
+    // sectors ahead.
     assert_eq!(order([5_000_000, 951_432]), "r951432 r5000000");
     // Requests farther back come last.
     assert_eq!(order([5_000_000, 951_424]), "r5000000 r951424");
@@ -192,7 +196,7 @@ fn anticipatory_extends_a_batch_of_reads_while_no_write_waits() {
     bench.reads([100, 200, 300]);
     assert_eq!(bench.next(), "r100");
     bench.wait(400 * MS);
-    // Without a write waiting the batch lasts 500 ms from here.
+    // No write waits, so the batch lasts 500 ms from here.
     assert_eq!(bench.next(), "r200");
     bench.writes([9000]);
     bench.wait(400 * MS);
@@ -208,7 +212,7 @@ fn anticipatory_starts_the_clock_of_reads_with_their_first_completion() {
     bench.reads([100, 200]);
     assert_eq!(bench.next(), "r100");
     bench.writes([3000]);
-    // The first read completes after 600 ms; only then do the 500 ms begin.
+    // The first read completes after 600 ms; the 500 ms of the batch begin only then.
     bench.wait(600 * MS);
     assert_eq!(bench.next(), "r200");
     bench.complete_all();
@@ -223,8 +227,8 @@ fn anticipatory_starts_the_clock_of_reads_with_their_first_completion() {
 
 #[test]
 fn anticipatory_adapts_the_batch_size_of_writes() {
-    // Returns the size of the next batch after one of twelve writes that took `took` ms of 125 ms, measured to the
-    // completion of the following read.
+    // Returns the size of the batch that follows a batch of twelve writes. The first batch took `took` ms of its 125
+    // ms, measured to the completion of the following read.
     let next_batch = |took| {
         let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
         bench.writes((0..40).map(|k| 10_000 + 100 * k));
@@ -238,7 +242,8 @@ fn anticipatory_adapts_the_batch_size_of_writes() {
         bench.reads([200]);
         1 + bench.order(28).matches('w').count()
     };
-    // More than three times too long: halved. Too long: minus one. Short: plus one. Less than a third: doubled.
+    // A batch that takes more than three times its limit halves the next size. A batch over its limit reduces the size
+    // by one, a shorter batch increases it by one, and a batch under a third of its limit doubles it.
     assert_eq!([376, 375, 126].map(next_batch), [6, 11, 11]);
     assert_eq!([125, 124, 42, 41].map(next_batch), [12, 13, 13, 24]);
 }
@@ -255,10 +260,11 @@ fn anticipatory_doubles_the_close_distance_with_each_millisecond() {
         bench.wait(waited * MS);
         bench.insert(Bio { pid: 3, ..Bench::bio(start, Direction::Read) })
     };
-    // The head is at 1 000 008. 8192 sectors ahead and 4096 behind are close at once, twice that after a millisecond.
+    // The head is at sector 1 000 008. Requests up to 8192 sectors ahead or 4096 behind are close at once, and at twice
+    // these distances after a millisecond.
     assert_eq!([1_008_200, 1_008_208, 995_912, 995_904].map(|start| stops(0, start)), [true, false, true, false]);
     assert_eq!([1_016_392, 1_016_400, 991_816, 991_808].map(|start| stops(1, start)), [true, false, true, false]);
-    // After five, 8192 << 5 = 262 144.
+    // After five milliseconds, the close distance is 8192 << 5 = 262 144 sectors.
     assert_eq!([1_262_152, 1_262_160].map(|start| stops(5, start)), [true, false]);
 }
 
@@ -270,15 +276,17 @@ fn anticipatory_credits_the_awaited_process_with_close_requests_of_others() {
     assert_eq!(bench.order(2), "r100 ");
     bench.complete();
     bench.wait(5 * MS);
-    // Close after 5 ms. Process 1 is credited with a seek of 199 892 sectors and a position of 200 008.
+    // After 5 ms, this request counts as close. Process 1 is credited with a seek of 199 892 sectors and a position of
+    // 200 008.
     assert!(bench.insert(Bio { pid: 3, ..Bench::bio(200_000, Direction::Read) }));
     assert_eq!(bench.next(), "r200000");
     bench.complete();
-    // So this is a seek of 92, and the mean becomes (7 * 32 * 199 892 + 256 * 92) / 8 / 60 = 93 332.
+    // So this read is a seek of 92 sectors, and the mean becomes (7 * 32 * 199 892 + 256 * 92) / 8 / 60 = 93 332.
     bench.reads_of(1, [200_100]);
     assert_eq!(bench.next(), "r200100");
     bench.complete();
-    // A distance of 150 000 sectors exceeds that: process 1 is awaited. Without the credit the mean would be 199 992.
+    // A distance of 150 000 sectors exceeds the mean, so process 1 is awaited. Without the credit, the mean would be
+    // 199 992.
     assert_eq!(bench.next(), "");
     assert!(!bench.insert(Bio { pid: 5, ..Bench::bio(350_108, Direction::Read) }));
     // A distance of 90 000 is below the mean.

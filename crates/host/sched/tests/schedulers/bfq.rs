@@ -1,4 +1,4 @@
-//! BFQ.
+//! Dispatch order and limits of the scheduler `bfq`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Direction, Flags, Priority, PriorityClass};
 

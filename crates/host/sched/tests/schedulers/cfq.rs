@@ -1,4 +1,4 @@
-//! CFQ.
+//! Dispatch order and limits of the scheduler `cfq`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Direction, Flags, Priority, PriorityClass};
 
@@ -9,7 +9,7 @@ fn cfq_gives_each_process_its_slice() {
     let mut bench = Bench::on("cfq", &[], disk());
     bench.reads_of(1, [100, 300]);
     bench.reads_of(2, [20_000_200, 20_000_400]);
-    // Not alternating: the slice of process 1 comes first.
+    // The processes do not alternate: the slice of process 1 comes first.
     assert_eq!(bench.order(2), "r100 r300");
     bench.now = MS;
     bench.complete_all();
@@ -29,7 +29,7 @@ fn cfq_serves_a_close_process_instead_of_idling() {
     bench.reads_of(2, [200]);
     assert_eq!(bench.next(), "r100");
     bench.complete();
-    // Process 3 has its turn before process 2, but process 2 is close to process 1.
+    // Process 3 is due before process 2, but the request of process 2 is close to process 1.
     assert_eq!(bench.next(), "r200");
 }
 
@@ -67,10 +67,10 @@ fn cfq_does_not_idle_on_an_ssd_with_a_command_queue_nor_for_noidle() {
 fn cfq_limits_requests_at_the_device() {
     let mut bench = Bench::on("cfq", &[], disk());
     bench.reads_of(1, (0..20).map(|k| 100 * k));
-    // Four quanta without other processes.
+    // Without other processes, a queue may have four quanta of requests at the device.
     assert_eq!(bench.order(17).split(' ').filter(|what| !what.is_empty()).count(), 16);
     bench.complete_all();
-    // One quantum with another process.
+    // With another process, a queue may have one quantum of requests at the device.
     bench.reads_of(1, (20..40).map(|k| 100 * k));
     bench.reads_of(2, [50_000_000]);
     assert_eq!(bench.order(5).split(' ').filter(|what| !what.is_empty()).count(), 4);
@@ -80,20 +80,22 @@ fn cfq_limits_requests_at_the_device() {
 fn cfq_prefers_synchronous_requests() {
     let mut bench = Bench::on("cfq", &[], disk());
     bench.writes([100, 200, 300]);
-    // One asynchronous request at a time until a slice has passed since the last synchronous completion.
+    // Only one asynchronous request may be at the device until a slice has passed since the last synchronous
+    // completion.
     assert_eq!(bench.order(2), "w100 ");
     // A read preempts the asynchronous queue, but waits for the completion of its write.
     assert!(bench.insert(Bio { pid: 2, ..Bench::bio(900, Direction::Read) }));
     assert_eq!(bench.next(), "");
     bench.complete();
     assert_eq!(bench.next(), "r900");
-    // While it is at the device no asynchronous request is dispatched; afterwards the disk idles for its process.
+    // While the read is at the device, no asynchronous request is dispatched; afterwards the disk idles for the read's
+    // process.
     assert_eq!(bench.next(), "");
     bench.complete();
     assert_eq!(bench.next(), "");
     bench.wait(8 * MS);
     assert_eq!(bench.order(2), "w200 ");
-    // 200 ms later two may be at the device.
+    // After 200 ms, two asynchronous requests may be at the device.
     bench.complete();
     bench.wait(200 * MS);
     bench.writes([400, 500]);
@@ -113,7 +115,8 @@ fn cfq_ends_an_asynchronous_slice_by_requests() {
 
 #[test]
 fn cfq_limits_and_penalizes_backward_seeks() {
-    // 42 008 sectors back exceed 16 MiB; 1000 back cost 2000, less than 3000 ahead.
+    // A seek of 42 008 sectors back exceeds 16 MiB. A seek of 1000 sectors back costs 2000, less than a seek of 3000
+    // sectors ahead.
     let mut bench = Bench::on("cfq", &[], disk());
     bench.reads_of(1, [50_000]);
     assert_eq!(bench.next(), "r50000");
@@ -128,7 +131,7 @@ fn cfq_takes_an_overdue_request_first_in_a_slice() {
     bench.reads_of(2, [50_000_000]);
     bench.reads_of(1, [100]);
     bench.wait(125 * MS);
-    // 100 is nearer to the head at sector 0, but 100 000 is older and has waited for 125 ms.
+    // Request 100 is nearer to the head at sector 0, but request 100 000 is older and has waited for 125 ms.
     assert_eq!(bench.order(2), "r100000 r100");
 }
 
@@ -195,16 +198,16 @@ fn cfq_credits_the_rest_of_a_preempted_slice() {
         assert_eq!(bench.next(), "r100");
         bench.complete();
         bench.wait(preempted_at * MS);
-        // Real time preempts. Process 2 has key 1 * (180 - 100) = 80 ms.
+        // A real-time request preempts. Process 2 has key 1 * (180 - 100) = 80 ms.
         assert!(bench.insert(of(3, PriorityClass::RealTime, 4, 20_000_000)));
         assert_eq!(bench.next(), "r20000000");
         bench.complete();
         bench.wait(8 * MS);
         bench.next()
     };
-    // Process 1 is queued after two queues: 5 + 2 * 80 - (100 - 5) = 70 ms.
+    // Process 1 is preempted after 5 ms and queued after two queues. Its key is 5 + 2 * 80 - (100 - 5) = 70 ms.
     assert_eq!(served(5), "r200");
-    // 20 + 2 * 80 - (100 - 20) = 100 ms.
+    // After 20 ms, its key is 20 + 2 * 80 - (100 - 20) = 100 ms, so process 2 is served first.
     assert_eq!(served(20), "r50000000");
 }
 
@@ -226,7 +229,8 @@ fn cfq_preemption_rules() {
     assert!(preempts(&busy, meta(far)));
     assert!(!preempts(&[busy[0], busy[1], Bio { pid: 1, ..meta(9000) }, Bio { pid: 1, ..meta(9100) }], meta(far)));
     assert!(preempts(&[of(1, Idle, 4, 100), of(1, Idle, 4, 200)], of(2, BestEffort, 7, far)));
-    // A close request preempts only while the active queue is idled for: 8192 sectors from the head at 108.
+    // A close request preempts only while the device idles for the active queue. Close means within 8192 sectors of the
+    // head, which is at sector 108.
     for (waits, start, expected) in [(false, 8300, false), (true, 8300, true), (true, 8308, false)] {
         let mut bench = Bench::on("cfq", &[], disk());
         bench.reads_of(1, [100]);
@@ -251,8 +255,9 @@ fn cfq_continues_from_an_expired_request() {
     let mut bench = Bench::on("cfq", &[], disk());
     bench.reads_of(1, [100_000, 100, 99_000, 101_000]);
     bench.wait(125 * MS);
-    // 100 000 is the oldest. Of its neighbours, 99 000 is nearer to the head's old position, 0. At the next choice the
-    // head is at 100 008, where 101 000 is nearer than 100. Ages are checked once per slice.
+    // Request 100 000 is the oldest. Of its neighbours, request 99 000 is nearer to the head's old position, 0. At the
+    // next choice the head is at sector 100 008, where request 101 000 is nearer than request 100. Ages are checked
+    // once per slice.
     assert_eq!(bench.order(4), "r100000 r99000 r101000 r100");
 }
 
@@ -298,7 +303,7 @@ fn cfq_does_not_idle_for_a_process_with_long_think_time() {
 fn cfq_idles_on_an_ssd_without_a_command_queue() {
     let mut bench = Bench::new("cfq", &[]);
     bench.reads_of(1, (0..60).map(|k| 100 * k));
-    // 51 samples with more than five requests waiting but never five at the device.
+    // Takes 51 samples with more than five requests waiting, but never five at the device.
     for _ in 0..60 {
         bench.next();
         bench.complete();

@@ -1,4 +1,4 @@
-//! Deadline.
+//! Dispatch order and limits of the scheduler `deadline`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Direction, Flags};
 
@@ -6,7 +6,7 @@ use crate::bench::{Bench, MS, runs};
 
 #[test]
 fn deadline_serves_two_batches_of_reads_before_writes() {
-    // Two batches of reads go before the waiting writes, the third batch is of writes; then `starved` restarts.
+    // Two batches of reads go before the waiting writes; the third batch is a batch of writes; then `starved` restarts.
     let mut bench = Bench::new("deadline", &[("fifo_batch", 2)]);
     bench.writes([5000, 6000]);
     bench.reads([100, 200, 300, 400, 500, 600]);
@@ -26,8 +26,8 @@ fn deadline_counts_starved_only_while_both_directions_wait() {
 
 #[test]
 fn deadline_fixes_the_next_request_at_dispatch() {
-    // 200 was fixed as next when 100 was dispatched, so 150 is too late. A batch does not wrap: after 200 it ends, and the
-    // next one begins with the oldest request.
+    // Request 200 was fixed as next when request 100 was dispatched, so request 150 is too late. A batch does not wrap
+    // around: it ends after request 200, and the next batch begins with the oldest request.
     let mut bench = Bench::new("deadline", &[]);
     bench.reads([100, 200]);
     assert_eq!(bench.next(), "r100");
@@ -41,11 +41,12 @@ fn deadline_checks_deadlines_only_between_batches() {
     bench.reads([900, 100, 200]);
     assert_eq!(bench.next(), "r900");
     bench.reads([300, 400, 500]);
-    // No request lies beyond 900, so a new batch begins with the oldest.
+    // No request lies beyond sector 900, so a new batch begins with the oldest request.
     assert_eq!(bench.next(), "r100");
     bench.reads([50]);
     bench.wait(501 * MS);
-    // All are overdue, but the batch of three continues first; then comes the oldest, which lies ahead anyway.
+    // All requests are overdue, but the batch of three continues first. Then the oldest request is dispatched, which
+    // lies ahead anyway.
     assert_eq!(bench.order(2), "r200 r300");
     assert_eq!(bench.order(3), "r400 r500 r50");
 }
@@ -57,12 +58,13 @@ fn deadline_jumps_back_for_an_overdue_request() {
     assert_eq!(bench.next(), "r500");
     bench.reads([100]);
     bench.reads([600]);
-    // Expiry is strict: a request at its deadline is not overdue. It goes first because no next request was fixed.
+    // Expiry is strict: a request at its deadline is not overdue. The request goes first because no next request was
+    // fixed.
     bench.wait(500 * MS);
     assert_eq!(bench.next(), "r100");
     bench.reads([50, 700]);
     bench.wait(500 * MS);
-    // 600 is fixed as next and also overdue; 50 is not overdue yet.
+    // Request 600 is fixed as next and also overdue; request 50 is not overdue yet.
     assert_eq!(bench.next(), "r600");
     assert_eq!(bench.next(), "r700");
     assert_eq!(bench.next(), "r50");
@@ -75,14 +77,15 @@ fn deadline_begins_with_the_oldest_after_a_change_of_direction() {
     assert_eq!(bench.next(), "w5000");
     bench.reads([100]);
     assert_eq!(bench.next(), "r100");
-    // The position of writes, 5000, is forgotten: the oldest goes first, not the next one in sector order.
+    // The position of writes, sector 5000, is forgotten: the oldest write goes first, not the next write in sector
+    // order.
     bench.writes([1000, 6000]);
     assert_eq!(bench.next(), "w1000");
 }
 
 #[test]
 fn deadline_dispatches_ascending_batches_of_sixteen() {
-    // Two batches of reads, then one of writes; the first begins with the oldest, 0.
+    // Two batches of reads precede a batch of writes. The first batch begins with the oldest request, 0.
     let reads: Vec<u64> = (0..40).map(|k| 100 * k).collect();
     let writes: Vec<u64> = (0..20).map(|k| 9000 + 100 * k).collect();
     let mut bench = Bench::new("deadline", &[]);
@@ -93,7 +96,8 @@ fn deadline_dispatches_ascending_batches_of_sixteen() {
 
 #[test]
 fn deadline_expiry_is_strict() {
-    // After 500, 600 is fixed as next. The oldest is 300, with a deadline of 500 ms: overdue a nanosecond later.
+    // After request 500, request 600 is fixed as next. The oldest request, 300, has a deadline of 500 ms and is overdue
+    // a nanosecond later.
     let after = |ns| {
         let mut bench = Bench::new("deadline", &[("fifo_batch", 1)]);
         bench.reads([500, 300, 600]);
@@ -107,7 +111,7 @@ fn deadline_expiry_is_strict() {
 
 #[test]
 fn deadline_treats_synchronous_writes_as_writes() {
-    // A synchronous write waits for two reads, each in its own batch.
+    // A synchronous write waits for two reads, each in a separate batch.
     let mut bench = Bench::new("deadline", &[("fifo_batch", 1)]);
     bench.insert(Bio { flags: Flags::SYNC, ..Bench::bio(100, Direction::Write) });
     bench.reads([500, 600, 700]);

@@ -1,10 +1,10 @@
-//! FlashFQ and FIOS.
+//! Dispatch order of the schedulers `flashfq` and `fios`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Direction, Priority};
 
 use crate::bench::{Bench, MS};
 
-/// A cost of one millisecond per request of any kind.
+/// Parameters that set the cost of every request to one millisecond.
 const MILLISECOND_EACH: [(&str, u64); 4] =
     [("read_base_us", 1000), ("read_sector_ns", 0), ("write_base_us", 1000), ("write_sector_ns", 0)];
 
@@ -29,7 +29,8 @@ fn flashfq_shares_device_time_by_weight() {
 
 #[test]
 fn flashfq_throttles_a_process_ahead_of_the_slowest() {
-    // Weight 4: a request takes 0.25 ms of virtual time. Process 1 is at 0.25 ms; process 2 may go from 0 to 1.25 ms.
+    // Weight 4: a request takes 0.25 ms of virtual time. Process 1 is at 0.25 ms; process 2 may advance from 0 to 1.25
+    // ms.
     let mut bench = Bench::new("flashfq", &with_costs(&[("throttle_ms", 1)]));
     bench.reads_of(1, [0]);
     bench.reads_of(2, (0..10).map(|k| 100 + k));

@@ -1,4 +1,4 @@
-//! Kyber.
+//! Dispatch order and limits of the scheduler `kyber`, in small cases derived by hand.
 
 use std::collections::VecDeque;
 
@@ -53,8 +53,8 @@ fn kyber_limits_a_domain_that_slows_others() {
     // bucket, so the device is congested; writes are in the first, so they keep (0 + 1) / 4 of 128.
     assert_eq!(after(4, writes), 128);
     assert_eq!(after(5, writes), 32);
-    // From then on more writes arrive than are allowed. Their waiting time exceeds the target, which doubles their limit
-    // with every 500 of them: 64 after 16 rounds of 32, 128 after 8 rounds of 64.
+    // From then on more writes arrive than are allowed. Their waiting time exceeds the target, which doubles their
+    // limit with every 500 writes: 64 after 16 rounds of 32, 128 after 8 rounds of 64.
     assert_eq!(after(30, writes), 128);
     // Reads would get (7 + 1) / 4 of their limit, but are already at the maximum.
     assert_eq!(after(5, |bench| bench.reads([100; 300])), 256);
@@ -128,7 +128,8 @@ fn kyber_reserves_a_quarter_of_the_requests() {
     assert_eq!(bench.scheduler.depth(&Bench::bio(0, Direction::Read), 256), 256);
 }
 
-/// As in a kernel capture (99 % of decisions): the head of a domain is dispatched, in batches of 16 and 8.
+/// The head of a domain is dispatched, in batches of 16 reads and 8 writes, as in 99 % of the decisions of a kernel
+/// capture.
 #[test]
 fn kyber_under_saturation_dispatches_in_arrival_order_and_full_batches() {
     let mut bench = Bench::new("kyber", &[]);

@@ -1,4 +1,4 @@
-//! mq-deadline.
+//! Dispatch order and limits of the scheduler `mq-deadline`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Direction, Flags, Priority, PriorityClass};
 
@@ -44,11 +44,11 @@ fn mq_deadline_serves_classes_in_order() {
     bench.insert(of(PriorityClass::Idle, 10));
     bench.insert(of(PriorityClass::BestEffort, 20));
     bench.insert(of(PriorityClass::RealTime, 30));
-    // A lower class waits until the higher one has no requests waiting or at the device.
+    // A lower class waits until the higher class has no requests waiting or at the device.
     assert_eq!(bench.order(2), "r30 ");
     bench.complete();
     assert_eq!(bench.next(), "r20");
-    // After ten seconds it is served anyway.
+    // After ten seconds the lower class is served anyway.
     bench.wait(10_000 * MS);
     assert_eq!(bench.next(), "r10");
 }

@@ -1,4 +1,4 @@
-//! Noop.
+//! Dispatch order and limits of the scheduler `noop`, in small cases derived by hand.
 
 use crate::bench::Bench;
 

@@ -1,4 +1,4 @@
-//! ParDispatcher.
+//! Dispatch order and limits of the scheduler `pardispatcher`, in small cases derived by hand.
 
 use ssdlab_sched::{Bio, Device, Direction, Flags, Requests, SCHEDULERS, build_scheduler};
 
@@ -28,9 +28,9 @@ fn pardispatcher_alternates_directions_on_a_hot_region() {
 fn pardispatcher_serves_the_other_direction_if_the_intended_has_no_requests() {
     let mut bench = Bench::new("pardispatcher", &[]);
     bench.writes([100, 200]);
-    // The first turn is meant to read.
+    // The first turn is intended for reads, but only writes wait.
     assert_eq!(bench.order(2), "w100 w200");
-    // That turn wrote, so the next one reads.
+    // That turn served writes, so the next turn serves reads.
     bench.writes([300]);
     bench.reads([400]);
     assert_eq!(bench.next(), "w300");
@@ -39,7 +39,7 @@ fn pardispatcher_serves_the_other_direction_if_the_intended_has_no_requests() {
 
 #[test]
 fn pardispatcher_may_alternate_with_the_intended_direction() {
-    // Turns of two requests; the first one is meant to read but can only write.
+    // Turns have two requests. The first turn is intended for reads, but only writes wait.
     let served = |switch| {
         let mut bench =
             Bench::new("pardispatcher", &[("write_batch", 2), ("read_batch", 2), ("served_direction", switch)]);
@@ -83,13 +83,14 @@ fn pardispatcher_lets_late_arrivals_join_or_not() {
 
 #[test]
 fn pardispatcher_fixes_the_next_request_at_dispatch() {
-    // 200 arrives after 100 was dispatched and 300 fixed as next: the turn wraps round to it.
+    // Request 200 arrives after request 100 was dispatched and request 300 was fixed as next. The turn wraps around to
+    // request 200.
     let mut bench = Bench::new("pardispatcher", &[]);
     bench.reads([100, 300]);
     assert_eq!(bench.next(), "r100");
     bench.reads([200]);
     assert_eq!(bench.order(2), "r300 r200");
-    // The same holds if a turn continues where an earlier one stopped.
+    // The same holds if a turn continues where an earlier turn stopped.
     let mut bench = Bench::new("pardispatcher", &[("read_batch", 1)]);
     bench.reads([100, 300]);
     bench.writes([900]);
@@ -100,7 +101,8 @@ fn pardispatcher_fixes_the_next_request_at_dispatch() {
 
 #[test]
 fn pardispatcher_may_fix_a_batch_in_advance() {
-    // 350 arrives after 100 was dispatched. It precedes 400 in sector order, but the batch is 100, 300, 400.
+    // Request 350 arrives after request 100 was dispatched. It precedes request 400 in sector order, but the batch is
+    // 100, 300, 400.
     let mut bench = Bench::new("pardispatcher", &[("late_arrivals", 0), ("read_batch", 3)]);
     bench.reads([100, 400, 300]);
     assert_eq!(bench.next(), "r100");
@@ -109,7 +111,7 @@ fn pardispatcher_may_fix_a_batch_in_advance() {
     assert!(!bench.scheduler.allow_merge(&batch, &Bench::bio(308, Direction::Read)));
     assert!(bench.scheduler.allow_merge(&waiting, &Bench::bio(358, Direction::Read)));
     assert_eq!(bench.order(3), "r300 r400 r350");
-    // A fixed batch also wraps: 50 follows 900.
+    // A fixed batch also wraps around: request 50 follows request 900.
     let mut bench = Bench::new("pardispatcher", &[("late_arrivals", 0), ("read_batch", 3)]);
     bench.reads([800, 900, 50, 60]);
     assert_eq!(bench.order(4), "r800 r900 r50 r60");
@@ -161,17 +163,18 @@ fn pardispatcher_begins_a_turn_with_an_overdue_request() {
     bench.reads([500, 600]);
     assert_eq!(bench.next(), "r500");
     bench.reads([100]);
-    // 600 is next and also the oldest.
+    // Request 600 is fixed as next and is also the oldest.
     bench.wait(501 * MS);
     assert_eq!(bench.next(), "r600");
     bench.reads([700]);
-    // No request followed 600 at its dispatch; the oldest is overdue.
+    // When request 600 was dispatched, no request followed it. The oldest request is overdue.
     assert_eq!(bench.order(2), "r100 r700");
 }
 
 #[test]
 fn pardispatcher_wraps_or_not() {
-    // A batch of three from 800: at the end of the region it wraps, or the turn ends.
+    // A batch of three requests begins at request 800. At the end of the region, the batch wraps around or the turn
+    // ends.
     let order = |switch| {
         let mut bench = Bench::new("pardispatcher", &[("read_batch", 3), ("wrap", switch)]);
         bench.reads([800, 900]);
@@ -185,7 +188,7 @@ fn pardispatcher_wraps_or_not() {
 
 #[test]
 fn pardispatcher_covers_a_device_that_regions_do_not_divide() {
-    // 10 GiB in regions of 4: the last one is short.
+    // A device of 10 GiB has regions of 4 GiB; the last region is shorter.
     let device = Device { sectors: 10 * GIB, rotational: false, nr_requests: 256, queues: 1 };
     let mut bench = Bench::on("pardispatcher", &[], device);
     bench.reads([10 * GIB - 8, 8 * GIB - 8, 0]);
@@ -199,7 +202,7 @@ fn pardispatcher_may_scan_for_overdue_requests() {
     bench.wait(400 * MS);
     bench.reads([0, 8, 16]);
     bench.wait(101 * MS);
-    // Region 0 would be first, but region 5 is overdue.
+    // Region 0 would be first, but region 5 has an overdue request.
     assert_eq!(bench.order(2), runs(&[('r', &[20 * GIB, 0])]));
 }
 

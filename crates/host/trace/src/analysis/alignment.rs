@@ -19,8 +19,7 @@ pub struct AlignmentCount {
     pub bytes: u64,
     /// Number of requests whose address is a multiple of this alignment, but not of a larger one.
     pub addresses: ByKind,
-    /// Number of requests whose address and size are both multiples of this alignment, while at least one of them is
-    /// not a multiple of a larger alignment.
+    /// Number of requests for which this is the largest alignment that divides both address and size.
     pub wholes: ByKind,
 }
 

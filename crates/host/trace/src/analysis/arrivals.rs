@@ -7,8 +7,8 @@ use crate::Request;
 /// Window lengths for counting arrivals, in ns: 1 ms to 100 s.
 const SCALES: [u64; 6] = [1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000];
 
-/// Burstiness at one time scale. Arrivals are counted in equal windows from the first arrival on; the last, incomplete
-/// window is left out.
+/// Burstiness at one time scale. Arrivals are counted in equal windows that begin at the first arrival. The incomplete
+/// last window is not counted.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Dispersion {
     /// Length of a window in ns.
@@ -16,7 +16,7 @@ pub struct Dispersion {
     /// Number of complete windows that were counted.
     pub stretches: u64,
     /// Index of dispersion: variance over mean of the arrivals per window. 1 for a Poisson process, 0 for fixed gaps,
-    /// more for bursts; `None` below two windows.
+    /// above 1 for bursts; `None` with fewer than two windows.
     pub index: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ impl Scale {
         self.sum += self.count;
         self.squares += u128::from(self.count) * u128::from(self.count);
         self.count = 0;
-        // The addition saturates at the largest representable time. A window that ends there never ends.
+        // A window that would end after the largest representable time stays open.
         self.end = self.end.saturating_add(passed.saturating_mul(self.width));
     }
 
@@ -60,7 +60,8 @@ impl Scale {
 
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
-    /// Arrival time of the first request, of the latest request, and of the latest request of each operation.
+    /// Arrival time of the first request. The next two fields hold the arrival times of the latest request, overall and
+    /// by operation.
     first: Option<u64>,
     latest: u64,
     by_op: [Option<u64>; 4],

@@ -56,7 +56,7 @@ pub struct Analysis {
     requests: [u64; 4],
     bytes: [u64; 4],
     times: Option<(u64, u64)>,
-    /// Lowest address of any request and highest end.
+    /// Lowest start address and highest end address of all requests.
     extent: Option<(u64, u64)>,
     range_bytes: u64,
     ranges: Ranges,

@@ -38,8 +38,7 @@ impl Ranges {
         self.merged
     }
 
-    /// Returns the address ranges with at least one request. Each has its number and the number of requests by
-    /// operation.
+    /// Returns the number of each address range that has requests, with the range's request counts by operation.
     pub fn rows(&self) -> Vec<(u64, ByKind)> {
         let rows = self.counts.iter().enumerate().filter(|(_, counts)| **counts != [0; KINDS]);
         rows.map(|(index, &counts)| (index as u64, counts)).collect()

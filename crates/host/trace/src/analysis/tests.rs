@@ -15,7 +15,8 @@ fn analyse(requests: &[Request]) -> Analysis {
     analysis
 }
 
-/// Requests within 8,000 sectors, so that pages and ends coincide; every thirteenth is a flush.
+/// Random requests within 8,000 sectors, few enough to touch the same pages and to continue each other; one in thirteen
+/// is a flush.
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let row = (0..KINDS, 0_u64..8000, 1_u32..80, 0_u64..2_000_000, 0_u16..3, prop::bool::weighted(0.3));
     prop::collection::vec(row, 1..1500).prop_map(|rows| {
@@ -48,7 +49,7 @@ fn pages<'a>(requests: impl IntoIterator<Item = &'a Request>) -> BTreeSet<u64> {
     moving.flat_map(|r| r.offset / 4096..=(r.end() - 1) / 4096).collect()
 }
 
-/// True if the last earlier request that satisfies `like` ended where this one begins.
+/// True if the request at index `at` begins where the last earlier request that satisfies `like` ended.
 fn continues(requests: &[Request], at: usize, like: impl Fn(&Request) -> bool) -> bool {
     requests[..at].iter().rfind(|r| like(r)).is_some_and(|before| before.end() == requests[at].offset)
 }
@@ -58,7 +59,7 @@ proptest! {
 
     /// Goal: every figure follows its definition. Method: direct computation from all requests.
     #[test]
-    fn figures_are_those_of_their_definitions(all in requests()) {
+    fn figures_follow_their_definitions(all in requests()) {
         let analysis = analyse(&all);
         let addressed: Vec<Request> = all.iter().copied().filter(|r| r.op != Op::Flush).collect();
         let kind = |r: &Request| r.op as usize;
@@ -164,9 +165,9 @@ fn a_trace_counted_by_hand() {
         runs.each_ref().map(|r| (r.after_kind, r.continuing, r.lengths.count())),
         [(0, 0, 1), (1, 1, 2), (0, 0, 1)]
     );
-    // One run spans requests 3 to 4 of five.
+    // The write run spans the distance from request 3 to request 4, which is 1 of 5 requests.
     assert_eq!(runs[1].concurrent, 0.2);
-    // Pages 0, 1 | 2 | 8448 | - | 8448, 8449 | -.
+    // Pages touched per window: 0 and 1 | 2 | 8448 | none | 8448 and 8449 | none.
     let pages: Vec<_> = analysis.windows().1.iter().map(|w| (w.pages, w.new_pages, w.pages_so_far)).collect();
     assert_eq!(pages, [(2, 2, 2), (1, 1, 3), (1, 1, 4), (0, 0, 4), (2, 1, 5), (0, 0, 5)]);
     assert_eq!(analysis.working_set().footprints(), [8192, 3 * 4096, 5 * 4096]);

@@ -42,7 +42,7 @@ pub(super) struct Windows {
     list: Vec<Window>,
     /// Number of requests per window.
     width: u64,
-    /// Number of requests that are missing until the last window is complete.
+    /// Number of requests still needed to complete the last window.
     left: u64,
 }
 
@@ -123,8 +123,8 @@ impl Windows {
 fn join(first: Window, second: Window) -> Window {
     let fresh = std::array::from_fn(|level| match level {
         0 => first.fresh[0] + second.fresh[0],
-        // Merging removes level 1, which counts the pages that both windows touched, so that such a page counts only
-        // once.
+        // Merging drops level 1. That level counts the pages that both windows touched; they would otherwise count
+        // twice.
         _ if level + 1 < LEVELS => first.fresh[level + 1] + second.fresh[level + 1],
         _ => 0,
     });

@@ -1,10 +1,12 @@
 //! Tracks the pages touched, each with the window of its last touch.
 //!
-//! Exact up to [`GROUPS_MAX`] groups of 16 neighbouring pages. At the limit, half of the groups, selected by a hash of
-//! their number, are dropped and the remaining pages count twice, and so on: adaptive sampling (Wegman; Flajolet 1990).
+//! Counts are exact up to [`GROUPS_MAX`] groups of 16 neighbouring pages. At this limit, half of the groups are
+//! dropped, selected by a hash of their number, and each remaining page counts twice. Each time the limit is reached
+//! again, the sample is halved again: adaptive sampling (Wegman; Flajolet 1990).
 //!
 //! If each kept page stands for s pages, the relative standard error of an estimate of n pages is at most 4 sqrt(s /
-//! n), as pages are sampled 16 at a time. For the footprint, which keeps at least a million pages, it is below 0.4 %.
+//! n), because pages are sampled in groups of 16. For the footprint, which keeps at least a million pages, it is below
+//! 0.4 %.
 
 use ssdlab_core::mem::prefetch;
 
@@ -18,8 +20,8 @@ const GROUPS_MAX: usize = 3 << 20;
 
 /// Maximum number of windows of a trace.
 pub(super) const WINDOWS: usize = 512;
-/// Number of levels. The level of a page tells how many pairwise merges join the current window with the window of the
-/// page's previous touch. Level 0 is a page that was never touched before.
+/// Number of levels. A page's level is the number of pairwise merges that join the current window with the window of
+/// the page's previous touch. Level 0 is for pages that were never touched before.
 pub(super) const LEVELS: usize = WINDOWS.ilog2() as usize + 1;
 
 /// Pages touched by reads and writes.

@@ -79,6 +79,6 @@ mod tests {
         assert_eq!(requests, [request(0, Op::Write, 8192, 8192)]);
         assert_eq!(report.other_devices, [("0".into(), 2)]);
         let error = read_device("alibaba", ROWS, "7").unwrap_err().to_string();
-        assert_eq!(error, "device \"7\" is not in the trace; it has 0, 3");
+        assert_eq!(error, "device \"7\" is not in the trace; its devices are 0, 3");
     }
 }

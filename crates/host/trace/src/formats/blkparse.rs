@@ -22,7 +22,7 @@ use crate::rwbs::Rwbs;
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "blkparse",
-    help: "blkparse default text; only one action is read",
+    help: "blkparse text in its default layout; reads the events of one action",
     source: "blktrace, blkparse_fmt.c",
     parameters: &[],
     role: FormatRules { actions: true, ..FormatRules::lines::<Blkparse>() },
@@ -129,8 +129,8 @@ fn alone(rest: &[u8]) -> Result<(), Fault<'_>> {
     Ok(())
 }
 
-/// Checks the last field of a line, a process in brackets, which may follow a time in parentheses. A truncated line
-/// lacks it.
+/// Checks the last field of a line, a process in brackets, which may follow a time in parentheses. A truncated line has
+/// no such field.
 #[inline]
 fn process<'a>(fields: &Blanks<'a>) -> Result<(), Fault<'a>> {
     match fields.rest().map(<[u8]>::trim_ascii_end) {
@@ -140,8 +140,8 @@ fn process<'a>(fields: &Blanks<'a>) -> Result<(), Fault<'a>> {
     }
 }
 
-/// Parses the fields between RWBS and the process: `sector + count`, converted to bytes, or none; `None` for a
-/// pass-through command, `bytes (cdb)`.
+/// Parses the fields between RWBS and the process, `sector + count`, and converts both numbers to bytes; returns zeros
+/// if the fields are missing, and `None` for a pass-through command, `bytes (cdb)`.
 #[inline]
 fn extent<'a>(fields: &mut Blanks<'a>) -> Result<Option<(u64, u64)>, Fault<'a>> {
     let starts_number = fields.rest().and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit);

@@ -29,7 +29,7 @@ use crate::{Action, Op, ReadOptions};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "blktrace",
-    help: "blktrace binary, either byte order; only one action is read",
+    help: "blktrace binary in either byte order; reads the events of one action",
     source: "Linux, include/uapi/linux/blktrace_api.h",
     parameters: &[],
     role: FormatRules {
@@ -70,7 +70,7 @@ pub(super) fn device_name(major: u64, minor: u64) -> String {
 impl RecordFormat for Blktrace {
     const HEAD: usize = 48;
 
-    /// Other versions are also recognized, so that the error can name the version.
+    /// Recognizes other versions too; the error message then states the version.
     fn sniff(head: &[u8]) -> u32 {
         if version(head).is_some() { 100 } else { 0 }
     }
@@ -149,8 +149,8 @@ impl Blktrace {
     }
 }
 
-/// Returns the operation of a category mask for `bytes` of data, named as in blkparse; `None` if the event is not a
-/// request.
+/// Returns the operation of an event with this category mask and `bytes` of data, by the same rules as blkparse; `None`
+/// if the event is not a request.
 #[inline]
 fn operation(mask: u64, bytes: u64) -> Option<Op> {
     let has = |bit| mask & bit != 0;

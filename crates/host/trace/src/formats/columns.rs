@@ -7,9 +7,9 @@
 //! - **Object key**: for requests to objects, the offset may be any text.
 //! - **`repeat`**: number of times the request is issued.
 //!
-//! Fields are separated by commas, semicolons, tabs or blanks, as in the first line, and may be quoted. The first line
-//! may hold headings; lines that begin with `#` are comments. Operations may be written in many ways ([`Op::parse`]).
-//! This format is our own.
+//! The separator of fields is a comma, semicolon, tab or run of blanks, as found in the first line. Fields may be
+//! quoted. The first line may contain headings; lines that begin with `#` are comments. Many spellings of operations
+//! are accepted ([`Op::parse`]). The format is defined by ssdlab.
 //!
 //! `17.5,sda,Write,8,16`
 
@@ -46,7 +46,7 @@ struct ColumnText {
     separator: u8,
     /// Number of fields of the first line.
     width: usize,
-    /// True if the next line is the first line and holds headings.
+    /// True if the next line is the first line and contains headings.
     at_headings: bool,
     calendar: Calendar,
     repeats: u32,
@@ -111,7 +111,7 @@ impl LineFormat for ColumnText {
         if let Some(field) = unclosed {
             let held = |value: &Option<Value>| matches!(value, Some(Value::Column { number, .. }) if *number == field);
             let name = values.iter().position(held).map_or("", |at| NAMES[at]);
-            return Err(Fault::new(name, fields[field], "has an opening quote without a closing one at its end"));
+            return Err(Fault::new(name, fields[field], "has an opening quote but no closing quote at its end"));
         }
         // Trailing empty fields are allowed: some programs end lines with a separator.
         if let Some(surplus) = fields[..count].iter().skip(self.width).find(|field| !field.is_empty()) {
@@ -204,8 +204,8 @@ impl ColumnText {
 }
 
 /// Splits a line into fields, without surrounding blanks and quotes. Returns the number of fields, and the number of
-/// the first field whose opening quote is not closed. Separators in quotes do not split; two quotes are a quote in the
-/// field.
+/// the first field whose opening quote is not closed. Separators inside quotes do not split; two quotes inside a quoted
+/// field stand for one quote.
 fn split<'a>(line: &'a [u8], separator: u8, fields: &mut [&'a [u8]; MOST]) -> (usize, Option<usize>) {
     let ends = |byte: &u8| *byte == separator || (separator == b' ' && *byte == b'\t');
     let mut count = 0;
@@ -313,7 +313,7 @@ mod tests {
             ("", "\"\" is not NAME=COLUMN"),
             ("op=0,offset=1", "size is missing; for a constant, write size=4KiB"),
             ("offset=1,size=2", "op is missing; for a constant, write op='read'"),
-            ("op=0,size=2", "offset is missing; write"),
+            ("op=0,size=2", "offset is missing; example"),
             ("op='X',offset=1,size=2", "\"op='X'\" is not a valid constant for op: use an operation such as 'read'"),
             ("op=0,offset=1,size='4.5'", "\"size='4.5'\" is not a valid constant for size: use a size such as '4KiB'"),
             (
@@ -321,15 +321,18 @@ mod tests {
                 "\"offset='7'\" is not a valid constant for offset: only op and size can be constants",
             ),
             ("op=0,offset=1,size=4096", "column 4096 exceeds the maximum of 63; for a constant write size=4096B"),
-            ("op=0,offset=1,size=2,size=3", "size is given twice"),
+            ("op=0,offset=1,size=2,size=3", "size occurs twice"),
             ("op=0,offset=1,length=2", "\"length\" is not one of op, offset, size, time, stream, device, repeat"),
             (
                 "op=0,offset=1:us,size=2",
-                "\"offset=1:us\" has no valid unit of offset: use bytes, sectors or a size such as 4KiB; write",
+                "\"offset=1:us\" has an invalid unit for offset: use bytes, sectors or a size such as 4KiB; example",
             ),
-            ("time=0:h,op=1,offset=2,size=3", "\"time=0:h\" has no valid unit of time: use ns, us, ms or s; write"),
-            ("op=0:s,offset=1,size=2", "\"op=0:s\" has no valid unit of op: omit the unit; write"),
-            ("op=0,offset=1:1.3KiB,size=2", "\"offset=1:1.3KiB\" has no valid unit of offset"),
+            (
+                "time=0:h,op=1,offset=2,size=3",
+                "\"time=0:h\" has an invalid unit for time: use ns, us, ms or s; example",
+            ),
+            ("op=0:s,offset=1,size=2", "\"op=0:s\" has an invalid unit for op: omit the unit; example"),
+            ("op=0,offset=1:1.3KiB,size=2", "\"offset=1:1.3KiB\" has an invalid unit for offset"),
             ("op=0,offset=99,size=2", "column 99 exceeds the maximum of 63"),
         ] {
             let message = Columns::parse(columns).unwrap_err().to_string();
@@ -362,7 +365,7 @@ mod tests {
             let actual = requests(&format!("op=W,offset=0:4KiB,size={size}"), "3\n5\n");
             assert_eq!(actual, [request(0, Op::Write, 12288, 4096), request(0, Op::Write, 20480, 4096)], "{size}");
         }
-        // If the layout's value is both a heading and a valid constant, it means the heading.
+        // If an unquoted value in the layout is both a heading and a valid constant, it means the heading.
         assert_eq!(requests("op=w,offset=lba,size=4KiB", "lba,w\n4096,R\n"), [request(0, Op::Read, 4096, 4096)]);
         assert_eq!(requests("op='w',offset=lba,size=4KiB", "lba,w\n4096,R\n"), [request(0, Op::Write, 4096, 4096)]);
         assert!(fails("op=X,offset=0,size=4KiB", "3\n").contains("no heading \"X\""));
@@ -430,7 +433,7 @@ mod tests {
             ("1,R,0,4096,\"c", "\"\\\"c\""),
         ] {
             let message = fails(columns, &format!("0,R,0,4096,a\n{line}\n"));
-            let expected = format!("memory:2: {field} has an opening quote without a closing one at its end; fix it");
+            let expected = format!("memory:2: {field} has an opening quote but no closing quote at its end; fix it");
             assert!(message.starts_with(&expected), "{message}");
         }
     }

@@ -1,13 +1,13 @@
-//! `ssdlab-csv`, our own text format: `time_ns,op,sector,bytes,flags,pid`, with that header line.
+//! `ssdlab-csv`, the text format of ssdlab: `time_ns,op,sector,bytes,flags,pid`, with these headings as the first line.
 //!
 //! - Time in ns; sector of 512 bytes; size in bytes.
 //! - Operation: `R`, `W`, `D` (discard) or `F` (flush).
 //! - Flags: blktrace's category mask in hexadecimal ([`super::category`]); optional.
 //! - Pid: any name without a comma; empty for none; optional.
 //!
-//! The only text format that keeps every field of a [`crate::Request`]. Offsets must be whole sectors; the writer
-//! widens other requests and counts them. A last line without a line end and with fewer fields than the one before
-//! means that the file was cut.
+//! This is the only text format that keeps every field of a [`crate::Request`]. Offsets must be whole sectors; the
+//! writer widens other requests and counts them. If the last line has no line end and fewer fields than the line before
+//! it, the file is truncated.
 //!
 //! `468101,W,9884656,16384,0x1a,3950`
 
@@ -22,7 +22,7 @@ use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "ssdlab-csv",
-    help: "time_ns,op,sector,bytes,flags,pid; keeps every field",
+    help: "time_ns,op,sector,bytes,flags,pid; stores every field of a request",
     source: "",
     parameters: &[],
     role: FormatRules { encoder: Some(|| Box::new(CsvEncoder)), ..FormatRules::lines::<Csv>() },

@@ -6,8 +6,8 @@
 //!
 //! Times are in microseconds; offset and size are in bytes and hexadecimal; the file name is quoted. Events are written
 //! on completion: `--action complete` uses that time, otherwise the start is `TimeStamp - ElapsedTime` (0 if before the
-//! recording). `DiskRead`, `DiskWrite` and `DiskFlush` (without offset, size and file) are used; other events are
-//! counted.
+//! recording). `DiskRead`, `DiskWrite` and `DiskFlush` (without offset, size and file) are read as requests; other
+//! events are only counted.
 //!
 //! Source: readme files of the traces; Kavalanekar et al., IISWC 2008; Windows' DiskIo_TypeGroup1.
 //!
@@ -31,10 +31,11 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 const TICK_NS: u64 = 1000;
 /// Names of the events that are read as requests, with their operations.
 const EVENTS: [(&[u8], Op); 3] = [(b"DiskRead", Op::Read), (b"DiskWrite", Op::Write), (b"DiskFlush", Op::Flush)];
-/// Default columns of reads and writes, and of flushes, for files without a header.
+/// Default columns of reads and writes, for files without a header.
 const TRANSFER: &[u8] =
     b"DiskRead,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ByteOffset,IOSize,ElapsedTime,DiskNum,\
                           IrpFlags,DiskSvcTime,I/O Pri,VolSnap,FileObject,FileName";
+/// Default columns of flushes, for files without a header.
 const FLUSH: &[u8] =
     b"DiskFlush,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ElapsedTime,DiskNum,IrpFlags,DiskSvcTime,\
                        I/O Pri";
@@ -193,8 +194,8 @@ OS Version: 6.0.6001, Trace Size: 1024KB
 "#;
     const FLUSH: &str = "DiskFlush, 14000, System (   4), 5678, 0xfffffa8001234560, 100, 2, 0x060043, 90, Normal\n";
 
-    /// Goal: a request starts at its completion less its response time. Method: compares with values computed by hand:
-    /// 12,000 - 400 = 11,600 us and 13,000 - 1,500 = 11,500 us.
+    /// Goal: the start time of a request is its completion time minus its response time. Method: compares with values
+    /// computed by hand: 12,000 - 400 = 11,600 us and 13,000 - 1,500 = 11,500 us.
     #[test]
     fn request_times_are_start_times() {
         let (read_at, write_at) = (0x0001_2340_0000, 0x0001_2350_0000);

@@ -1,14 +1,13 @@
 //! fio's I/O logs (`write_iolog`), versions 2 and 3.
 //!
 //! - Version 2, after the line `fio version 2 iolog`: `file action [offset bytes]`, or `file wait us`. Waits are
-//!   relative and add up; waits below 100 us are ignored, as the manual defines, and counted.
+//!   relative and add up; waits below 100 us are ignored, as the manual states, and counted.
 //! - Version 3, after the line `fio version 3 iolog`: `us file action [offset bytes]`, with the time since the start.
 //!   The manual says ms, but files hold us.
 //!
 //! Actions are read, write, trim, sync and datasync (both flushes); add, open and close are bookkeeping. Every file of
-//! a log is a device. A flush may have an offset and a size. Comments begin with `#` and a blank, as file names may
-//! begin with `#`.
-//! Source: fio 3.33, HOWTO "Trace file format" and iolog.c.
+//! a log is a device. A flush may have an offset and a size. Comments begin with `#` and a blank, because file names
+//! may begin with `#`. Source: fio 3.33, HOWTO "Trace file format" and iolog.c.
 //!
 //! `1990294 /dev/sda write 4096 8192`
 
@@ -67,8 +66,8 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
         Self::sniff(head) == 100
     }
 
-    /// Detects the version by the title line alone. Version 3 also matches titles with an unknown version, so that an
-    /// error can name the version.
+    /// Detects the version by the title line alone. Version 3 also matches titles with an unknown version; the error
+    /// message then states that version.
     fn sniff(head: &[u8]) -> u32 {
         let mut lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
         match lines.find(|line| !line.is_empty() && !is_comment(line)).and_then(version) {
@@ -127,7 +126,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
                 fields.end()?;
                 return Ok(Entry::unknown_op("action", action));
             }
-            _ => return Err(Fault::new("action", action, "is not a word")),
+            _ => return Err(Fault::new("action", action, "contains characters other than letters")),
         };
         let (offset, bytes) = match op {
             Op::Flush if fields.rest().is_none() => (0, 0),

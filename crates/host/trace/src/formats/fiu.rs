@@ -55,7 +55,7 @@ fn alone(process: &[u8]) -> Result<(), Fault<'_>> {
     let is_record =
         |five: &&[&[u8]]| Op::transfer(five[2]).is_some() && [0, 1, 3, 4].into_iter().all(|at| whole(five[at]).is_ok());
     match words.windows(5).find(is_record) {
-        Some(_) => Err(Fault::new("process", process, "holds a second record")),
+        Some(_) => Err(Fault::new("process", process, "contains a second record")),
         None => Ok(()),
     }
 }

@@ -4,7 +4,8 @@
 //! pid/tid`, and `block:` before the event.
 //!
 //! A request causes many events; only the events of one type ([`Action`]) are used: `block_bio_queue`, `block_rq_issue`
-//! (default, as most recordings have it) or `block_rq_complete`. Others, such as `block_rq_insert`, are counted.
+//! (the default, because most recordings contain it) or `block_rq_complete`. Other events, such as `block_rq_insert`,
+//! are only counted.
 //!
 //! Fields: `maj,min RWBS [bytes] (command) sector + sectors [priority] [process]`, without bytes on completion and
 //! without a command for queued bios; see [`Rwbs`]. Source: include/trace/events/block.h and
@@ -23,7 +24,7 @@ use crate::{Action, ReadOptions};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "ftrace",
-    help: "block events of ftrace, trace-cmd report or perf script; only one action is read (by default issue)",
+    help: "block events of ftrace, trace-cmd report or perf script; reads the events of one action (default: issue)",
     source: "Linux, include/trace/events/block.h",
     parameters: &[],
     role: FormatRules { actions: true, ..FormatRules::lines::<Ftrace>() },
@@ -107,7 +108,7 @@ impl LineFormat for Ftrace {
         // If another record follows in the same line, the CPU of that record looks like the process in brackets at the
         // end.
         if prefix(rest).is_some() {
-            return Err(Fault::new("", rest, "holds a second record"));
+            return Err(Fault::new("", rest, "contains a second record"));
         }
         let mut fields = Blanks::new(rest);
         let event = fields.text("event")?;

@@ -1,7 +1,7 @@
 //! Table of damaged and unusual inputs, with the expected result of every format's reader.
 //!
-//! [`kinds`] requires inputs of every format, and [`Kinds`] has a field for every kind of input. Expected requests and
-//! messages are derived by hand from the formats' descriptions.
+//! [`kinds`] must have inputs for every format, and [`Kinds`] has a field for every kind of input. Expected requests
+//! and messages are derived by hand from the formats' descriptions.
 
 use super::volume::{self, Name};
 use super::{FORMATS, Format};
@@ -112,8 +112,8 @@ impl Text {
     }
 }
 
-/// Creates the inputs of a binary format. It has no signs, quotes, comments or notations of numbers, so such inputs
-/// cannot occur.
+/// Creates the inputs of a binary format. Inputs with signs, quotes, comments or other number notations do not exist in
+/// binary formats.
 fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Case, huge: Case) -> Kinds {
     let text = "numbers are binary";
     Kinds {
@@ -130,8 +130,8 @@ fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Cas
     }
 }
 
-/// Creates the inputs of a binary format whose file is a header followed by records. The inputs consist of two valid
-/// records, which read as `rows`, and a record with a huge number.
+/// Creates the inputs of a binary format whose file is a header followed by records. The first two records are valid
+/// and are read as `rows`; `huge` is a record with a huge number.
 fn records(
     header: &[u8],
     two: [Vec<u8>; 2],
@@ -158,7 +158,7 @@ fn records(
 }
 
 fn fio(version: u8) -> Kinds {
-    // An iolog of version 2 has lines that wait; an iolog of version 3 has a timestamp in each line.
+    // A log of version 2 has lines with waits; a log of version 3 has a timestamp in each line.
     let two = version == 2;
     let title = format!("fio version {version} iolog\n");
     let (first, wait, second, later) = if two {

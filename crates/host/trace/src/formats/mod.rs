@@ -1,7 +1,7 @@
 //! All trace formats, one file each, and their registration table.
 //!
-//! To add a format: write a file for it (start with columns, units, source and a sample line; then implement
-//! [`LineFormat`] or [`RecordFormat`]) and its entry, and add a line to [`FORMATS`].
+//! To add a format, write a file that begins with its columns, units, source and a sample line, implements
+//! [`LineFormat`] or [`RecordFormat`], and defines a [`FormatInfo`]. Then add a line to [`FORMATS`].
 
 mod alibaba;
 mod blkparse;
@@ -130,7 +130,7 @@ pub fn parse(name: &str) -> Result<Format, TraceError> {
         let meant = nearest(name, known.clone());
         let hint = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
         let names = list(known);
-        TraceError::Invalid(format!("{name:?} is not a trace format; {hint}known: {names}"))
+        TraceError::Invalid(format!("unknown trace format {name:?}; {hint}known formats: {names}"))
     })
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn detect(
         }
         if let Some((other, format)) = before {
             return TraceError::Invalid(format!(
-                "{}: no trace format fits; to read it like {other}: --format {}",
+                "{}: no trace format fits; to read it like {other}, pass --format {}",
                 shown(path),
                 format.name
             ));
@@ -198,7 +198,7 @@ pub(crate) fn encoder(format: Format) -> Result<Box<dyn Encoder>, TraceError> {
     let encoder = format.role.encoder.ok_or_else(|| {
         let others = FORMATS.iter().filter(|known| known.role.encoder.is_some()).map(|known| known.name);
         let (name, others) = (format.name, list(others));
-        TraceError::Invalid(format!("{name} can be read but not written; write one of {others}"))
+        TraceError::Invalid(format!("format {name} can be read but not written; choose one of {others}"))
     })?;
     Ok(encoder())
 }
@@ -230,8 +230,9 @@ mod tests {
     fn an_unknown_name_suggests_the_nearest() {
         let message = parse("vcsi1").unwrap_err().to_string();
         assert!(
-            message
-                .starts_with("\"vcsi1\" is not a trace format; did you mean vscsi1? known: ssdlab-csv, ssdlab-volume"),
+            message.starts_with(
+                "unknown trace format \"vcsi1\"; did you mean vscsi1? known formats: ssdlab-csv, ssdlab-volume"
+            ),
             "{message}"
         );
         assert_eq!(parse("Oracle_General").unwrap().name, "oracle-general");

@@ -1,8 +1,8 @@
-//! MQSim ASCII, and the identical SSDsim: `arrival device start_sector sectors type`, separated by blanks.
+//! MQSim ASCII and the identical SSDsim format: `arrival device start_sector sectors type`, separated by blanks.
 //!
 //! Time in ns (MQSim's XML may select another unit; only the default, ns, is read here); sectors of 512 bytes; type 0 =
 //! write and 1 = read (the reverse of most formats). Several devices are interleaved; MQSim itself replays all devices
-//! on one drive, as does `--device overlay`. Source: github.com/CMU-SAFARI/MQSim. SSDsim's `time device lsn size
+//! on one drive; `--device overlay` does the same. Source: github.com/CMU-SAFARI/MQSim. SSDsim's `time device lsn size
 //! operation` has the same columns and codes.
 //!
 //! `938513000 4 264719034 16 0`

@@ -1,8 +1,8 @@
 //! MSR Cambridge CSV: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
 //!
-//! Timestamp and response time are FILETIME: units of 100 ns since 1601, above 2^53 and so not representable as a
-//! float. Offset and size are in bytes; the type is `Read` or `Write`. No header. A device is `host.disk`. Times are
-//! mostly, not strictly, ordered. Source: SNIA IOTTA, Narayanan et al., FAST 2008.
+//! Timestamp and response time are FILETIME: units of 100 ns since 1601. These numbers exceed 2^53, so a 64-bit float
+//! cannot represent them exactly. Offset and size are in bytes; the type is `Read` or `Write`. No header. A device is
+//! `host.disk`. Times are mostly in ascending order. Source: SNIA IOTTA, Narayanan et al., FAST 2008.
 //!
 //! `128166372003061629,hm,0,Write,7014912,4096,26`
 

@@ -130,7 +130,7 @@ impl RecordFormat for Lcs {
             return Ok((Entry::Skip(Skip::Header), LCS_HEADER - Self::HEAD));
         }
         if u64_at(record, 0) == MAGIC {
-            return Err(Fault::new("", b"", "a second file begins here; split the files"));
+            return Err(Fault::new("", b"", "a second file begins here: split the input into two files"));
         }
         let tail = LCS_TAILS[self.version - 1];
         let (bytes, kind) = match self.version {
@@ -156,7 +156,7 @@ fn operation(kind: u8) -> Option<Op> {
         0..=2 | 12 => Op::Read,
         // The writes of libCacheSim: set, add, cas, replace, append, prepend, incr, decr, write and update.
         3..=8 | 10 | 11 | 13 | 14 => Op::Write,
-        // delete
+        // The `delete` of libCacheSim.
         9 => Op::Trim,
         _ => return None,
     })
@@ -192,7 +192,7 @@ impl LineFormat for CacheCsv {
     }
 }
 
-/// Layout of a file format, to which the encoder passes the requests that it has collected.
+/// Encoding of an object format; [`ObjectEncoder`] collects the requests and passes them on at the end.
 trait ObjectFormat: Send + 'static {
     /// True if the format has operations.
     const OPERATIONS: bool = false;

@@ -1,9 +1,9 @@
 //! SYSTOR'17 (VDI storage): `Timestamp,Response,IOType,LUN,Offset,Size`, with that header line.
 //!
-//! Times are Unix seconds with nine digits (real resolution: microseconds; the clock is Japan's). Offset and size are
+//! Times are Unix seconds with nine decimals (actual resolution: microseconds; recorded in Japan). Offset and size are
 //! in bytes. The type is `R`, `W` or blank; requests with a blank type are counted as unknown. LUNs are 0 to 4 and 6.
-//! There is a file per hour. Some requests are missing between files, and the requests are not sorted by time. Pass all
-//! files; they are merged. Source: SNIA IOTTA, Lee et al., SYSTOR 2017.
+//! The trace has one file per hour. Some requests are missing between files, and the requests are not sorted by time.
+//! Pass all files; they are merged. Source: SNIA IOTTA, Lee et al., SYSTOR 2017.
 //!
 //! `1455592800.002345000,0.001232,R,0,1234567168,4096`
 

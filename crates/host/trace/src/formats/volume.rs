@@ -1,9 +1,9 @@
 //! Requests of one volume of a fleet, written by [`crate::Partition`]: little-endian records of 24 bytes.
 //!
-//! - First record: magic number; byte 16 is 1 if times are whole seconds to be spread.
+//! - First record: magic number; byte 16 is 1 if times are whole seconds, over which the reader spreads the requests.
 //! - Request: u64 time in ns (epoch of the trace), u64 offset, u32 bytes, u8 operation, u8 flags, u16 stream.
-//! - Name piece: operation 4 for the volume, 5 for the next stream. Up to 20 bytes of the name from the start of the
-//!   record; the flags hold their number; the stream is 1 if another piece follows.
+//! - Piece of a name: operation 4 for the volume's name, 5 for the next stream's name. The record starts with up to 20
+//!   bytes of the name; the flags field contains their number; the stream field is 1 if another piece follows.
 //!
 //! Stream names precede their first use, so a file can be written in parts.
 
@@ -92,7 +92,7 @@ impl RecordFormat for Volume {
             return Ok((Entry::Skip(Skip::Header), 0));
         }
         if record.starts_with(MAGIC) {
-            return Err(Fault::new("", b"", "a second file begins here; split the files"));
+            return Err(Fault::new("", b"", "a second file begins here: split the input into two files"));
         }
         let Some(&op) = Op::ALL.get(usize::from(record[20])) else {
             let entry = match record[20] {

@@ -24,8 +24,8 @@ pub trait Addresses: Debug + Send + Sized + 'static {
 
     /// Checks the parameters against the address space, in constant time and memory.
     ///
-    /// # Errors
-    /// The first violated rule: [`TraceError::Workload`] with the parameter and a valid value for it.
+    /// # Errors Returns [`TraceError::Workload`] for the first violated rule, with the parameter and a valid value for
+    /// it.
     fn check(_settings: &Settings, _space: Space) -> Result<(), TraceError> {
         Ok(())
     }
@@ -50,7 +50,7 @@ pub trait Addresses: Debug + Send + Sized + 'static {
 /// A registered address pattern.
 pub type PatternInfo = Info<PatternRules>;
 
-/// Functions of an address pattern: they check a workload, count its requests and create the generator.
+/// Functions that check a workload with this address pattern, count its requests and create its generator.
 pub struct PatternRules {
     pub(super) check: fn(&Settings, Space) -> Result<(), TraceError>,
     pub(super) requests: fn(&Settings, Space) -> u64,
@@ -67,7 +67,7 @@ impl PatternRules {
         Self { check: A::check, requests: A::requests, streams: A::STREAMS, start: &Drawn::<A>::boxed }
     }
 
-    /// Returns the rules of a pattern that determines whole requests: also operations, sizes, times and streams.
+    /// Returns the rules of a pattern that generates complete requests, with operations, sizes, times and streams.
     pub const fn whole(start: Start) -> Self {
         Self { check: |_, _| Ok(()), requests: |_, _| u64::MAX, streams: true, start }
     }

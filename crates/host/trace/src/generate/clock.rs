@@ -11,7 +11,7 @@ pub(super) const DURATION_MAX_NS: f64 = 9.0e18;
 /// Checks the rate that is set in the given field of the workload.
 pub(super) fn check_rate(field: &'static str, per_second: f64) -> Result<(), TraceError> {
     let is_positive = per_second.is_finite() && per_second > 0.0;
-    ensure!(is_positive, field, "{per_second} is not a rate above 0; set it to 1000/s");
+    ensure!(is_positive, field, "the rate {per_second}/s is not above 0; set it to 1000/s");
     Ok(())
 }
 
@@ -20,7 +20,7 @@ pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> 
     let Some(per_second) = arrival.per_second() else { return Ok(()) };
     check_rate("per_second", per_second)?;
     let least = libm::ceil(requests as f64 * 1e9 / DURATION_MAX_NS);
-    let why = format!("{requests} requests at {per_second} a second take over 285 years; raise it to {least}/s");
+    let why = format!("{requests} requests at {per_second}/s take more than 285 years; raise it to {least}/s");
     ensure!(requests as f64 * (1e9 / per_second) <= DURATION_MAX_NS, "per_second", "{why}");
     Ok(())
 }
@@ -43,7 +43,7 @@ pub enum Clock {
         now_ns: u64,
         /// Part of a nanosecond by which the next arrival is later than `now_ns`.
         fraction: f64,
-        /// Random numbers of the gaps.
+        /// Random generator of the gaps.
         rng: Rng,
     },
 }

@@ -35,7 +35,7 @@ const PLACEMENT: Parameter = Parameter::one_of(
 
 pub(super) static INFO: PatternInfo = Info {
     name: "hot_cold",
-    help: "`hot_requests` of the requests go to `hot_space` of the addresses",
+    help: "the share `hot_requests` of the requests goes to the share `hot_space` of the addresses",
     source: "",
     parameters: &[REQUESTS, SPACE, PLACEMENT],
     role: PatternRules::of::<HotCold>(),
@@ -106,8 +106,8 @@ mod tests {
         assert!((hot - 0.8).abs() < 0.01, "{hot}");
     }
 
-    /// Goal: scattering moves the hot slots without changing how many requests they get. Method: the number and share
-    /// of the most requested slots match the settings, and every part of the span has hot slots.
+    /// Goal: scattering moves the hot slots without changing how many requests they get. Method: checks that the number
+    /// and share of the most requested slots match the settings, and that every part of the span has hot slots.
     #[test]
     fn scattered_hot_slots_cover_the_span() {
         let (hot_requests, hot_space) = (percent(90), percent(10));

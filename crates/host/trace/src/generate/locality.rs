@@ -1,8 +1,8 @@
 //! Addresses with temporal and spatial locality, from runs that continue, jump to new places or return to earlier
 //! places; modelled on a study of map caches.
 //!
-//! The walk treats the slots of `heads` regions as one address space, in address order. A run that reaches the end of a
-//! region continues in the next region.
+//! The random walk treats the slots of `heads` regions as one address space, in address order. A run that reaches the
+//! end of a region continues in the next region.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -15,7 +15,7 @@ use super::check::ensure;
 use super::space::{PART_MAX, RequestTarget, Space};
 use crate::TraceError;
 
-/// Maximum number of regions, and of earlier runs that are remembered. The numbers of that many regions take 8 MiB.
+/// Maximum number of regions, and of earlier runs that are remembered. A list of that many region numbers takes 8 MiB.
 const MOST: u64 = 1 << 20;
 const ALL: [u64; 2] = [0, percent(100)];
 
@@ -30,8 +30,8 @@ pub(super) static INFO: PatternInfo = Info {
 
 /// Parameters of the random walk. Their defaults are fitted to the first boot of Android in the map-cache document, for
 /// a span of 1 GiB in slots of 8 KiB. The document has 24 miss rates, for caches of 8 KiB to 256 KiB with segments of 1
-/// to 8 KiB. Averaged over seeds, the walk has each of them within 20 %. The document gives neither addresses nor a
-/// model.
+/// to 8 KiB. Averaged over seeds, the walk reproduces each rate within 20 %. The document contains neither addresses
+/// nor a model.
 const PARAMETERS: &[Parameter] = &[
     Parameter::new("jump", Unit::Share, percent(54) / 10, ALL, "Chance that a request leaves its sequential run.")
         .example(percent(10)),
@@ -40,7 +40,7 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Share,
         percent(79),
         ALL,
-        "Chance that a request that stays in its run goes to the next slot, not to the same one.",
+        "Chance that a request that stays in its run goes to the next slot instead of the same slot.",
     )
     .example(percent(50)),
     Parameter::new(
@@ -73,8 +73,8 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Decimal,
         decimal(1.73),
         [decimal(0.01), decimal(100.0)],
-        "Distance of a new place: 2^(b u^`spread`) slots, with b = log2 of all slots and u uniform in 0 to 1. Larger \
-         values keep the place nearer.",
+        "Exponent of the distance to a new run, 2^(b u^`spread`) slots, where b is log2 of the number of slots and u \
+         is uniform in 0 to 1. With larger values, new runs begin nearer.",
     )
     .example(decimal(2.5)),
     Parameter::new(
@@ -91,7 +91,7 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Count("stretches"),
         6,
         [1, MOST],
-        "Number of groups of neighbouring regions; groups have random lengths and places.",
+        "Number of groups of neighbouring regions; groups have random lengths and positions.",
     )
     .example(20),
 ];
@@ -109,7 +109,7 @@ struct Locality {
     decay: f64,
     /// Number of earlier runs to which a jump may return.
     runs: u64,
-    /// Determines how close a new run begins to the current run; larger values mean closer.
+    /// Exponent that determines how far from the current run a new run begins; larger values mean nearer.
     spread: f64,
     /// Number of regions accessed; 0 means the whole span.
     heads: u64,
@@ -295,7 +295,7 @@ mod tests {
         }
     }
 
-    /// Goal: requests return to earlier runs as often as the settings demand. Method: lets every request jump, and
+    /// Goal: requests return to earlier runs as often as the settings specify. Method: lets every request jump, and
     /// counts to which of the stopped runs it returns. New runs start far apart, so a slot identifies its run.
     #[test]
     fn returns_have_a_geometric_depth() {
@@ -339,8 +339,9 @@ mod tests {
         assert!(generate(&large).iter().all(|r| r.offset >> 21 == (r.end() - 1) >> 21));
     }
 
-    /// Goal: the walk with fitted parameters has the miss rates of the map-cache document. Method: counts the misses of
-    /// segment caches by stack distance, averages them over seeds, and compares them with the rates of the document.
+    /// Goal: the random walk with fitted parameters reproduces the miss rates of the map-cache document. Method: counts
+    /// the misses of segment caches by stack distance, averages them over seeds, and compares them with the rates of
+    /// the document.
     #[test]
     fn fitted_misses_match_the_document() {
         let document = [

@@ -4,8 +4,8 @@
 //! streams, so changing one setting does not change the random numbers for the others. Equal workloads give equal
 //! requests on all platforms.
 //!
-//! To add an address pattern: write its file with a type that implements [`Addresses`] and its entry, and add a line to
-//! [`PATTERNS`].
+//! To add an address pattern, write a file with a type that implements [`Addresses`] and a [`PatternInfo`], and add a
+//! line to [`PATTERNS`].
 
 mod addresses;
 mod check;
@@ -64,12 +64,12 @@ pub trait Requests: Debug + Send {
     /// Returns the names of the streams 1, 2 and so on.
     fn streams(&self) -> Vec<String>;
 
-    /// Does a part of the work that must be done before the first request. Returns true if work is left.
+    /// Performs a part of the preparation that precedes the first request. Returns true if more preparation is needed.
     fn prepare(&mut self) -> Result<bool, TraceError> {
         Ok(false)
     }
 
-    /// Appends the requests with the given indices; fewer only at the end of the pattern.
+    /// Appends the requests with the given indices; appends fewer requests only at the end of the pattern.
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) -> Result<(), TraceError>;
 }
 
@@ -86,8 +86,7 @@ pub struct Generator {
 impl Workload {
     /// Checks that the workload can be generated. Looks at its parameters only, so time and memory are constant.
     ///
-    /// # Errors
-    /// The first violated rule, with the field and a valid value for it.
+    /// # Errors Returns an error for the first violated rule, with the field and a valid value for it.
     pub fn check(&self) -> Result<(), TraceError> {
         queues::check(self)?;
         let pattern = match &self.pattern {
@@ -343,7 +342,7 @@ mod tests {
         assert!(refusal(&Workload { align_bytes: 0, ..good() }).contains("align_bytes"));
         assert!(refusal(&workload("sequential", &[("streams", 9999)])).contains("streams: 9999 streams share"));
         assert!(
-            refusal(&arriving(workload("uniform", &[]), Arrival::Fixed { per_second: 0.0 })).contains("rate above 0")
+            refusal(&arriving(workload("uniform", &[]), Arrival::Fixed { per_second: 0.0 })).contains("is not above 0")
         );
         assert!(
             refusal(&arriving(workload("uniform", &[]), Arrival::Poisson { per_second: 1e-9 })).contains("285 years")

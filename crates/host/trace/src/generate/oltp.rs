@@ -15,7 +15,8 @@ const ALL: [u64; 2] = [0, percent(100)];
 const BLOCK: Parameter =
     Parameter::new("block", Unit::Bytes, 128 << 10, [512, PART_MAX], "Block size.").example(256 << 10);
 const HOT_BLOCKS: Parameter =
-    Parameter::new("hot_blocks", Unit::Share, percent(22) / 10, ALL, "Share of hot blocks.").example(percent(5));
+    Parameter::new("hot_blocks", Unit::Share, percent(22) / 10, ALL, "Share of the blocks that are hot.")
+        .example(percent(5));
 const HOT_REQUESTS: Parameter =
     Parameter::new("hot_requests", Unit::Share, percent(66), ALL, "Share of the requests that go to hot blocks.")
         .example(percent(80));
@@ -25,7 +26,7 @@ const IDLE_BLOCKS: Parameter =
 
 pub(super) static INFO: PatternInfo = Info {
     name: "oltp",
-    help: "hot, idle and other blocks all over the device, as in a database",
+    help: "hot, idle and other blocks scattered over the device, as in a database",
     source: "",
     parameters: &[BLOCK, HOT_BLOCKS, HOT_REQUESTS, IDLE_BLOCKS],
     role: PatternRules::of::<Oltp>(),
@@ -41,7 +42,7 @@ fn check(block_bytes: u64, [hot, idle]: [f64; 2], hot_requests: f64, space: Spac
     // Minimum number of blocks that are neither hot nor idle.
     let others = u64::from(hot_requests < 1.0);
     let (size, hot_share, idle_share) = (write_bytes(block_bytes), in_percent(hot), in_percent(idle));
-    let why = format!("the span holds a single block of {size}, which gets all requests; raise it to 100%");
+    let why = format!("the span has only one block of {size}, which receives all requests; raise it to 100%");
     ensure!(blocks > 1 || hot_requests <= 0.0 || hot_requests >= 1.0, "hot_requests", "{why}");
     let why = format!("{hot_share} of {blocks} blocks leaves no hot block; raise it to {}", in_percent(up(of(1))));
     ensure!(hot_blocks > 0 || hot_requests <= 0.0, "hot_blocks", "{why}");
@@ -49,7 +50,7 @@ fn check(block_bytes: u64, [hot, idle]: [f64; 2], hot_requests: f64, space: Spac
     let why = format!("{hot_share} of {blocks} blocks leaves no block for the other requests; lower it to {most}");
     ensure!(hot_blocks + others <= blocks, "hot_blocks", "{why}");
     let most = in_percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
-    let why = format!("of {blocks} blocks, {idle_share} idle and {hot_share} hot leave none for the other requests");
+    let why = format!("{idle_share} idle and {hot_share} hot of {blocks} blocks leave no block for the other requests");
     let is_enough = hot_blocks + idle_blocks + others <= blocks && hot + idle <= WHOLE;
     ensure!(is_enough, "idle_blocks", "{why}; lower it to {most}");
     Ok(())
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(refusal(&oltp(0.022, 0.66, 0.208)), "");
         assert_eq!(
             refusal(&oltp(0.6, 0.66, 0.5)),
-            "workload idle_blocks: of 512 blocks, 50% idle and 60% hot leave none for the other requests; lower it to \
+            "workload idle_blocks: 50% idle and 60% hot of 512 blocks leave no block for the other requests; lower it to \
              39.8437%"
         );
         assert_eq!(refusal(&oltp(0.6, 0.66, 0.398_437)), "");
@@ -152,7 +153,7 @@ mod tests {
         );
         assert_eq!(refusal(&oltp(0.001_954, 0.66, 0.0)), "");
         assert!(refusal(&oltp(0.001_954, 0.66, 0.9994)).contains("lower it to 99.6093%"));
-        assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("none for the other requests; lower it to 49.8046%"));
+        assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("leave no block for the other requests; lower it to 49.8046%"));
         assert!(refusal(&oltp(1.0, 0.66, 0.5)).contains("no block for the other requests; lower it to 99.8046%"));
         assert_eq!(refusal(&oltp(0.5, 1.0, 0.5)), "");
         let block = |bytes| refusal(&workload("oltp", &[("block", bytes)]));

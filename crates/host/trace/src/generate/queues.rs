@@ -13,7 +13,7 @@ pub const QUEUES_MAX: usize = 16;
 pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
     let Workload { queues, requests, .. } = workload;
     let count = queues.len();
-    ensure!(count <= QUEUES_MAX, "queues", "{count} queues; at most {QUEUES_MAX} are allowed");
+    ensure!(count <= QUEUES_MAX, "queues", "{count} queues exceed the maximum of {QUEUES_MAX}; remove some");
     let mut all_per_second = 0.0;
     for queue in queues {
         let per_second = queue.arrival.per_second().unwrap_or_default();
@@ -23,7 +23,7 @@ pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
     }
     if !queues.is_empty() {
         let most = libm::floor(DURATION_MAX_NS / 1e9 * all_per_second) as u64;
-        let why = format!("{requests} requests at {all_per_second} a second take over 285 years; lower it to {most}");
+        let why = format!("{requests} requests at {all_per_second}/s take more than 285 years; lower it to {most}");
         ensure!(*requests <= most, "requests", "{why}");
         ensure!(!workload.has_streams(), "queues", "the pattern defines its own streams; set it to \"none\"");
     }
@@ -138,12 +138,13 @@ mod tests {
     #[test]
     fn impossible_queues_are_rejected() {
         let at = |per_second| Queue { arrival: Arrival::Fixed { per_second }, reads: 0.5 };
-        assert!(refusal(&with(&[at(0.0)])).contains("queues: 0 is not a rate above 0"));
+        assert!(refusal(&with(&[at(0.0)])).contains("queues: the rate 0/s is not above 0"));
         assert!(refusal(&with(&[Queue { reads: 1.5, ..FIXED }])).contains("queues: 1.5 is not a share"));
         assert!(
-            refusal(&with(&[Queue { arrival: Arrival::Closed, ..FIXED }])).contains("queues: 0 is not a rate above 0")
+            refusal(&with(&[Queue { arrival: Arrival::Closed, ..FIXED }]))
+                .contains("queues: the rate 0/s is not above 0")
         );
-        assert!(refusal(&with(&[FIXED; 17])).contains("queues: 17 queues; at most 16 are allowed"));
+        assert!(refusal(&with(&[FIXED; 17])).contains("queues: 17 queues exceed the maximum of 16; remove some"));
         for info in PATTERNS.iter() {
             let has_streams = ["sequential", "streams", "copy_files"].contains(&info.name);
             let pattern = Pattern::named(info.name, &[]).expect("registered");

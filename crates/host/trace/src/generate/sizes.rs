@@ -10,12 +10,12 @@ pub(super) fn check(sizes: &[(u32, f64)]) -> Result<(), TraceError> {
     for &(size, weight) in sizes {
         ensure!(size > 0, "sizes", "a request must have at least 1 byte; remove the size 0");
         let is_valid = weight.is_finite() && weight >= 0.0;
-        ensure!(is_valid, "sizes", "weight {weight} of {size} bytes must be at least 0");
+        ensure!(is_valid, "sizes", "the weight {weight} of size {size} bytes must be at least 0");
     }
     let why = "no size has a weight above 0; set at least one, such as 4KiB with weight 1";
     ensure!(weighted(sizes).next().is_some(), "sizes", "{why}");
     let sum: f64 = sizes.iter().map(|(_, weight)| weight).sum();
-    ensure!(sum.is_finite(), "sizes", "the sum of the weights is infinite; scale them down");
+    ensure!(sum.is_finite(), "sizes", "the sum of the weights is infinite; use smaller weights");
     Ok(())
 }
 

@@ -34,7 +34,7 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Count("pages"),
         64,
         [2, u64::MAX],
-        "Pages of a sequential run; each run starts at a random place.",
+        "Number of pages in a sequential run; each run starts at a random page.",
     )
     .example(256),
     Parameter::new(
@@ -58,7 +58,7 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Bytes,
         32 << 10,
         [512, PART_MAX],
-        "Size of a sub-block, whose first page is its header; it divides the block.",
+        "Size of a sub-block, whose first page is its header; must divide the block size.",
     )
     .example(16 << 10),
     Parameter::new("block_headers", Unit::Share, 0, ALL, "Share of the sequential runs that start at a block header.")
@@ -118,8 +118,8 @@ impl Streams {
     }
 }
 
-/// Checks that the shares of both kinds of header sub-streams add up to at most 100 %, that sub-blocks divide blocks,
-/// and that a sub-stream fits into the span.
+/// Checks that the shares of sub-streams that start at block headers and at sub-block headers add up to at most 100 %,
+/// that the sub-block size divides the block size, and that a sub-stream fits into the span.
 fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let Space { align, span, largest, .. } = space;
     let both = options.block_headers + options.sub_block_headers;
@@ -153,7 +153,7 @@ fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     ensure!(length <= slots, "length", "{length_slots} exceed the span {all}; lower it to {slots}");
     let why = format!("{length_slots} are smaller than a request of {size}; raise it to {needed}");
     ensure!(needed <= length, "length", "{why}");
-    let why = "every slot is a block header, so no place is left for random requests; set it to true";
+    let why = "every slot is a block header, so no slot is left for random requests; set it to true";
     ensure!(random_slots(options, space) > 0 || options.sequential >= 1.0, "random_headers", "{why}");
     Ok(())
 }
@@ -411,8 +411,8 @@ mod tests {
         assert!(kept.iter().any(|&slot| slot < 100) && kept.iter().any(|&slot| slot >= 16_384 - 100));
     }
 
-    /// Requests of several sizes follow each other without gaps inside a sub-stream, and none passes its end. Fewer
-    /// slots stay unused than the largest request needs.
+    /// Requests of several sizes follow each other without gaps inside a sub-stream, and no request passes the end of
+    /// its sub-stream. Fewer slots stay unused at the end than the largest request needs.
     #[test]
     fn requests_of_several_sizes_fill_a_sub_stream() {
         let options = Streams { sequential: 1.0, length: 10, shuffle: 0.7, ..options() };

@@ -11,7 +11,7 @@
 //! | cold | longer |
 //!
 //! A page is invalidated in the log before eviction if and only if it is rewritten within W page writes. So the share
-//! of hot writes is the share invalidated in time.
+//! of hot writes is the share of log pages that are invalidated before their eviction.
 //!
 //! Two passes: [`WrittenPages`] counts the pages written, then [`Intervals`] counts intervals exactly. The first pass
 //! is needed for log sizes given as shares, and for equal steps of time and address. A single exact pass would need
@@ -286,7 +286,7 @@ mod tests {
         /// Goal: hot, warm and cold writes are counted as defined. Method: compares the counts with a search through
         /// all pairs of page writes.
         #[test]
-        fn counts_are_those_of_the_definition(
+        fn counts_follow_the_definition(
             runs in prop::collection::vec((0_u64..150, 1_u64..70), 0..30),
             logs in prop::collection::vec(1_u64..400, 0..4),
         ) {

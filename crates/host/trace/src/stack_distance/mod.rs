@@ -302,7 +302,7 @@ mod tests {
         /// Goal: `read_all` gives the same results as single reads. Method: compares both for random reads, after
         /// random changes of items.
         #[test]
-        fn reads_at_once_are_reads_in_turn(
+        fn read_all_equals_single_reads(
             changed in prop::collection::vec(0_u32..60, 0..20),
             read in prop::collection::vec(prop_oneof![0_u32..4, 0_u32..60], 0..200),
             most in 1_u32..70,

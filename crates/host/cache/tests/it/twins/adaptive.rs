@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{List, Twin, union};
 
-/// ARC by figure 4 of the paper. After removals there may be room, and nothing is evicted.
+/// ARC according to figure 4 of the paper. If removals have made room, nothing is evicted.
 #[derive(Default)]
 pub struct Arc {
     t1: List,
@@ -37,28 +37,28 @@ impl Arc {
 
 impl Twin for Arc {
     fn access(&mut self, x: u32, _: u64, _: u32) -> bool {
-        // Case I.
+        // Case I of the paper: `x` is cached.
         if self.t1.take(x).or(self.t2.take(x)).is_some() {
             self.t2.push(x, 1);
             return true;
         }
         let (b1, b2) = (self.b1.0.len() as f64, self.b2.0.len() as f64);
         if self.b1.has(x) {
-            // Case II.
+            // Case II: `x` is in the ghost list B1.
             let delta = if b1 >= b2 { 1.0 } else { b2 / b1 };
             self.p = (self.p + delta).min(self.c as f64);
             self.replace(false);
             self.b1.take(x);
             self.t2.push(x, 1);
         } else if self.b2.has(x) {
-            // Case III.
+            // Case III: `x` is in the ghost list B2.
             let delta = if b2 >= b1 { 1.0 } else { b1 / b2 };
             self.p = (self.p - delta).max(0.0);
             self.replace(true);
             self.b2.take(x);
             self.t2.push(x, 1);
         } else {
-            // Case IV.
+            // Case IV: `x` is in no list.
             let l1 = self.t1.0.len() + self.b1.0.len();
             let l2 = self.t2.0.len() + self.b2.0.len();
             if l1 == self.c {
@@ -88,7 +88,7 @@ impl Twin for Arc {
     }
 }
 
-/// CAR by figure 2 of the paper. The head of a clock is the oldest item of its list.
+/// CAR according to figure 2 of the paper. The head of a clock is the oldest item of its list.
 #[derive(Default)]
 pub struct Car {
     t1: List,
@@ -166,7 +166,7 @@ impl Twin for Car {
     }
 }
 
-/// LIRS by sections 3.2 and 3.3 of the paper.
+/// LIRS according to sections 3.2 and 3.3 of the paper.
 #[derive(Default)]
 pub struct Lirs {
     /// Stack S, bottom first.
@@ -227,7 +227,7 @@ impl Twin for Lirs {
             return true;
         }
         if self.lir.len() + self.q.len() == self.capacity {
-            // It stays in the stack as a non-resident block.
+            // The evicted block stays in the stack as a non-resident block.
             self.q.remove(0);
         }
         self.raise(x);

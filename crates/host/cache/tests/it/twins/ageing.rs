@@ -1,4 +1,4 @@
-//! Policies that weigh uses against age or size; they compute every value to find the victim.
+//! Policies that weigh uses against age or size. To find a victim, these twins compute the value of every item.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use ssdlab_core::Rng;
 
 use super::{List, Twin, union};
 
-/// LFU-DA, GreedyDual-Size and GDSF; the list is by recency.
+/// LFU-DA, GreedyDual-Size and GDSF; the list is in order of recency.
 pub struct GreedyDual {
     list: List,
     uses: BTreeMap<u32, u64>,
@@ -39,7 +39,7 @@ impl Twin for GreedyDual {
             self.list.renew(item);
         } else {
             while self.list.units() + size > self.capacity {
-                // The least recently used on ties.
+                // On ties, the least recently used item is evicted.
                 let victim = self.list.items().min_by(|a, b| self.value[a].total_cmp(&self.value[b])).unwrap();
                 self.l = self.value[&victim];
                 self.remove(victim);
@@ -60,10 +60,10 @@ impl Twin for GreedyDual {
     }
 }
 
-/// Hyperbolic caching with priorities as fractions; in the list, the last item takes the position of a removed one.
+/// Hyperbolic caching with priorities as fractions; in the list, the last item takes the position of a removed item.
 pub struct Hyperbolic {
     list: List,
-    /// Uses since insertion, and time of insertion.
+    /// Number of uses since the insertion of each item, and time of the insertion.
     uses: BTreeMap<u32, (u64, u64)>,
     now: u64,
     sample: u64,

@@ -17,14 +17,14 @@ struct Page {
     in_test: bool,
 }
 
-/// Returns the position of a hand after removal of the page at `at`, with `len` pages left; it moves to the next page
-/// if it was there.
+/// Returns the position of a hand after removal of the page at `at`, with `len` pages left. If the hand was at the
+/// removed page, it moves to the next page.
 fn behind(hand: usize, at: usize, len: usize) -> usize {
     let hand = if at < hand { hand - 1 } else { hand };
     if hand >= len { 0 } else { hand }
 }
 
-/// Positions increase clockwise; on an empty circle a hand points nowhere.
+/// CLOCK-Pro with a circle of pages, whose positions increase clockwise; on an empty circle a hand points nowhere.
 #[derive(Default)]
 pub struct ClockPro {
     circle: Vec<Page>,

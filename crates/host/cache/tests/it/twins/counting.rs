@@ -28,7 +28,7 @@ impl Twin for Belady {
         }
         let is_full =
             |items: &BTreeMap<u32, (u64, u32)>| items.values().map(|entry| entry.0).sum::<u64>() + size > self.capacity;
-        // The lowest number among items never used again.
+        // Among items that are never used again, the item with the lowest number is evicted.
         let farthest =
             |items: &BTreeMap<u32, (u64, u32)>| items.iter().map(|(item, entry)| (entry.1, Reverse(*item))).max();
         if self.bypass
@@ -55,7 +55,7 @@ impl Twin for Belady {
 }
 
 pub struct Lfu {
-    /// By recency, oldest first.
+    /// Cached items by recency, oldest first.
     list: List,
     uses: BTreeMap<u32, u64>,
     capacity: u64,
@@ -75,7 +75,7 @@ impl Twin for Lfu {
             return true;
         }
         while self.list.units() + size > self.capacity {
-            // The least recently used on ties.
+            // On ties, the least recently used item is evicted.
             let victim = self.list.items().min_by_key(|item| self.uses[item]).unwrap();
             self.list.take(victim);
         }
@@ -93,7 +93,7 @@ impl Twin for Lfu {
     }
 }
 
-/// LRU-K by figure 2.1 of the paper, with times from 1.
+/// LRU-K according to figure 2.1 of the paper; times begin at 1.
 pub struct LruK {
     now: u64,
     k: usize,
@@ -120,7 +120,7 @@ impl Twin for LruK {
             let (hist, last) = (self.hist.get_mut(&item).unwrap(), self.last.get_mut(&item).unwrap());
             if t - *last > self.correlated {
                 let period = *last - hist[0];
-                // 0 means no use.
+                // Time 0 means that there was no such use.
                 hist.iter_mut().filter(|time| **time > 0).for_each(|time| *time += period);
                 hist.insert(0, t);
                 hist.truncate(self.k);

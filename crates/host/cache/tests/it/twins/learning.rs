@@ -30,7 +30,7 @@ impl Experts {
 }
 
 pub struct LeCaR {
-    /// By recency, oldest first.
+    /// Cached items by recency, oldest first.
     cached: List,
     uses: BTreeMap<u32, u64>,
     histories: [List; 2],
@@ -79,7 +79,7 @@ impl Twin for LeCaR {
         }
         while self.cached.units() + size > self.capacity {
             let expert = self.experts.choose();
-            // The least recently used on ties.
+            // On ties, LFU evicts the least recently used item.
             let lfu = self.cached.items().min_by_key(|item| self.uses[item]).unwrap();
             let victim = if expert == 0 { self.cached.0[0].0 } else { lfu };
             let size = self.cached.take(victim).unwrap();
@@ -110,7 +110,7 @@ struct Entry {
     is_new: bool,
 }
 
-/// Counts the demoted and new items anew each time.
+/// CACHEUS, which counts the demoted and new items anew whenever it needs their numbers.
 pub struct Cacheus {
     s: List,
     q: List,
@@ -210,7 +210,7 @@ impl Twin for Cacheus {
             self.hits[1] += 1;
             if self.entries[&item].is_demoted {
                 let step = (self.new_in_history() / self.demoted()).round().max(1.0) as usize;
-                // S may hold all items but one.
+                // S may hold at most all items but one.
                 self.q_limit = self.q_limit.saturating_sub(step).max(self.n - (self.n - 1));
             }
             let entry = self.entries.get_mut(&item).unwrap();

@@ -20,18 +20,18 @@ struct Tag {
 type Events = BTreeMap<(u64, u64), u64>;
 
 pub struct Lhd {
-    /// Cached items; the last one takes the position of a removed one.
+    /// Cached items; the last item takes the position of a removed item.
     list: List,
     tags: BTreeMap<u32, Tag>,
     hits: Events,
     evictions: Events,
-    /// Densities at the end of the last period.
+    /// Hits and evictions at the end of the last period, which define the densities.
     learnt: Option<(Events, Events)>,
     suspects: Vec<u32>,
     /// Number of suspects so far.
     suspected: usize,
     mean_rank: f64,
-    /// Returns the last age, which includes all above.
+    /// The last age, which includes all higher ages.
     last_age: u64,
     explored: i64,
     explored_most: i64,
@@ -65,7 +65,7 @@ impl Lhd {
         }
     }
 
-    /// Accesses per unit of age.
+    /// Returns the number of accesses per unit of age.
     fn unit(&self) -> u64 {
         self.most_items.div_ceil((self.last_age + 1) / 32).max(1).next_power_of_two()
     }
@@ -74,7 +74,8 @@ impl Lhd {
         ((self.now - self.tags[&item].since) / self.unit()).min(self.last_age)
     }
 
-    /// Returns the doublings that take the sum of ages out of range; for a sum of 0, one more than the maximum.
+    /// Returns the class of an item: the number of doublings after which the sum of its ages is out of range. For a sum
+    /// of 0, returns one more than the maximum.
     fn class(&self, item: u32) -> u64 {
         let sum: u64 = self.tags[&item].hits.iter().sum();
         let doublings = (0..).find(|doublings| sum.max(1) << doublings > self.last_age).unwrap();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{List, Twin, union};
 
-/// MQ by figure 4 of the paper.
+/// MQ according to figure 4 of the paper.
 pub struct Mq {
     queues: Vec<List>,
     qout: List,
@@ -78,11 +78,11 @@ impl Twin for Mq {
     }
 }
 
-/// FBR with one stack, newest last. A mark on each item gives its section, as items move down only when newer ones push
-/// them.
+/// FBR with one stack, newest last. The section of each item is stored, because items move down only when newer items
+/// push them.
 pub struct Fbr {
     stack: List,
-    /// 0 for the new section, 1 for the middle, 2 for the old one.
+    /// Section of each item: 0 is the new, 1 the middle and 2 the old section.
     section: BTreeMap<u32, usize>,
     counts: BTreeMap<u32, u64>,
     most: [u64; 2],
@@ -113,7 +113,7 @@ impl Twin for Fbr {
         } else {
             while self.stack.units() + size > self.capacity {
                 let count = |entry: &(u32, u64)| self.counts[&entry.0].min(self.count_most);
-                // The lowest on ties.
+                // On ties, the lowest item is evicted.
                 let victim = self.of(2).into_iter().min_by_key(count).unwrap_or(self.stack.0[0]);
                 self.remove(victim.0);
             }
@@ -144,7 +144,7 @@ impl Twin for Fbr {
     }
 }
 
-/// QD-LP: a FIFO, a two-bit CLOCK, and a ghost of its size. Compares shares in percent to avoid rounding.
+/// QD-LP: a FIFO, a two-bit CLOCK, and a ghost list of the CLOCK's size. Compares shares in percent to avoid rounding.
 #[derive(Default)]
 pub struct QdLp {
     probation: List,
@@ -176,7 +176,7 @@ impl QdLp {
         }
     }
 
-    /// Demotes until an item is evicted.
+    /// Demotes items until an item is evicted.
     fn evict_probation(&mut self) {
         while !self.probation.0.is_empty() {
             let (item, size) = self.probation.pop_oldest();
@@ -342,7 +342,7 @@ pub struct Clock2QPlus {
     main: List,
     ghost: List,
     referenced: BTreeSet<u32>,
-    /// Units inserted into the small FIFO up to each item's insertion.
+    /// Number of units inserted into the small FIFO up to the insertion of each item.
     arrived: BTreeMap<u32, u64>,
     arrivals: u64,
     small_most: u64,

@@ -135,7 +135,7 @@ impl Queues {
     }
 }
 
-/// S3-FIFO by algorithm 1 of the paper. Compares shares in percent of the capacity to avoid rounding.
+/// S3-FIFO according to algorithm 1 of the paper. Compares shares in percent of the capacity to avoid rounding.
 pub struct S3Fifo {
     queues: Queues,
     small_percent: u64,
@@ -203,7 +203,7 @@ impl Twin for S3Fifo {
     }
 }
 
-/// S3-FIFO by the rules of libCacheSim, as stated in the policy's file.
+/// S3-FIFO according to libCacheSim; the policy's file states these rules.
 pub struct S3Simulated {
     queues: Queues,
     small: u64,

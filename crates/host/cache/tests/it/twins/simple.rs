@@ -174,7 +174,8 @@ impl Twin for Sieve {
                 self.visited.insert(self.list.0[at].0, false);
                 at = (at + 1) % self.list.0.len();
             }
-            // The next newer item moves to the victim's position; after the newest there is none.
+            // The next newer item moves to the victim's position. If the victim is the newest item, the hand points
+            // nowhere.
             self.list.0.remove(at);
             self.hand = (at < self.list.0.len()).then_some(at);
         }

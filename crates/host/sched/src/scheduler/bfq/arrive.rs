@@ -5,7 +5,7 @@ use super::budget::Reason;
 use crate::MS;
 use crate::request::{Request, Requests};
 
-/// Number of samples from which a mean think time is trusted. Old samples decay, so the count approaches 256.
+/// Minimum number of samples for a reliable mean think time. Old samples decay, so the count approaches 256.
 const ENOUGH_THINK_TIMES: u64 = 80;
 /// Window over which a process's share of idle time is measured.
 const BUSY_WINDOW_NS: u64 = 200 * MS;

@@ -123,7 +123,7 @@ impl Bfq {
         (!q.waited_for || much_left) && self.is_timed_out(queue)
     }
 
-    /// Returns true if a queue is slow, and its time in service in milliseconds.
+    /// Returns two results: true if the queue is slow, and its time in service in milliseconds.
     fn slowness(&self, queue: usize, until: u64) -> (bool, u64) {
         let q = &self.queues[queue];
         if !q.sync {

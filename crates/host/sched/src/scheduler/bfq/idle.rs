@@ -20,13 +20,13 @@ const OTHERS_AT_DEVICE: u32 = 4;
 #[derive(Debug)]
 pub(super) struct DeviceQueue {
     pub rotational: bool,
-    /// True if the device takes several requests at a time; `None` until this is known. Once true, the value does not
+    /// True if the device accepts several requests at once; `None` until this is known. Once true, the value does not
     /// change.
     pub hw_tag: Option<bool>,
     samples: u32,
     /// Maximum number of requests at the device in the current sampling period.
     pub peak: u32,
-    /// True if the device is not rotational and takes several requests; assumed for SSDs until known.
+    /// True if the device is not rotational and accepts several requests at once; assumed for SSDs until known.
     pub parallel: bool,
 }
 
@@ -128,7 +128,8 @@ impl Bfq {
         self.idling.until = None;
     }
 
-    /// Samples whether the device takes several requests at a time. Must be called before `in_driver` is decremented.
+    /// Records a sample to find out if the device accepts several requests at once. Must be called before `in_driver`
+    /// is decremented.
     pub(super) fn detect_queueing(&mut self) {
         let device = &mut self.device;
         device.peak = device.peak.max(self.load.in_driver);

@@ -18,7 +18,8 @@ const SETTLE_NS: u64 = 100 * MS;
 const SAMPLE_APART_NS: u64 = 10 * MS;
 
 impl Bfq {
-    /// Checks if the latest completion belongs to a queue that wakes this queue, whose process has a long think time.
+    /// Checks if the latest completion belongs to a queue that wakes this queue. Applies only if the process of this
+    /// queue has a long think time.
     pub(super) fn detect_waker(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let Some(other) = self.completed_last.filter(|&other| other != queue) else { return };

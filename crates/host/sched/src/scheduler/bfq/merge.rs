@@ -218,7 +218,7 @@ impl Bfq {
         Some(target)
     }
 
-    /// Saves the state of a queue, to be restored when the queue's process is split off again.
+    /// Saves the state of a queue; it is restored when the queue's process is split off again.
     fn save(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let Some(owner) = q.owner else { return };

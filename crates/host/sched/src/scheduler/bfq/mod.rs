@@ -93,7 +93,7 @@ struct Idling {
 struct InjectionSample {
     /// True if requests of other queues were injected.
     injected: bool,
-    /// True if the next request of the queue in service is to be measured.
+    /// True if the next request of the queue in service must be measured.
     next: bool,
     /// Request whose response time is being measured.
     request: Option<RequestId>,
@@ -128,7 +128,7 @@ struct Tunables {
     low_latency: bool,
 }
 
-/// The BFQ scheduler. Queues are named by their index in `queues`.
+/// The BFQ scheduler. A queue is identified by its index in `queues`.
 #[derive(Debug)]
 pub(super) struct Bfq {
     tunables: Tunables,

@@ -3,8 +3,9 @@
 //! Excerpts in `tests/data` are always replayed; complete captures are replayed from `scheduler-oracle-linux6.18` and
 //! `scheduler-oracle-linux6.18/loaded` in the directory named by `SSDLAB_TRACES`.
 //!
-//! A decision is a dispatch. The model is asked at the time of each kernel decision. If it disagrees, it is made to
-//! follow the kernel. So a race between two CPUs, which a capture records in only one order, costs one decision.
+//! A decision is a dispatch. At the time of each kernel decision, the model proposes a request. If its proposal
+//! differs, the model must follow the kernel. So a race between two CPUs, which a capture records in only one order,
+//! costs only one decision.
 
 #![cfg(test)]
 

@@ -70,7 +70,7 @@ fn without_plugs(mut capture: Capture) -> Capture {
     capture
 }
 
-/// Removes the logged weights from a capture, and with them the side of a tick on which the kernel read the time.
+/// Removes the logged weights from a capture. They also show on which side of a timer tick the kernel read its clock.
 fn without_weights(mut capture: Capture) -> Capture {
     for event in &mut capture.events {
         if let What::Dispatch { raised, .. } = &mut event.what {
@@ -183,8 +183,8 @@ fn other_tunables_lower_the_agreement() {
 }
 
 /// With the kernel's clock the model reproduces all decisions, with times of raising at most a jiffy apart. Without the
-/// stopped clock of plugs some differ: in bfq-g two CPUs read different times, and a turn of four seconds with 2,888
-/// requests is charged 10,735 sectors instead of 8.
+/// clock that stops while requests are plugged, some decisions differ. In capture bfq-g, two CPUs read different times,
+/// and a service period of four seconds with 2,888 requests is charged 10,735 sectors instead of 8.
 #[test]
 fn disagreement_stems_from_ticks_and_stopped_clocks() {
     let name = "bfq-e-equal-lowlat1";
@@ -239,8 +239,8 @@ fn own_model(name: &str) -> Box<dyn Replayed> {
     model
 }
 
-/// A race of two CPUs: the capture has an insertion before a decision that did not see it. The model may choose the new
-/// request, but agrees again from the next decision on.
+/// A race of two CPUs: the capture has an insertion before a decision that was made without it. The model may choose
+/// the new request, but agrees again from the next decision on.
 #[test]
 fn a_race_costs_one_decision() {
     let mut capture = own_capture(&mut *own_model("bfq"));

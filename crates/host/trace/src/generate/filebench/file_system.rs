@@ -17,7 +17,7 @@ const INODE_REST_NS: u64 = 60_000_000_000;
 /// Maximum size in blocks of an open file whose blocks come from a shared preallocated range (fs/ext4/mballoc.h,
 /// MB_DEFAULT_STREAM_THRESHOLD).
 const SMALL_BLOCKS: u32 = 16;
-/// Length of the shared preallocated range (MB_DEFAULT_GROUP_PREALLOC).
+/// Length of the shared preallocated range in blocks (MB_DEFAULT_GROUP_PREALLOC).
 const STRETCH_BLOCKS: u32 = 512;
 
 /// Request from the file system to the device; a flush has no blocks.
@@ -81,7 +81,7 @@ pub(super) enum Pages {
     Placed,
 }
 
-/// Counts of dirty pages, and of dirty pages that were written or dropped.
+/// Number of pages that became dirty, and what happened to them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fate {
     /// Number of pages that became dirty.
@@ -122,7 +122,7 @@ impl FileSystem {
         layout.free_blocks().checked_sub(directories.blocks_needed().into()).filter(|_| has_inodes)
     }
 
-    /// Creates an empty file system of `bytes` bytes; requires [`Self::room`].
+    /// Creates an empty file system of `bytes` bytes; [`Self::room`] must return a value for the same files.
     pub fn new(bytes: u64, cache_pages: u32, files: u32, files_each: u32, max_bio_blocks: u32) -> Self {
         let layout = DiskLayout::new(bytes);
         let journal = layout.journal();
@@ -299,8 +299,8 @@ impl FileSystem {
         frame
     }
 
-    /// Returns the uncached page that a write of `bytes` at `at` covers only partially, so that the page must be read
-    /// first.
+    /// Returns the page that must be read before a write of `bytes` bytes at offset `at`: an uncached page that the
+    /// write covers only partially.
     pub fn page_to_read(&self, file: u32, at: u64, bytes: u64) -> Option<u32> {
         let file = &self.files[file as usize];
         let page = (at / BLOCK) as usize;
@@ -309,7 +309,7 @@ impl FileSystem {
         (bytes > 0 && !covered && absent).then_some(page as u32)
     }
 
-    /// Writes `bytes` at `at` into the cache; `at` is at most the end of the file.
+    /// Writes `bytes` bytes at offset `at` into the cache; `at` is at most the length of the file.
     pub fn write(&mut self, file: u32, at: u64, bytes: u64, now_ns: u64) {
         if bytes == 0 {
             return;

@@ -2,11 +2,11 @@
 //!
 //! Models jbd2 (fs/jbd2/commit.c, checkpoint.c). One transaction runs while at most one commits. A commit logs a
 //! descriptor and the changed blocks, then a commit block with preflush and FUA. Blocks freed by a deletion are
-//! reusable only after its commit.
+//! reusable only after the deletion is committed.
 //!
-//! A logged block is written to its home location when the log needs room, unless a later transaction logged it again,
-//! or when the device's own pages have expired. The flusher (fs/fs-writeback.c) treats these pages as one file. It
-//! writes all dirty pages once the first is old enough.
+//! A logged block is written to its home location in two cases: the log needs room and no later transaction has logged
+//! the block again, or the metadata pages of the block device have expired. The flusher (fs/fs-writeback.c) treats
+//! these pages as one file and writes all of them once the oldest is old enough.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -56,7 +56,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Creates the journal of a file system mounted at time 0, which writes its superblock.
+    /// Creates the journal of a file system that is mounted at time 0; mounting makes the superblock dirty.
     pub fn new(place: Range<u32>) -> Self {
         Self {
             place,
@@ -131,8 +131,8 @@ impl Journal {
         Vec::new()
     }
 
-    /// Returns all committed blocks in ascending order, to be written to their home locations, if the device has been
-    /// dirty since `before_ns` or longer.
+    /// If the device has been dirty since `before_ns` or longer, returns all committed blocks in ascending order; the
+    /// caller writes them to their home locations.
     pub fn aged(&mut self, before_ns: u64) -> Vec<u32> {
         let mut home = Vec::new();
         if self.dirty_since_ns.is_none_or(|since_ns| since_ns > before_ns) {
@@ -211,7 +211,8 @@ mod tests {
         assert_eq!((journal.seal(), journal.number()), (1004, 2));
         assert_eq!(journal.end(7), [Extent { start: 9, blocks: 2 }]);
         assert!(!journal.is_committing());
-        // The mount dirtied the device at time 0. Block 50 is written home; block 60 waits for its commit.
+        // The mount dirtied the device at time 0. Block 50 is written to its home location; block 60 waits for its
+        // commit.
         assert_eq!(journal.aged(0), [50]);
         journal.begin().for_each(drop);
         journal.seal();
@@ -229,7 +230,7 @@ mod tests {
             journal.seal();
             journal.end(0);
         }
-        // 5 + 6 of 12 blocks are used; the next transaction needs three.
+        // Two transactions use 5 + 6 of the 12 log blocks; the next transaction needs three.
         journal.change(300);
         assert!(journal.lacks_room());
         assert_eq!(journal.checkpoint(), [100, 101], "102 was logged again");

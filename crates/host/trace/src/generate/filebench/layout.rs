@@ -35,7 +35,8 @@ impl DiskLayout {
     /// Block number of the superblock.
     pub const SUPERBLOCK: u32 = 0;
 
-    /// Creates the layout of a device of `bytes` bytes within the limits; a partial group at the end is unused.
+    /// Creates the layout of a device of `bytes` bytes, from [`Self::BYTES_MIN`] to [`Self::BYTES_MAX`]; a partial
+    /// group at the end is unused.
     pub fn new(bytes: u64) -> Self {
         Self { groups: (bytes / BLOCK / u64::from(GROUP_BLOCKS)) as u32 }
     }

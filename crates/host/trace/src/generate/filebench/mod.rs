@@ -9,17 +9,17 @@
 //! device. They order threads, write-back and journal but do not predict a real device, so a closed-loop replay should
 //! keep only the order within each process.
 //!
-//! - **The file system does not know threads or the device.** It returns the bios of a read, a write-back or a commit.
-//!   `threads.rs` and `write_back.rs` drive it with events; `device.rs` only computes completion times.
-//! - **The run first creates its files** on the same file system, unrecorded. The measured run starts with whatever
-//!   creation left in memory, so no rule for an initial state is needed.
-//! - **An operation for which blocks are missing does nothing.** It is retried after the commit that frees blocks.
+//! - **The file system has no access to threads or the device.** It returns the bios of a read, a write-back or a
+//!   commit. `threads.rs` and `write_back.rs` drive it with events; `device.rs` only computes completion times.
+//! - **The run first creates its files** on the same file system, unrecorded. The measured run starts with the pages
+//!   that creation left in memory, so no rule for an initial state is needed.
+//! - **An operation that finds too few free blocks changes nothing.** It is retried after the commit that frees blocks.
 //! - **Think times are exponential.** With constant think times, threads would stay in step, and data written at the
 //!   same time would later be read in the order of its blocks.
 //!
 //! Read-ahead requests exactly the pages that are read, because a read of 1 MiB exceeds the window of 128 KiB
-//! (mm/readahead.c, `ondemand_readahead`). Metadata is always in memory. Two threads that read the same page at once
-//! read it once.
+//! (mm/readahead.c, `ondemand_readahead`). Metadata is always in memory. If two threads read the same page at the same
+//! time, the device reads the page once.
 
 mod allocator;
 mod device;
@@ -217,7 +217,10 @@ impl FilebenchRun {
     /// Handles the next event of the simulated system.
     fn step(&mut self) -> Result<(), TraceError> {
         let Some(Reverse((now_ns, _, actor))) = self.events.pop() else {
-            return wrong("pattern", "all threads are deadlocked; report this with the settings");
+            return wrong(
+                "pattern",
+                "all threads are deadlocked, which is a bug in ssdlab; report it with the settings",
+            );
         };
         self.act(actor, now_ns).map_err(|Full| TraceError::Full)
     }
@@ -332,7 +335,7 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     let [span, least, most] = [span_bytes, DiskLayout::BYTES_MIN, DiskLayout::BYTES_MAX].map(write_bytes);
     let is_large = span_bytes >= DiskLayout::BYTES_MIN;
     ensure!(is_large, "span_bytes", "{span} is too small for a file system; raise it to {least}");
-    let why = format!("{span} has more blocks than ext4 numbers in 32 bits; lower it to {most}");
+    let why = format!("{span} has more blocks than 32-bit block numbers of ext4 allow; lower it to {most}");
     ensure!(span_bytes <= DiskLayout::BYTES_MAX, "span_bytes", "{why}");
     let layout = DiskLayout::new(span_bytes);
     let logs = u32::from(personality.role.log_bytes.is_some());
@@ -348,7 +351,10 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
         return if threads < most {
             wrong("files", format!("{why}; raise it to {}", threads + 1))
         } else {
-            wrong("threads", format!("{why}, but the span {span} holds only {most}; lower it to {}", most - 1))
+            wrong(
+                "threads",
+                format!("{why}, and the span {span} has room for only {most} files; lower it to {}", most - 1),
+            )
         };
     }
     for (field, bytes) in [("file_bytes", file_bytes), ("max_bio_bytes", max_bio_bytes.into())] {

@@ -31,7 +31,8 @@ fn requests(run: &mut FilebenchRun, count: usize) -> Vec<Request> {
     (0..count).map(|_| run.next().unwrap()).collect()
 }
 
-/// Goal: preparing by parts changes no request, and no part takes long. Method: 10,000 files take an event each at least.
+/// Goal: creating the fileset in parts changes no request, and each part is short. Method: creates 10,000 files, each
+/// of which takes at least one event.
 #[test]
 fn the_fileset_is_created_by_parts() {
     let filebench = Filebench { files: 10_000, file_bytes: BLOCK, ..small("webserver") };
@@ -45,8 +46,8 @@ fn the_fileset_is_created_by_parts() {
     assert_eq!(requests(&mut prepared, 1000), requests(&mut direct, 1000));
 }
 
-/// Goal: only written blocks are read, all bios are within the device, and no dirty page is lost. Method: all bios
-/// since the creation of the fileset against the set of written blocks.
+/// Goal: only written blocks are read, all bios are within the device, and no dirty page is lost. Method: compares all
+/// bios since the creation of the fileset with the set of written blocks.
 #[test]
 fn bios_read_what_was_written_and_no_dirty_page_is_lost() {
     let span = 512 << 20;
@@ -75,8 +76,8 @@ fn bios_read_what_was_written_and_no_dirty_page_is_lost() {
     }
 }
 
-/// Goal: a commit consists of descriptors and metadata, then one block with the flush. Method: examination of all jbd2
-/// writes.
+/// Goal: a commit consists of descriptors and metadata, then one block with the flush. Method: examines all writes of
+/// jbd2.
 #[test]
 fn commits_end_with_a_durable_block() {
     let mut run = FilebenchRun::new(&small("varmail"), 1 << 30, 1);
@@ -97,7 +98,7 @@ fn commits_end_with_a_durable_block() {
             assert_eq!(request.flags, flag::SYNC | flag::META);
             logged += 1;
         }
-        // Creation has already used the log.
+        // The creation of the fileset has already written to the log.
         assert!(block == end || seals == 0 && logged == 1, "front to back, wrapping around");
         end = if block + 1 == log.end { log.start + 1 } else { block + 1 };
     }
@@ -215,7 +216,7 @@ fn a_full_file_system_is_an_error() {
     let filebench = Filebench { files: 21, ..small("webserver") };
     let mut run = FilebenchRun::new(&filebench, DiskLayout::BYTES_MIN, 1);
     let error = (0..10_000_000).find_map(|_| run.next().err()).expect("the log grows forever");
-    let why = "workload.span: the files fill the file system; raise it (or device.capacity if the span is the device), or \
-               lower workload.requests";
+    let why = "workload.span: the generated files fill the file system; raise workload.span (or device.capacity if the span \
+               is the whole device), or lower workload.requests";
     assert_eq!(error.to_string(), why);
 }

@@ -10,14 +10,14 @@ use crate::{Op, flag};
 /// Size in bytes of one read or write when a whole file is read or written.
 pub(super) const IO_BYTES: u64 = 1 << 20;
 const IO_PAGES: u32 = (IO_BYTES / BLOCK) as u32;
-/// Upper limit of an append in bytes: appends are shorter.
+/// Exclusive upper limit of the length of an append, in bytes.
 const APPEND_BYTES: u64 = 16 << 10;
 
 /// Progress of a thread in making a file durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Durable {
     No,
-    /// The thread waits because a page that it wrote is dirty.
+    /// The thread has written a page and waits until the page is durable.
     Dirty,
     /// The dirty pages that already have a block on the device are being written. The other dirty pages have no block
     /// yet.

@@ -144,8 +144,8 @@ impl FilebenchRun {
         self.submit(now_ns, self.flusher_stream());
     }
 
-    /// Makes a thread wait until a transaction is committed. If the commit has already sent its flush, it does not
-    /// cover data written since then (fs/jbd2/journal.c, `jbd2_trans_will_send_data_barrier`).
+    /// Makes a thread wait until a transaction is committed. If the commit has already sent its flush, this flush does
+    /// not cover data written later (fs/jbd2/journal.c, `jbd2_trans_will_send_data_barrier`).
     pub(super) fn wait_for_commit(&mut self, thread: u32, transaction: u32, now_ns: u64) -> Committed {
         let running = self.fs.journal.number();
         if transaction == running {

@@ -36,7 +36,7 @@ fn blocks_are_allocated_on_write_back_and_bios_end_at_the_limit() {
     // The last page is rewritten with the appended data, which is placed right after it.
     fs.write(0, 40_000, 5000, 0);
     assert_eq!(write_back(&mut fs, 0, 0), [(Op::Write, first + 9, 2)]);
-    // Another file blocks the place of the next append.
+    // Another file occupies the block where the next append would go.
     fs.create(1, 0);
     fs.write(1, 0, 4096, 0);
     assert_eq!(write_back(&mut fs, 1, 0), [(Op::Write, first + 11, 1)]);
@@ -87,7 +87,7 @@ fn cached_pages_are_not_read() {
     let first = GROUP_BLOCKS;
     // A page read once is not protected: page 16 is evicted for page 0.
     assert_eq!(read(&mut fs, 0, 0..17), [(Op::Read, first, 8), (Op::Read, first + 8, 8), (Op::Read, first + 16, 1)]);
-    // Pages read again stay cached, whatever is written.
+    // Pages that were read twice stay cached, no matter how many pages are written.
     assert_eq!(read(&mut fs, 1, 30..40), []);
     fs.create(2, 0);
     fs.write(2, 0, 40 * BLOCK, 0);
@@ -112,8 +112,8 @@ fn cached_pages_are_not_read() {
 fn changes_are_journaled_by_hand() {
     let mut fs = small();
     fs.create(0, 0);
-    // Inode bitmap, descriptors, directory, and the table block with both inodes; and as the directory is created for
-    // its first file, the bitmap of its block.
+    // Five blocks change: inode bitmap, group descriptors, directory, the inode table block with both inodes, and the
+    // block bitmap, because the first file creates the directory.
     assert_eq!(changed(&mut fs), 5);
     fs.end_commit(0);
     fs.create(1, 0);
@@ -121,7 +121,7 @@ fn changes_are_journaled_by_hand() {
     fs.end_commit(0);
     fs.write(0, 0, 4096, 0);
     write_back(&mut fs, 0, 0);
-    // The inode, then the block bitmap and the descriptors.
+    // Three blocks change: first the inode's block, then the block bitmap and the group descriptors.
     assert_eq!((fs.transaction(0), changed(&mut fs)), (3, 3));
     fs.end_commit(0);
     // An overwrite changes the inode only in a new clock tick.

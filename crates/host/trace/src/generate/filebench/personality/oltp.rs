@@ -1,9 +1,10 @@
-//! oltp: shadow processes read 2 KiB at random places; ten database writers and a log writer write durably.
+//! oltp: shadow processes read 2 KiB at random positions; ten database writers and a log writer write durably.
 //!
-//! A shadow posts each read to every writer. A database writer consumes 1,000 posts per 100 writes. It writes to its
-//! files in turn with asynchronous I/O, concurrent except within a file; the next hundred writes start when all are
-//! durable. A shadow waits while a database writer is 2,000 posts behind. The log writer consumes 3,200 posts per write
-//! of 256 KiB. (Filebench's own limit of 1,000 posts for the log writer never takes effect and is not modelled.)
+//! After each read, a shadow process posts to the semaphore of every writer. A database writer consumes 1,000 posts per
+//! 100 writes. It writes to its files in turn with asynchronous I/O; writes to different files run concurrently. The
+//! next hundred writes start when all are durable. A shadow waits while a database writer is 2,000 posts behind. The
+//! log writer consumes 3,200 posts per write of 256 KiB. (Filebench's own limit of 1,000 posts for the log writer never
+//! takes effect and is not modelled.)
 
 use std::collections::VecDeque;
 
@@ -53,7 +54,7 @@ pub(in super::super) struct Access {
 pub(in super::super) enum Role {
     /// Shadow process with this number, which reads.
     Shadow(u32),
-    /// Asynchronous I/O thread, by the number of its database writer and its own number.
+    /// Asynchronous I/O thread: number of its database writer, and number of the thread.
     Writer(u32, u32),
     /// The log writer.
     Log,
@@ -207,7 +208,7 @@ mod tests {
         let reads = read(0);
         assert_eq!(reads, read(1));
         assert!(reads.iter().enumerate().all(|(n, access)| access.file == n as u32 % 10 && access.at % BYTES == 0));
-        // All processes have the same seed. So the first write of a writer to a file goes to the place that a shadow
+        // All processes have the same seed. So the first write to a file goes to the position that a shadow process
         // reads first.
         assert_eq!(database.next(Role::Writer(3, 7)), Some(reads[7]));
     }
