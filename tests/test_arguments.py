@@ -67,7 +67,7 @@ ANSWERS = {"asked_for": "outcomes", "curves": "outcome", "effects": "outcome", "
 
 @pytest.mark.parametrize(("method", "argument"), ANSWERS.items())
 def test_a_study_names_its_valid_questions(method: str, argument: str, study: ssdlab.Study) -> None:
-    with pytest.raises(ssdlab.ConfigError, match=rf"^{argument}: object is not a .*; give "):
+    with pytest.raises(ssdlab.ConfigError, match=rf"^{argument}: object is not a .*; pass "):
         getattr(study, method)(object())
 
 
@@ -102,28 +102,28 @@ def test_wrong_argument_types_are_named(
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("Config", {"preset": 5}, "preset: 5 is not a string; give a string, such as 'tlc-nvme', or None"),
-        ("Config", {"file": [3]}, "file: 3 is not a path; give a path or a list of paths, such as 'my.toml'"),
+        ("Config", {"preset": 5}, "preset: 5 is not a string; pass a string, such as 'tlc-nvme', or None"),
+        ("Config", {"file": [3]}, "file: 3 is not a path; pass a path or a list of paths, such as 'my.toml'"),
         (
             "Config",
             {"overrides": [1]},
-            "overrides: 1 is not a setting; give settings such as {'device.op': '7%'} or ['device.op=7%']",
+            "overrides: 1 is not a setting; pass settings such as {'device.op': '7%'} or ['device.op=7%']",
         ),
-        ("simulate", {"watch": 5}, "watch: 5 is not a function; give a function, or None"),
-        ("simulate", {"keep": "no"}, "keep: 'no' is not a switch; give True or False"),
+        ("simulate", {"watch": 5}, "watch: 5 is not a function; pass a function, or None"),
+        ("simulate", {"keep": "no"}, "keep: 'no' is not a switch; pass True or False"),
         (
             "simulate",
             {"state": "a\0b"},
-            r"state: 'a\x00b' contains a zero byte; give a path, such as 'drive.state', or None",
+            r"state: 'a\x00b' contains a zero byte; pass a path, such as 'drive.state', or None",
         ),
-        ("cache.simulate", {"page": 4096}, "page: 4096 is not a string; give a string, such as '4KiB'"),
+        ("cache.simulate", {"page": 4096}, "page: 4096 is not a string; pass a string, such as '4KiB'"),
         (
             "cache.simulate",
             {"policies": ["lru", 2]},
-            "policies: 2 is not a string; give a list of strings, such as ['lru']",
+            "policies: 2 is not a string; pass a list of strings, such as ['lru']",
         ),
-        ("cache.Load", {"trace": 5}, "trace: 5 is not a Trace; give a Trace, or None"),
-        ("cache.Load", {"writes": "0.5"}, "writes: '0.5' is not a number; give a number"),
+        ("cache.Load", {"trace": 5}, "trace: 5 is not a Trace; pass a Trace, or None"),
+        ("cache.Load", {"writes": "0.5"}, "writes: '0.5' is not a number; pass a number"),
     ],
 )
 def test_messages_name_a_valid_value(name: str, given: dict[str, Any], message: str) -> None:

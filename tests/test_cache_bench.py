@@ -122,7 +122,7 @@ def test_a_simulated_drive_below() -> None:
     # A page takes at least its read.
     assert cell.load_us.median > 300 and cell.late_us.median >= 0
     assert cell.access_p50_us.median <= cell.access_p99_us.median
-    with pytest.raises(ssdlab.ConfigError, match="has 67108864 bytes and the pages take"):
+    with pytest.raises(ssdlab.ConfigError, match="has 67108864 bytes, but the pages take"):
         bench(TEXT, shares=["0"], pages=30_000, accesses=90_000, drive=drive)
     counting = ssdlab.Config("tlc-chip", overrides={"time": "count"})
     with pytest.raises(ssdlab.ConfigError, match="set time to serial or event"):

@@ -31,7 +31,9 @@ def test_an_object_is_checked_with_its_arguments() -> None:
 
 
 def test_other_kinds_are_refused() -> None:
-    with pytest.raises(ssdlab.ConfigError, match=r"^check: not made for a workload; give an FTL, a victim, placement"):
+    with pytest.raises(
+        ssdlab.ConfigError, match=r"^check: cannot check a workload; pass an FTL, or a victim, placement"
+    ):
         check(Sequential)
 
 

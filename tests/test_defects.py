@@ -188,5 +188,5 @@ def test_settings_may_be_nested_tables(tmp_path: Path) -> None:
     with pytest.raises(ssdlab.ConfigError, match=r"ftl\.page: the mapping is empty"):
         ssdlab.simulate({"ftl": {"page": {}}})
     for wrong in ("trace.csv", 5, tmp_path):
-        with pytest.raises(ssdlab.ConfigError, match="is not a configuration; give a Config"):
+        with pytest.raises(ssdlab.ConfigError, match="is not a configuration; pass a Config"):
             ssdlab.simulate(wrong)  # type: ignore[arg-type]

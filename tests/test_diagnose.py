@@ -282,8 +282,8 @@ def test_a_what_if_that_replaces_a_variant_is_complete(in_time: ssdlab.Config) -
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
-        ("{", [], "is not a result of ssdlab; give the --out directory"),
-        ("[1]", [], "is not a result of ssdlab; give the --out directory"),
+        ("{", [], "is not a result of ssdlab; pass the --out directory"),
+        ("[1]", [], "is not a result of ssdlab; pass the --out directory"),
         ('{"kind": "comparison", "version": {}, "result": {}}', [], "kind: is 'comparison', not the result of a run"),
         (
             '{"kind": "result", "version": {"ssdlab": "0.0.1", "shape": 0}, "result": {}}',

@@ -62,7 +62,7 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     assert advised.best is not None and advised.best.levels == {"device.op": "30%"}
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[0] == "Choose device.op=30%: the least flash that meets the goal."
-    assert lines[1] == "This result rests on one seed; use --seeds 5 to see how certain it is."
+    assert lines[1] == "This result comes from one seed; use --seeds 5 to see how certain it is."
     assert lines[2] == "The next smaller drive, device.op=25%, has a p99 of 30 ns."
     assert lines[3].startswith(
         "The next larger drive, device.op=40%, takes 17 % more flash and amplifies writes equally"
@@ -131,7 +131,7 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     assert [drive["lasts"] for drive in advised.to_dict()["drives"]] == [None, None]
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[:2] == [
-        "The life of the drives is unknown; give the write rate with --dwpd.",
+        "The life of the drives is unknown; set the write rate with --dwpd.",
         "If its life suffices, choose device.op=20%: the least flash.",
     ]
     assert not any(line.startswith("Choose") for line in lines)

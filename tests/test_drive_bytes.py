@@ -367,9 +367,9 @@ def test_a_drive_describes_itself(tmp_path: Path) -> None:
         (Faults, {"programs": 1.5}, "^programs=1.5: must be a whole number from 0 to 2"),
         (Faults, {"seed": "x"}, "^seed='x': must be a whole number"),
         (Faults, {"erases": None}, "^erases=None: must be a whole number"),
-        (Drive, {"faults": 5}, r"^faults: 5 is not a Faults; give a Faults, such as Faults\(programs=1000, "),
+        (Drive, {"faults": 5}, r"^faults: 5 is not a Faults; pass a Faults, such as Faults\(programs=1000, "),
         (Drive, {"faults": {"programs": 9}}, "^faults: dict is not a Faults"),
-        (Drive, {"path": 5}, "^path: 5 is not a path; give a path, such as 'drive.ssd', or None$"),
+        (Drive, {"path": 5}, "^path: 5 is not a path; pass a path, such as 'drive.ssd', or None$"),
     ],
 )
 def test_a_wrong_argument_type_is_named_with_its_remedy(
@@ -387,7 +387,7 @@ def test_fault_counts_accept_any_whole_number() -> None:
 @pytest.mark.parametrize("target", ["new.drive", "nowhere/new.drive", "link"])
 def test_a_broken_link_is_named_with_its_target(cli: Cli, tmp_path: Path, target: str) -> None:
     (tmp_path / "link").symlink_to(target)
-    why = f"is a link to {target}, which does not exist; fix the link, or name the file itself"
+    why = f"is a link to {target}, which does not exist; fix the link, or pass another path"
     for config in (SMALL, None):
         with pytest.raises(FileNotFoundError, match=why):
             Drive(config, tmp_path / "link")

@@ -236,9 +236,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     )
     assert steps.excerpt(trace, 4096) == ("1-2 r0-0 3-3", 4, None)
     assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1, None)
-    with pytest.raises(
-        ConfigError, match="no request after the first 9 reads, writes or trims a page; lower --skip"
-    ):
+    with pytest.raises(ConfigError, match="no request after the first 9 reads, writes or trims a page; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
     trims = ssdlab.Trace.from_columns(op=["write", "trim", "trim"], offset=[0, 512, 0], bytes=[8192, 8192, 512])
     assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2, None)  # As in a run, part of a page is not trimmed.
@@ -281,7 +279,7 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
     assert "x7 is not a request; write pages as" in refused(cli, "--requests", "x7")
     assert "use pages 0 to 31, or raise device.capacity" in refused(cli, "--requests", "32")
     assert "more than 20000 steps" in refused(cli, "--requests", "0-31 " * 700)
-    assert "give the path of a TOML file" in refused(cli, "missing.toml")
+    assert "pass the path of a TOML file" in refused(cli, "missing.toml")
     assert not list(tmp_path.glob("*.html"))
 
 
@@ -298,7 +296,7 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
         ("case = 3", "a scene file needs one [set] table and one or two [[case]] tables"),
         ("case = []", "a scene file needs one [set] table and one or two [[case]] tables"),
         ("[[case]]\n[[case]]\n[[case]]", "a scene file needs one [set] table and one or two [[case]] tables"),
-        ("[set]\nftl = {}", "[set]: ftl: the mapping is empty; add a setting, or omit it"),
+        ("[set]\nftl = {}", "[set]: ftl: the mapping is empty; add a setting, or omit the mapping"),
         ("[set]\ndevice.capacty = 1", "[set]: device.capacty: unknown setting; did you mean device.capacity?"),
         ("[set]\ndevice.capacity = 4096", "[set]: device.capacity: "),
         ("[set]\ndevice = { capacity = '1KiB' }", "[set]: device.capacity: 1KiB is not a multiple of the page size"),
@@ -373,7 +371,7 @@ def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) ->
     with pytest.raises(ConfigError, match="no requests; enter"):
         ssdlab.simulate(small).explain("")
     for wrong in ([0, 1], ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])):
-        with pytest.raises(ConfigError, match=r"requests: .* is not a string; give a string, such as '0 4 8-11 r5'"):
+        with pytest.raises(ConfigError, match=r"requests: .* is not a string; pass a string, such as '0 4 8-11 r5'"):
             ssdlab.simulate(small).explain(wrong)  # type: ignore[arg-type]
 
 

@@ -105,9 +105,9 @@ def test_new_crates_resolve_with_the_dependencies_of_ssdlab(here: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "message"),
     [
-        ("victim", "Mine", "'Mine' cannot name a crate; use lower-case letters, digits and _, such as my_component"),
-        ("victim", "match", "'match' cannot name a crate; use lower-case letters, digits and _, such as my_component"),
-        ("victim", "../mine", "'../mine' cannot name a crate; use lower-case letters, digits and _, such as my_comp"),
+        ("victim", "Mine", "'Mine' is not a crate name; use lower-case letters, digits and _, such as my_component"),
+        ("victim", "match", "'match' is not a crate name; use lower-case letters, digits and _, such as my_component"),
+        ("victim", "../mine", "'../mine' is not a crate name; use lower-case letters, digits and _, such as my_comp"),
         ("victim", "plane", "the template already uses the name plane; choose another, such as my_plane"),
         ("victim", "greedy", "ftl.page.gc has a built-in greedy; choose another name, such as my_greedy"),
         ("ftl", "taken", "taken exists; choose another name, or remove it"),
@@ -133,13 +133,13 @@ def test_a_crate_that_does_not_fit_is_named(here: Path) -> None:
     written = manifest.read_text()
     file = str(here / "mine" / "Cargo.toml")
     assert refused("other") == (
-        f"{here}/other/Cargo.toml: no such file; give the directory of a crate, such as one that 'ssdlab new' wrote"
+        f"{here}/other/Cargo.toml: no such file; pass the directory of a crate, such as one that 'ssdlab new' made"
     )
     shutil.copytree(crate, "other")
     assert refused("mine", "other") == f"{here}/other/Cargo.toml: {file} is also named mine; rename one"
     manifest.write_text(written.replace('version = "0.2" }', 'version = "0.3" }'))
     assert refused("mine") == (
-        f'{file}: needs ssdlab 0.3, and this is 0.2.0; set its version to "0.2" and change the crate to fit'
+        f'{file}: depends on ssdlab 0.3, but this is 0.2.0; set the version to "0.2" and adapt the crate'
     )
     ours = f'ssdlab = {{ path = "{ROOT}/crates/ssdlab" }}'
     manifest.write_text(written.replace(str(ROOT / "crates/ssdlab"), str(here / "elsewhere")))
@@ -150,7 +150,7 @@ def test_a_crate_that_does_not_fit_is_named(here: Path) -> None:
     (here / "elsewhere" / "src").mkdir(parents=True)
     (here / "elsewhere" / "src/lib.rs").touch()
     (here / "elsewhere" / "Cargo.toml").write_text('[package]\nname = "ssdlab"\nversion = "0.1.0"\n')
-    assert refused("mine") == f"{file}: uses the ssdlab of {here}/elsewhere; write {ours}"
+    assert refused("mine") == f"{file}: depends on ssdlab from {here}/elsewhere; write {ours}"
     manifest.write_text(written.partition("[dependencies]")[0])
     assert refused("mine") == f"{file}: does not depend on ssdlab; add {ours} to its dependencies"
     manifest.write_text(written.replace('edition = "2024"', 'edition = "2024'))
@@ -165,7 +165,7 @@ def test_a_crate_that_does_not_fit_is_named(here: Path) -> None:
 def test_the_sources_must_be_there_and_of_this_version(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     what = "a clone of ssdlab or its unpacked source distribution"
     monkeypatch.setenv(SOURCE, "nowhere")
-    with pytest.raises(ssdlab.ConfigError, match=f"^{SOURCE}: nowhere has no sources of ssdlab; name {what}$"):
+    with pytest.raises(ssdlab.ConfigError, match=f"^{SOURCE}: nowhere has no sources of ssdlab; set it to {what}$"):
         create("victim", "mine")
     (here / "crates/ssdlab").mkdir(parents=True)
     (here / "Cargo.toml").write_text('[workspace.package]\nversion = "9.9.9"\n')

@@ -226,14 +226,14 @@ REFUSED = {
     "[j]\nsize=1m\nlatency_target=10": "x.fio:3: latency_target=10: searching for a queue depth is not modelled; run",
     "[j]\nsize=1m\nzonemode=zbd": "x.fio:3: zonemode=zbd: zones are not modelled; set zonemode=none",
     "[j]\nsize=1m\nioengine=http": "x.fio:3: ioengine=http: is not an engine that reads and writes a drive; use libaio",
-    "[j]\nsize=1m\nexitall": "x.fio:3: exitall: ending all jobs with the first is not modelled; give each",
+    "[j]\nsize=1m\nexitall": "x.fio:3: exitall: ending all jobs with the first is not modelled; set runtime",
     "[j]\nsize=1m\ntime_based": "x.fio:3: time_based: needs a runtime; add runtime=10s",
     "[j]\nsize=1m\nruntime=999999999d": "x.fio:3: runtime=999999999d: is too long; lower it to 1000d",
     "[j]\nrw=read": "x.fio:1: [j]: has no size; add size=1g",
     "[j]\nsize=50%": "x.fio:2: size=50%: is a share of an unknown size; write it in bytes, or set device.capacity",
     "[j]\nsize=1k": "x.fio:1: [j]: its region of 1024 bytes is smaller than a request; raise size to 4096",
     "[j]\nsize=1m\nnumjobs=999": "x.fio:1: [j]: the file has more than 255 jobs; lower numjobs to 255",
-    "[j]\nsize=1m\nbssplit=4k/80:8k/30": "x.fio:3: bssplit=4k/80:8k/30: its percentages add up to 110; make them 100",
+    "[j]\nsize=1m\nbssplit=4k/80:8k/30": "x.fio:3: bssplit=4k/80:8k/30: the percentages add up to 110; make them add up to 100",
     "[j]\nsize=1m\nread_iolog=log": "x.fio:3: read_iolog=log: replay the log itself: ssdlab run LOG",
     "include y.fio": "x.fio:1: include y.fio: included files are not supported; copy their lines here",
 }
@@ -397,8 +397,8 @@ def test_settings_that_contradict_a_job_are_refused(cli: Cli, tmp_path: Path) ->
             "host.replay.closed.queue_depth=2",
             "host.replay.closed.queue_depth: fio job job.fio decides how requests are",
         ),
-        ("host.warmup=5", "host.warmup: fio job job.fio cannot be divided; set host.warmup to 0"),
-        ("time=count", 'time: fio job job.fio runs its jobs side by side; set time to "event"'),
+        ("host.warmup=5", "host.warmup: fio job job.fio has no warm-up phase; set host.warmup to 0"),
+        ("time=count", 'time: fio job job.fio runs its jobs concurrently; set time to "event"'),
     ):
         assert message in cli("run", "job.fio", "--set", setting, check=False).stderr
     (tmp_path / "large.fio").write_text("[j]\nrw=read\nsize=1g\n")

@@ -343,7 +343,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plain.csv"], "plain.csv: ssdlab-csv has no volume names; give a file for each volume"),
+        (["plain.csv"], "plain.csv: ssdlab-csv has no volume names; pass a file for each volume"),
         (["plain.parquet"], "rename the column with volume names to volume"),
         (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
         (["fleet.csv", "--pack", "name"], "pack name: needs a number of drives"),
@@ -442,7 +442,7 @@ def test_requests_far_out_of_order_are_reported(tmp_path: Path) -> None:
     lines = [f"1,W,0,512,{time}" for time in (*range(200_000, 400_000), 5)]
     fleet = ssdlab.fleet(written(tmp_path / "late.csv", lines), {**CONFIG, "time": "count"})
     assert fleet.late == 1 and any(
-        "give files in the order of their times" in remark for remark in fleet.page().remarks
+        "pass files in the order of their times" in remark for remark in fleet.page().remarks
     )
 
 

@@ -45,7 +45,10 @@ def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
             lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], pack="nme"),
             "pack nme: unknown rule",
         ),
-        (lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], drives=1), "drives 1: with the rule alone, each volume has its own"),
+        (
+            lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], drives=1),
+            "drives 1: with the rule alone, each volume has its own",
+        ),
         (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), like="alibab"), "like alibab: unknown fleet"),
         (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), volumes=0), "volumes 0: must be from"),
         (lambda _: ssdlab.sweep({"nand.channels": ["none"]}), "axis: nand.channels: expected a whole number"),
@@ -102,7 +105,7 @@ def test_compressed_pipes_named_pipes_and_parquet(cli: Cli, tmp_path: Path, trac
     [
         (["run", "-"], b"", "standard input: is empty; there is nothing to replay"),
         (["cache", "sim", "-"], b"rubbish\n", "standard input: no trace format fits; select one with --format"),
-        (["run", "-", "-"], b"", "standard input (-) can be given only once"),
+        (["run", "-", "-"], b"", "standard input (-) is given twice; pass it only once"),
         (
             ["trace", "info", "-"],
             b"0,R,0,512\n1,R,0,512\n2,R,x,512\n",

@@ -273,8 +273,8 @@ def test_damaged_columns_are_an_error_before_they_are_used(
         (lambda payload: payload["version"].update(shape=0), "was saved by ssdlab .*, which .* cannot read"),
         (lambda payload: payload["configuration"].pop("device.op"), "was saved by ssdlab .*, which .* cannot read"),
         (lambda payload: payload["configuration"].update({"no.such": {"value": 1, "origin": "--set"}}), "was saved by"),
-        (lambda payload: payload.pop("result"), "is not a result of ssdlab; give the --out directory"),
-        (lambda payload: payload.update(version=5), "is not a result of ssdlab; give the --out directory"),
+        (lambda payload: payload.pop("result"), "is not a result of ssdlab; pass the --out directory"),
+        (lambda payload: payload.update(version=5), "is not a result of ssdlab; pass the --out directory"),
         (lambda payload: payload.update(result={}), r"result\.ingest: is missing; copy the file again"),
         (lambda payload: payload.update(source=None), "source: is null, which 'ssdlab run' never saves; copy the file"),
         (lambda payload: payload.pop("configuration"), "configuration: (not found|is missing)"),
@@ -327,7 +327,7 @@ def test_a_run_without_writes_has_no_remedy(tmp_path: Path, cli: Cli) -> None:
 
 def test_loading_an_empty_folder_says_so(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none", tmp_path / "none.json"):
-        with pytest.raises(ssdlab.ConfigError, match="No such file or directory; give the --out directory"):
+        with pytest.raises(ssdlab.ConfigError, match="No such file or directory; pass the --out directory"):
             ssdlab.Result.load(path)
     (tmp_path / "result.json").write_text("{")
     with pytest.raises(ssdlab.ConfigError, match=r"result\.json: is not a result of ssdlab"):

@@ -157,7 +157,7 @@ def test_figures_are_chosen_by_name(cases: ssdlab.Comparison, tmp_path: Path, cl
         f"figure-{name}{width}.svg" for name in ("reads", "write-amplification-over-the-run") for width in ("-wide", "")
     ]
     done = cli("run", *SMALL_SETS, "--out", "out", "--figure", "nothing", check=False)
-    assert done.stderr.startswith("ssdlab: --figure nothing: the result has no such name; it has ")
+    assert done.stderr.startswith("ssdlab: --figure nothing: the result has no such name; choose one of ")
     assert (tmp_path / "out" / "result.json").exists(), "a long run is not lost for a misspelt figure"
 
 

@@ -142,18 +142,27 @@ def arrays(*offsets: int) -> tuple[str, Any, int]:
         (Faulty(7), "requests yielded 7, which is not a request; yield (op, offset, bytes), or arrays of these"),
         (Faulty(("read", 0)), "requests yielded ('read', 0), which is not a request; yield (op, offset, bytes)"),
         (Faulty(("copy", 0, 1)), 'requests yielded (\'copy\', 0, 1), whose operation is unknown; use "read", "write"'),
-        (Faulty(("read", np.int64(-1), 1)), "yielded ('read', -1, 1), whose offset is not a whole number from 0"),
-        (Faulty(("read", 0.5, 1)), "yielded ('read', 0.5, 1), whose offset is not a whole number from 0; round it"),
+        (
+            Faulty(("read", np.int64(-1), 1)),
+            "yielded ('read', -1, 1), whose offset is not a whole number of at least 0",
+        ),
+        (
+            Faulty(("read", 0.5, 1)),
+            "yielded ('read', 0.5, 1), whose offset is not a whole number of at least 0; correct it",
+        ),
         (Faulty(("read", 0, 0)), "yielded ('read', 0, 0), which is a read of 0 bytes; remove it"),
         (Faulty(("read", 0, 1 << 32)), "whose number of bytes exceeds 32 bits; split the request"),
         (
             Faulty(("read", 4 << 20, 512)),
-            "which ends at byte 4194816, beyond the span of 4194304 bytes; take it modulo span",
+            "which ends at byte 4194816, beyond the span of 4194304 bytes; take the offset modulo span",
         ),
         (Faulty(("read", 0, 512, 3)), "which has a time; set timed = True in the class"),
-        (Faulty(("read", 0, 512, None, 1)), "whose stream is 1, but streams of the class names 0; add its name"),
+        (
+            Faulty(("read", 0, 512, None, 1)),
+            "whose stream is 1, but the class lists only 0 names in streams; add a name",
+        ),
         (Timed(("read", 0, 512)), "which has no time; yield (op, offset, bytes, time_ns)"),
-        (Timed(("read", 0, 512, 7)), "whose time 7 is earlier than 8 of the request before; sort by time"),
+        (Timed(("read", 0, 512, 7)), "whose time 7 is earlier than 8 of the previous request; sort by time"),
         (Faulty(arrays(0, -4096)), "where row 1: offset -4096 is not between 0 and"),
         (Faulty(arrays(0, 4 << 20)), "which ends at byte 4198400, beyond the span of 4194304 bytes"),
         (Faulty(("write", np.arange(3), np.arange(2))), "they must be equally long"),
@@ -209,4 +218,4 @@ def test_commands_find_a_workload_by_its_name(tmp_path: Path, monkeypatch: pytes
 
 def test_a_workload_is_never_asked_for_nothing() -> None:
     result = ssdlab.simulate({**DRIVE, "workload.requests": 0}, plugins=[Sequential])
-    assert f"{HERE}Sequential was never called: the run had nothing for it to decide" in result.envelope()["notes"]
+    assert f"{HERE}Sequential was never called: the run needed no decision from it" in result.envelope()["notes"]

@@ -156,7 +156,7 @@ def line_of(words: str, cls: type) -> int:
         (Full, "def choose", "again a block whose pages are all valid, which frees no page; return a block with an"),
         (Endless, "p", "Endless.choose ran for more than 0.3 s; end its loop, or set time_limit of the class to more"),
         (Stubborn, "t", "Stubborn.choose ran for more than 0.3 s; end its loop, or set time_limit of the class"),
-        (Unmade, "raise", "Unmade cannot be made: no table"),
+        (Unmade, "raise", "Unmade cannot be created: no table"),
     ],
 )
 def test_a_faulty_policy_ends_the_run_with_its_line(cls: type[VictimPolicy], words: str, message: str) -> None:
@@ -234,7 +234,7 @@ def test_the_name_of_an_object_has_the_arguments_of_its_constructor(policy: Vict
     if call == "(4)":
         assert ssdlab.simulate(config).summary["plugins"][0]["decisions"] > 0
     elif call == "(...)":
-        with pytest.raises(ssdlab.SimulationError, match="was given as an object; give it again with plugins="):
+        with pytest.raises(ssdlab.SimulationError, match="was passed as an object; pass it again with plugins="):
             ssdlab.simulate(config)
     elif not call:
         with pytest.raises(ssdlab.ConfigError, match="missing a required argument: 'distance'"):
@@ -377,7 +377,7 @@ def test_a_policy_that_was_never_asked_is_noted(mine: Path) -> None:
     )  # fmt: skip
     assert result.summary["plugins"][0]["decisions"] == 0
     notes = [note for note in result.envelope()["notes"] if "never called" in note]
-    assert notes == ["python:mine.Greedy was never called: the run had nothing for it to decide"]
+    assert notes == ["python:mine.Greedy was never called: the run needed no decision from it"]
 
 
 def test_workers_of_a_sweep_load_the_file(mine: Path) -> None:
@@ -410,7 +410,7 @@ def _local() -> type[VictimPolicy]:
         (
             "",
             "mine.Greedy(1)",
-            "Greedy in mine.py: too many positional arguments; give the arguments of its constructor",
+            "Greedy in mine.py: too many positional arguments; pass the arguments of its constructor",
         ),
         ("", "mine.Windowed(window=x)", "is not a class with plain arguments; write FILE.CLASS after python:"),
         ("x = 1 +\n", "mine.Greedy", "mine.py:1: SyntaxError: invalid syntax"),
@@ -423,7 +423,7 @@ def _local() -> type[VictimPolicy]:
         (
             "class Greedy:\n    pass\n",
             "mine.Greedy",
-            "Greedy in mine.py is not a plug-in; derive the class from one of",
+            "Greedy in mine.py is not a plug-in; derive it from a class of",
         ),
         (
             MINE.replace("def choose(self, valid):", "def choice(self, valid):"),
@@ -433,7 +433,7 @@ def _local() -> type[VictimPolicy]:
         (
             MINE.replace("choose(self, valid)", "choose(self, vald)"),
             "mine.Greedy",
-            "mine.py:7: Greedy.choose takes vald, which is not known; did you mean valid?; it may take valid,",
+            "mine.py:7: Greedy.choose has the unknown argument vald, not one of valid,",
         ),
     ],
 )

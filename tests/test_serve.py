@@ -181,9 +181,9 @@ def test_a_record_never_replaces_a_drive(cli: Cli, tmp_path: Path) -> None:
     for name in ("disk.drive", "aged.drive", "new.drive"):
         before = (tmp_path / name).read_bytes()
         done = cli("serve", "--record", name, "--socket", "s.sock", *sets(), check=False)
-        message = f"ssdlab: --record {name}: is a drive file; name another file for the trace\n"
+        message = f"ssdlab: --record {name}: is a drive file; choose another file for the trace\n"
         assert (done.returncode, done.stderr) == (2, message)
-        message = f"ssdlab: {name}: is a drive file; name another file for the trace\n"
+        message = f"ssdlab: {name}: is a drive file; choose another file for the trace\n"
         for command in (["generate"], ["convert", str(ROOT / "traces/oltp.csv.zst")]):
             for format in ("ssdlab-csv", "parquet"):
                 done = cli("trace", *command, name, "--to", format, check=False)
@@ -191,7 +191,7 @@ def test_a_record_never_replaces_a_drive(cli: Cli, tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == before
     (tmp_path / "disk.drive").rename(tmp_path / "disk.csv")
     done = cli("fleet", "generate", "disk.csv", check=False)
-    message = "ssdlab: disk.csv: is a drive file; name another file for the trace\n"
+    message = "ssdlab: disk.csv: is a drive file; choose another file for the trace\n"
     assert (done.returncode, done.stderr) == (2, message)
 
 
@@ -201,7 +201,7 @@ def test_a_saved_state_never_replaces_a_drive_with_bytes(cli: Cli, tmp_path: Pat
     before = (tmp_path / "disk.drive").read_bytes()
     run = ("run", *SMALL_SETS, "--set", "workload.requests=10", "--save-state")
     done = cli(*run, "disk.drive", check=False)
-    message = "ssdlab: --save-state disk.drive: is a served drive with data; name another file\n"
+    message = "ssdlab: --save-state disk.drive: is a served drive with data; choose another file\n"
     assert (done.returncode, done.stderr) == (2, message)
     assert (tmp_path / "disk.drive").read_bytes() == before
     for _ in "made", "replaced":
@@ -431,7 +431,7 @@ def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
     [
         (["--time", "slow"], "--time slow: must be none, real, or a number of at least 0.001, such as 10"),
         (["--time", "1e-12"], "--time 1e-12: must be none, real, or a number of at least 0.001"),
-        (["--listen", "nowhere"], "nowhere is not an address with a port; write 127.0.0.1:10809"),
+        (["--listen", "nowhere"], "nowhere is not an address with a port; use 127.0.0.1:10809"),
         (["--set", "device.capacity=4TiB"], ", or keep the bytes in a file"),
         (["--set", "cache.policy=lru"], "remove cache.policy"),
         (["--set", "block.scheduler=noop"], "remove block.scheduler"),
@@ -526,7 +526,7 @@ def test_deleting_the_served_file_is_reported(tmp_path: Path, flushed: bool) -> 
 
 
 def test_a_server_needs_memory_for_long_requests(tmp_path: Path) -> None:
-    with pytest.raises(ssdlab.ConfigError, match=r"memory '255MiB': too small .*; give 256MiB or more"):
+    with pytest.raises(ssdlab.ConfigError, match=r"memory '255MiB': too small .*; pass 256MiB or more"):
         ssdlab.DriveServer(small(), socket=tmp_path / "s", memory="255MiB")
     with ssdlab.DriveServer(small(), socket=tmp_path / "s", memory=256 * MIB), connected(tmp_path / "s") as client:
         client.write(0, bytes(client.size))

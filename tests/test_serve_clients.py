@@ -94,7 +94,7 @@ def test_clients_without_a_certificate_are_refused_on_demand(tmp_path: Path, cli
     done = cli("serve", "--tls-verify", "--socket", "s.sock", *sets(), check=False)
     remedy = "--tls-verify: client certificates need TLS; add --tls DIR"
     assert (done.returncode, done.stderr) == (2, f"ssdlab: {remedy}\n")
-    with pytest.raises(ssdlab.ConfigError, match="give the folder of certificates as tls"):
+    with pytest.raises(ssdlab.ConfigError, match="pass the folder of certificates as tls"):
         ssdlab.DriveServer(small(), socket=tmp_path / "s.sock", verify_clients=True)
 
 

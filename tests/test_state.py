@@ -187,7 +187,7 @@ def test_the_first_large_drive_says_where_it_is_kept(
 
 def test_drives_are_kept_in_a_directory_or_nowhere(small: ssdlab.Config, cache: Path, cli: Cli) -> None:
     cache.write_text("mine", encoding="utf-8")
-    with pytest.raises(ssdlab.ConfigError, match=f"^{kept.DIRECTORY}: .*drives is not a directory; name a directory"):
+    with pytest.raises(ssdlab.ConfigError, match=f"^{kept.DIRECTORY}: .*drives is not a directory; set a directory"):
         ssdlab.simulate(small)
     assert cli("cache-dir", check=False).stderr.startswith(f"ssdlab: {kept.DIRECTORY}: ")
     assert cache.read_text(encoding="utf-8") == "mine"
@@ -269,7 +269,7 @@ def test_saving_a_drive_replaces_only_the_file_behind_a_link(small: ssdlab.Confi
         assert link.is_symlink() and drive.is_file()
     ssdlab.simulate(small, state=drive)
     for taken in pipe, circle:
-        with pytest.raises(ssdlab.ConfigError, match=f"{taken}: exists and is not a regular file; name another file"):
+        with pytest.raises(ssdlab.ConfigError, match=f"{taken}: exists and is not a regular file; choose another file"):
             ssdlab.simulate(small, save_state=taken)
     assert pipe.is_fifo() and circle.is_symlink()
 

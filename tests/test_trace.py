@@ -40,10 +40,10 @@ def equal(left: ssdlab.Trace, right: ssdlab.Trace) -> bool:
 
 def test_an_unknown_extension_names_the_format_option(cli: Cli, tmp_path: Path) -> None:
     trace = ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])
-    with pytest.raises(ssdlab.TraceError, match="or give the format with format="):
+    with pytest.raises(ssdlab.TraceError, match="or set format="):
         trace.save(tmp_path / "x.xyz")
     trace.save(tmp_path / "x.csv")
-    assert "or give the format with --to\n" in cli("trace", "convert", "x.csv", "x.xyz", check=False).stderr
+    assert "or set --to\n" in cli("trace", "convert", "x.csv", "x.xyz", check=False).stderr
 
 
 def test_columns_round_trip() -> None:
@@ -109,7 +109,7 @@ def test_frames_and_arrow_give_the_same_trace() -> None:
 def test_arrow_with_a_column_missing_or_empty_says_so() -> None:
     with pytest.raises(ssdlab.TraceError, match="no column 'offset'"):
         ssdlab.Trace.from_arrow(pyarrow.table({"op": ["read"], "bytes": [512]}))
-    with pytest.raises(ssdlab.TraceError, match="row 0: bytes is empty; fill or drop it"):
+    with pytest.raises(ssdlab.TraceError, match="row 0: bytes is empty; fill or drop the row"):
         ssdlab.Trace.from_arrow(pyarrow.table({"op": ["read"], "offset": [0], "bytes": [None]}))
 
 
@@ -215,7 +215,7 @@ def test_a_fault_in_parquet_names_file_and_row(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table(rows), good)
     for column, value, why in (
         ("op", "X", "op 'X' is not one of read, write, trim, flush"),
-        ("op", None, "op is empty; fill or drop it"),
+        ("op", None, "op is empty; fill or drop the row"),
         ("offset", 4096.5, "offset 4096.5 is not a whole number"),
         ("offset", -1.0, "offset -1.0 is not between 0 and"),
         ("bytes", 0, "a read of 0 bytes"),
@@ -227,7 +227,9 @@ def test_a_fault_in_parquet_names_file_and_row(tmp_path: Path) -> None:
             with pytest.raises(ssdlab.TraceError, match=rf"^{re.escape(f'{wrong}: row 69000: {why}')}"):
                 ssdlab.read_trace(*paths, concat=len(paths) > 1)
     pyarrow.parquet.write_table(pyarrow.table({**rows, "offset": ["a"] * 70_000}), wrong)
-    with pytest.raises(ssdlab.TraceError, match=rf"^{re.escape(f'{wrong}: offset holds string; give numbers')}"):
+    with pytest.raises(
+        ssdlab.TraceError, match=rf"^{re.escape(f'{wrong}: column offset has type string; use numbers')}"
+    ):
         ssdlab.read_trace(wrong)
 
 
@@ -252,10 +254,10 @@ def test_a_flush_needs_neither_offset_nor_size(tmp_path: Path) -> None:
     for trace in (ssdlab.read_trace(path), ssdlab.Trace.from_frame(table), ssdlab.Trace.from_frame(numbered)):
         assert (trace.op.tolist(), trace.offset.tolist()) == ([1, 3, 0], [0, 0, 4096])
     wrong = table.set_column(0, "op", pyarrow.array(["W", "F", None]))
-    with pytest.raises(ssdlab.TraceError, match="row 2: op is empty; fill or drop it"):
+    with pytest.raises(ssdlab.TraceError, match="row 2: op is empty; fill or drop the row"):
         ssdlab.Trace.from_frame(wrong)
     wrong = pyarrow.table({"op": ["F", "R"], "offset": [None, None], "bytes": [0, 512]})
-    with pytest.raises(ssdlab.TraceError, match="row 1: offset is empty; fill or drop it"):
+    with pytest.raises(ssdlab.TraceError, match="row 1: offset is empty; fill or drop the row"):
         ssdlab.Trace.from_frame(wrong)
 
 

@@ -1,4 +1,4 @@
-"""Page mapping as an FTL in Python: greedy collection, and copies in the open block of the host.
+"""A page-mapped FTL in Python. Greedy garbage collection copies pages to the open block of the host.
 
 Equals the built-in FTL with `ftl.page.gc=greedy`, `ftl.page.survivors=shared` and `ftl.page.allocation=fifo` on one
 plane, operation by operation.
@@ -18,13 +18,13 @@ class PageMapping(Ftl):
         self.valid = [0] * self.flash.blocks
         self.free = deque(range(self.flash.blocks))
         self.full: set[int] = set()
-        self.next = self.end = 0  # next page of the open block, and the page after its last
+        self.next = self.end = 0  # next page of the open block, and the page after its last page
 
     def pages_of(self, block: int) -> range:
         return range(block * self.flash.pages_per_block, (block + 1) * self.flash.pages_per_block)
 
     def append(self, lpn: int) -> int:
-        """Takes the next erased page for a logical page, whose older copy becomes invalid."""
+        """Allocates the next erased page for a logical page, and makes its older copy invalid."""
         if self.next == self.end:
             if self.end > 0:
                 self.full.add((self.end - 1) // self.flash.pages_per_block)
@@ -38,7 +38,9 @@ class PageMapping(Ftl):
         return page
 
     def collect(self) -> None:
-        """Copies the valid pages of the block with the fewest, the lowest number on ties, and erases the block."""
+        """Collects the block with the fewest valid pages: copies these pages, and erases the block. On ties, the block
+        with the lowest number is collected.
+        """
         open_block = {(self.end - 1) // self.flash.pages_per_block} if self.next == self.end else set()
         block = min(self.full | open_block, key=lambda block: (self.valid[block], block))
         for page in self.pages_of(block):
@@ -49,7 +51,7 @@ class PageMapping(Ftl):
         self.free.append(block)
 
     def write(self, lpn: int) -> None:
-        # One block stays unwritten for the copies of a victim.
+        # Keeps one block erased for the copies of a victim.
         while len(self.free) * self.flash.pages_per_block + self.end - self.next <= self.flash.pages_per_block:
             self.collect()
         self.flash.program(self.append(lpn), lpn)

@@ -8,11 +8,11 @@
                oldest of S:  `hits` uses: to M, without uses;  else evict it to G
     EVICT-M:   oldest of M:  uses: one use less, back to M as the newest;  else evict it
 
-S has 10 % of the capacity, M and G have 90 %. With `skip=0` this is the built-in `s3-fifo:simulator=1`. The authors
-choose four parameters once for each workload with a learned model, which this class does not have: `skip` is one of
-them. For items of one size, because a class in Python gets no sizes.
+S has 10 % of the capacity, M and G have 90 %. With `skip=0` this policy equals the built-in `s3-fifo:simulator=1`. The
+authors choose four parameters, one of them `skip`, for each workload with a learned model. This class has fixed
+parameters instead. All items have the same size, because cache policies in Python receive no sizes.
 
-Source: S4-FIFO, OSDI 2026, by the rules of its authors' simulator (libCacheSim).
+Source: S4-FIFO, OSDI 2026; rules as in the authors' simulator (libCacheSim).
 """
 
 from collections import OrderedDict
@@ -55,7 +55,7 @@ class S4Fifo(CachePolicy):
             while self.small:
                 item, _ = self.small.popitem(last=False)
                 if self.uses[item] < self.hits:
-                    self.ghost[item] = None  # `insert` drops the oldest, once it knows which item comes
+                    self.ghost[item] = None  # `insert` shortens the ghost, when the new item is known
                     del self.uses[item]
                     return item
                 self.uses[item] = 0

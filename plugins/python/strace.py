@@ -2,8 +2,8 @@
 
     strace -f -ttt -y -e trace=pread64,pwrite64,fsync,fdatasync -o trace.txt COMMAND
 
-A line is `PID TIME CALL(ARGUMENTS) = RESULT`; without `-f` it has no PID. A request has as many bytes as the call
-returned, and the file descriptor is its device: with `-y` the file, such as `3</var/lib/db>`.
+A line is `PID TIME CALL(ARGUMENTS) = RESULT`; without `-f` it has no PID. The length of a request is the result of the
+call. Its device is the file descriptor, which with `-y` includes the path of the file, such as `3</var/lib/db>`.
 """
 
 import re
@@ -24,7 +24,7 @@ class Strace(TraceFormat):
         if call is None or operation is None:
             if not _LINE.match(line):
                 raise ValueError("not a line of strace -ttt")
-            return None  # a signal, an exit, a call of another kind, or one that strace shows in two parts
+            return None  # a signal, an exit, another system call, or a call that strace splits over two lines
         pid, seconds, micros, _, descriptor, arguments, result = call.groups()
         time_ns = int(seconds) * 10**9 + int(micros) * 1000
         if operation == "flush":

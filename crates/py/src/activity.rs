@@ -9,9 +9,9 @@ use ssdlab_trace::Op;
 
 use crate::columns::{array, buckets};
 
-/// Returns the fields of [`Activity`] by name: integers, and uint64 arrays (two-dimensional by die or channel, then
-/// bin). `gantt` is a dictionary of equally long columns. `waiting` has waiting times in the same form as the response
-/// times of a run, and `course` has the result of [`course_columns`] or None.
+/// Returns the fields of [`Activity`] by name. Sums are uint64 arrays by bin; the sums of dies and of channels have two
+/// dimensions, with bins in the second. `gantt` is a dictionary of columns. `waiting` has histograms of waiting times
+/// by operation. `course` has the result of [`course_columns`], or None.
 pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("die_bin_ns", activity.die_bin_ns)?;

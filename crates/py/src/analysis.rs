@@ -102,7 +102,7 @@ impl Analysis {
     }
 
     /// Returns a histogram, as columns, of the distances between the starts of consecutive requests, counted in address
-    /// ranges. Each bucket goes from `lower` to below `upper`.
+    /// ranges. Each bucket includes `lower` and excludes `upper`.
     fn deviations<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).deviations();
         let dict = columns(py, KINDS, rows.iter().map(|row| row.2))?;
@@ -111,7 +111,7 @@ impl Analysis {
         Ok(dict)
     }
 
-    /// Returns a histogram of the request sizes in sectors, as columns. Each bucket goes from `lower` to below `upper`.
+    /// Returns a histogram of the request sizes in sectors, as columns. Each bucket includes `lower`, excludes `upper`.
     fn sizes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).sizes().into_iter();
         let names = ["lower", "upper", KINDS[0], KINDS[1], KINDS[2]];
@@ -136,8 +136,8 @@ impl Analysis {
         )
     }
 
-    /// Returns a histogram of the lengths of sequential runs in requests, as columns. Each bucket goes from `lower` to
-    /// below `upper`.
+    /// Returns a histogram of the lengths of sequential runs in requests, as columns. Each bucket includes
+    /// `lower` and excludes `upper`.
     fn runs<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let runs = exclusive(&mut self.inner).runs();
         let rows = steps(runs.each_ref().map(|kind| &kind.lengths)).into_iter();
@@ -145,7 +145,7 @@ impl Analysis {
         columns(py, names, rows.map(|(lower, upper, [r, w, t])| [lower, upper, r, w, t]))
     }
 
-    /// Returns a histogram of the times between requests, as columns. Each bucket goes from `lower_ns` to below
+    /// Returns a histogram of the times between requests, as columns. Each bucket includes `lower_ns` and excludes
     /// `upper_ns`.
     fn gaps<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = steps(exclusive(&mut self.inner).gaps()).into_iter();

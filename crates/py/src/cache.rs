@@ -128,8 +128,8 @@ pub struct CacheTrace {
 #[pymethods]
 impl CacheTrace {
     /// Creates an empty trace. `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. The flags
-    /// `accesses`, `future`, `expire` and `requests` say what the trace keeps: accesses, the positions of the items'
-    /// next accesses, access times, and requests. `sample` is a sampling rate or a number of items, with the number of
+    /// `accesses`, `future`, `expire` and `requests` select what is stored: accesses, the positions of the items' next
+    /// accesses, access times, and requests. `sample` is a sampling rate or a number of items, with the number of
     /// replicas.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python passes each argument by name")]
@@ -147,11 +147,11 @@ impl CacheTrace {
             "objects" => Granularity::Objects,
             "sized-objects" => Granularity::SizedObjects,
             "pages" => {
-                let too_large = |_| ConfigError::new_err(format!("pages of {page} are too large; write at most 1GiB"));
+                let too_large = |_| ConfigError::new_err(format!("pages of {page} are too large; use at most 1GiB"));
                 Granularity::Pages { page_bytes: u32::try_from(size(page)?).map_err(too_large)? }
             }
             other => {
-                let message = format!("granularity {other:?} is not one of pages, objects, sized-objects");
+                let message = format!("unknown granularity {other:?}; choose one of pages, objects, sized-objects");
                 return Err(ConfigError::new_err(message));
             }
         };
@@ -282,7 +282,7 @@ impl CacheTrace {
         stopped: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Granularity::Pages { page_bytes } = self.granularity else {
-            return Err(ConfigError::new_err("write-back caches hold pages only; simulate pages"));
+            return Err(ConfigError::new_err("write-back caches can hold only pages; use granularity pages"));
         };
         let cache = choice(cache)?;
         let requests = self.kept(self.requests.as_ref())?;

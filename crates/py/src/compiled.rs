@@ -1,4 +1,4 @@
-//! Crates of components that `ssdlab build` links into an extension of its own.
+//! Crates of components that `ssdlab build` links into a new extension.
 
 use pyo3::prelude::*;
 use pyo3::wrap_pymodule;
@@ -21,8 +21,8 @@ pub struct Plugin {
     pub register: fn() -> Result<(), NameTaken>,
 }
 
-/// Registers the components of all plug-ins and fills the module of the extension: its contents are those of the
-/// built-in module, and a list of the plug-ins.
+/// Registers the components of all plug-ins. Fills the module of the extension with the contents of the built-in module
+/// and a list of the plug-ins.
 pub fn fill(module: &Bound<'_, PyModule>, plugins: &[Plugin]) -> PyResult<()> {
     for plugin in plugins {
         (plugin.register)().map_err(|error| ConfigError::new_err(format!("{}: {error}", plugin.manifest)))?;

@@ -29,7 +29,7 @@ pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
     Ok(built.modelled().map(|costs| (costs.ratio, costs.compress_us, costs.decompress_us)))
 }
 
-/// Asks the Python callback whether to stop, reports the progress to it, and handles Ctrl-C. Keeps the first exception.
+/// Reports progress to a Python callback, which may stop the work, and handles Ctrl-C. Stores the first exception.
 pub struct Watch<'a> {
     stop: &'a Py<PyAny>,
     error: Option<PyErr>,

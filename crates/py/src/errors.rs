@@ -14,7 +14,7 @@ use ssdlab_trace::Placed;
 
 create_exception!(ssdlab, SsdlabError, PyException, "Base class of ssdlab's errors.");
 create_exception!(ssdlab, ConfigError, SsdlabError, "Invalid configuration; one line per error, with its remedy.");
-create_exception!(ssdlab, TraceError, SsdlabError, "Invalid trace: file, place, error and remedy in one line.");
+create_exception!(ssdlab, TraceError, SsdlabError, "Invalid trace; one line with file, position, error and remedy.");
 create_exception!(
     ssdlab,
     SimulationError,
@@ -158,8 +158,8 @@ fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&st
     }
 }
 
-/// Runs `work` with the interpreter released; a panic becomes an [`InternalError`] that carries `config`, unless its
-/// payload is the exception of a component written in Python.
+/// Runs `work` with the interpreter released. A panic becomes an [`InternalError`] with `config`, unless its payload is
+/// the exception of a component written in Python.
 pub fn detached<T: Send>(py: Python<'_>, config: Option<&str>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     // Unwind safety: after a panic, inconsistent data of `work` is either unreachable or reports that it is unusable.
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|payload| match payload.downcast::<PyErr>() {

@@ -85,7 +85,7 @@ impl Intervals {
         detached(py, None, || inner.add(&requests.inner))?.or_raise()
     }
 
-    /// Returns columns of the log sizes, with one row for each size.
+    /// Returns the writes and pages in each class of write interval as columns, with one row for each log size.
     fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let names = ["log_pages", "hot_writes", "warm_writes", "cold_writes", "hot_pages", "warm_pages", "cold_pages"];
         let row = |w: LogWindow| {
@@ -94,8 +94,8 @@ impl Intervals {
         columns(py, names, exclusive(&mut self.inner).windows().into_iter().map(row))
     }
 
-    /// Returns the histogram of write intervals as columns: buckets from `lower` to below `upper`, and the number of
-    /// page writes in each.
+    /// Returns the histogram of write intervals as columns: buckets that include `lower` and exclude `upper`, and the
+    /// number of page writes in each bucket.
     fn histogram<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).histogram();
         columns(py, ["lower", "upper", "writes"], rows.into_iter().map(<[u64; 3]>::from))

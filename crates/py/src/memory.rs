@@ -84,8 +84,8 @@ fn demand(setup: &Setup, needed: u64, remedy: &str) -> Result<(), PyErr> {
 pub fn require_budget(bytes: u64) -> Result<(), PyErr> {
     let Some(shortage) = shortage(bytes) else { return Ok(()) };
     let free = shortage.free.filter(|&free| free < bytes);
-    let than = free.map_or("what the system allows".into(), |free| format!("the {} free", gib(free)));
-    Err(ConfigError::new_err(format!("a budget of {} exceeds {than}; lower it", gib(bytes))))
+    let than = free.map_or("what the system allows".into(), |free| format!("the {} of free memory", gib(free)));
+    Err(ConfigError::new_err(format!("a budget of {} exceeds {than}; lower the budget", gib(bytes))))
 }
 
 /// Reason why the needed memory is not available.

@@ -181,7 +181,7 @@ fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct PagePool {
     inner: RwLock<Option<Arc<ssdlab_pool::Pool<Below>>>>,
-    /// Exception raised by the loader that must end the program, such as KeyboardInterrupt; None if there is none.
+    /// Exception of the loader that must end the program, such as KeyboardInterrupt, if the loader raised one.
     ended: Arc<Mutex<Option<PyErr>>>,
     direct: bool,
     /// Reason why the cache is read-only; None if it can be written.
@@ -319,8 +319,8 @@ impl SimulatedDrive {
         let capacity_bytes = setup.capacity_bytes();
         if bytes > capacity_bytes {
             return Err(ConfigError::new_err(format!(
-                "the simulated drive has {capacity_bytes} bytes and the pages take {bytes}; raise device.capacity or take \
-                 fewer pages"
+                "the simulated drive has {capacity_bytes} bytes, but the pages take {bytes}; raise device.capacity, or \
+                 use fewer pages"
             )));
         }
         memory::require(&setup)?;

@@ -18,7 +18,7 @@ pub struct Requests {
     pub inner: Vec<Request>,
 }
 
-/// Builds a request from its values in the columns. The error completes "is ".
+/// Builds a request from its values in the columns. The error is a message that follows "row N: " or "which is ".
 pub fn request(time_ns: u64, op: u8, offset: u64, bytes: u32, flags: u8, stream: u16) -> Result<Request, String> {
     let Some(&op) = Op::ALL.get(usize::from(op)) else {
         return Err(format!("op is {op}; use 0 (read), 1 (write), 2 (trim) or 3 (flush)"));
@@ -62,7 +62,10 @@ impl Requests {
         let mut last = 0;
         for row in 0..time_ns.len() {
             let built = if in_order && time_ns[row] < last {
-                Err(format!("time_ns {} is earlier than {last} in the row before; sort the rows by time", time_ns[row]))
+                Err(format!(
+                    "time_ns {} is earlier than {last} in the previous row; sort the rows by time",
+                    time_ns[row]
+                ))
             } else {
                 request(time_ns[row], op[row], offset[row], bytes[row], flags[row], stream[row])
             };

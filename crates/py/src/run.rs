@@ -204,7 +204,7 @@ impl Monitor for PythonMonitor<'_> {
 /// Before each call of the monitor, `watch(figures)` gets intermediate metrics: `SoFar` as JSON. `attribution` turns
 /// latency attribution on.
 ///
-/// `state` is the file of a saved drive with which the run continues. The preconditioned drive is loaded from `kept` if
+/// `state` is the file of a saved drive from which the run continues. The preconditioned drive is loaded from `kept` if
 /// that file exists, otherwise saved there. `save_state` is the file for the drive after the run.
 #[pyfunction]
 #[pyo3(signature = (
@@ -271,8 +271,8 @@ fn run(
     detached(py, Some(toml), || ssdlab_sim::run_with_states(&settings.setup, states, source, monitor))?.or_raise()
 }
 
-/// Returns all settings of the preconditioned drive of `config` as text; None if saving it is not worthwhile. `space`
-/// has the same meaning as in `simulate`.
+/// Returns a text with all settings that determine the preconditioned drive of `config`, as the key of its cached file;
+/// None if caching the drive is not worthwhile. `space` has the same meaning as in `simulate`.
 #[pyfunction]
 #[pyo3(signature = (config, space=None))]
 pub fn kept_key(config: &Config, space: Option<&AddressSpace>) -> PyResult<Option<String>> {

@@ -55,8 +55,8 @@ fn encoded(path: &Path) -> PercentEncode<'_> {
 impl DriveServer {
     /// Opens the drive of a configuration and listens at `socket` or at `listen`, an address with a port. Clients can
     /// connect once this function returns. With `tls`, a folder of certificates, they must use TLS; with
-    /// `verify_clients`, they also need a certificate of its CA. Requests and replies take at most `memory` bytes.
-    /// `scale` is the wall time of a simulated second; None sends replies at once.
+    /// `verify_clients`, they also need a certificate signed by the CA in that folder. Requests and replies take at most
+    /// `memory` bytes. `scale` is the wall time of a simulated second; None sends replies at once.
     ///
     /// A new drive is preconditioned as for a run if `precondition` is true, with `kept` as in `simulate`, or continues
     /// from the saved drive in the file `state`.
@@ -87,7 +87,7 @@ impl DriveServer {
         let mut addresses: Vec<_> = socket.map(Address::Unix).into_iter().collect();
         if let Some(listen) = listen {
             let address: SocketAddr = listen.parse().map_err(|_| {
-                ConfigError::new_err(format!("{listen} is not an address with a port; write 127.0.0.1:10809"))
+                ConfigError::new_err(format!("{listen} is not an address with a port; use 127.0.0.1:10809"))
             })?;
             addresses.push(Address::Tcp(address));
         }

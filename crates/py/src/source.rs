@@ -37,7 +37,7 @@ pub fn exclusive<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns options for reading a trace, given by name.
+/// Builds the options for reading a trace from the names of format, columns and action.
 pub fn options(
     format: Option<&str>,
     columns: Option<&str>,
@@ -139,13 +139,13 @@ impl Reader {
         Ok(Self { inner: Mutex::new(reader) })
     }
 
-    /// Returns the next requests, at most `max`; returns none at the end.
+    /// Returns at most `max` next requests; an empty batch at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Requests> {
         read_batch(py, self.source(), max)
     }
 
-    /// Returns the message for the first request past the end of the device, with its place in the files; None if all
-    /// requests fit. The reader must be at its start.
+    /// Returns the message for the first request past the end of the device, with its position in the files; None if
+    /// all requests fit. The reader must be at its start.
     fn beyond(&mut self, py: Python<'_>, capacity_bytes: u64) -> PyResult<Option<String>> {
         let reader = exclusive(&mut self.inner);
         loop {
@@ -202,7 +202,7 @@ impl Generator {
         Ok(Self { inner: Mutex::new(generator) })
     }
 
-    /// Returns the next requests, at most `max`; returns none at the end.
+    /// Returns at most `max` next requests; an empty batch at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Requests> {
         read_batch(py, self.source(), max)
     }
@@ -302,7 +302,7 @@ impl Source for PythonSource {
     }
 
     fn progress(&self) -> Progress {
-        // An error here is ignored: the progress is only displayed.
+        // Errors are ignored, because progress is only displayed.
         let answer: PyResult<(u64, Option<u64>)> =
             Python::attach(|py| self.object.call_method0(py, "progress")?.extract(py));
         let (done, total) = answer.unwrap_or((0, None));

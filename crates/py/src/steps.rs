@@ -14,7 +14,7 @@ pub fn record_steps(py: Python<'_>, question: &str) -> PyResult<String> {
     detached(py, None, || answer(question))
 }
 
-/// Returns a drive, built and filled as `config` says, as JSON.
+/// Returns the drive of `config`, filled as configured, as JSON.
 #[pyfunction]
 pub fn steps_drive(config: &Config) -> PyResult<String> {
     let settings = config.inner.settings(Some(0)).or_raise()?;

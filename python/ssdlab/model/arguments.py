@@ -1,7 +1,7 @@
 """Checks the types of arguments of public functions; errors name the argument.
 
-Annotations define what is valid: texts, paths, functions, switches, numbers, and lists of them. Functions that take a
-configuration or a trace check this argument themselves.
+The annotation of an argument defines its valid types: string, path, function, bool, number, or a list of them.
+Functions with a configuration or a trace as argument check that argument themselves.
 """
 
 import operator
@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 
 def is_switch(given: object) -> bool:
-    """True if the value is a bool of Python or NumPy. Other values that Python can test for truth do not count."""
+    """True if the value is a Python or NumPy bool. Other truthy or falsy values do not count."""
     return isinstance(given, bool) or type(given).__name__ in ("bool_", "bool")
 
 
 def shown(given: object) -> str:
-    """Returns how a message shows an argument: its value if the value is short, otherwise its type."""
+    """Returns an argument as messages show it: its value if the value is short, otherwise its type."""
     return repr(given) if isinstance(given, str | bytes | Real | None) else type(given).__name__
 
 
@@ -82,10 +82,10 @@ class Kinds(NamedTuple):
         return own if own or self.items is None else self.items.words(plural)
 
     def remedy(self, example: str) -> str:
-        """Describes which values to give instead of an invalid argument."""
+        """Returns the remedy for an invalid argument: the allowed types, with an example."""
         own = [kind.remedy for kind in self.simple]
         words = " or ".join([*own, *([f"a list of {self.items.words('s')}"] if self.items else [])])
-        return f"give {words}{example and f', such as {example}'}{', or None' if self.optional else ''}"
+        return f"pass {words}{example and f', such as {example}'}{', or None' if self.optional else ''}"
 
     def fault(self, given: object) -> str | None:
         """Describes what is wrong with an argument; None if it is valid."""
@@ -126,10 +126,10 @@ def takes(**examples: object) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Makes a function, or the constructor of a class, reject arguments of types that its annotations do not allow.
 
     Args:
-        examples: Valid values to show in messages, by argument; needed for arguments whose default is no good example.
+        examples: Valid values to show in messages, by argument; needed where the default value is not a good example.
 
     Raises:
-        ConfigError: When called with such an argument; the error names it.
+        ConfigError: If an argument has a wrong type; the message names the argument.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:

@@ -86,13 +86,13 @@ def as_written(overrides: Overrides) -> list[str]:
     for setting in listed:
         if not isinstance(setting, str):
             raise ConfigError(
-                f"{shown(setting)} is not a setting; give settings such as {{'device.op': '7%'}} or ['device.op=7%']"
+                f"{shown(setting)} is not a setting; pass settings such as {{'device.op': '7%'}} or ['device.op=7%']"
             )
     return listed
 
 
 def set_by(origin: str, overrides: Overrides) -> Sets:
-    """Pairs each of the settings with the given origin."""
+    """Pairs each setting with the given origin."""
     try:
         return [(origin, setting) for setting in as_written(overrides)]
     except ConfigError as error:
@@ -108,7 +108,7 @@ def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str
         elif value:
             yield from _flat(value, f"{key}.")
         else:
-            raise ConfigError(f"{key}: the mapping is empty; add a setting, or omit it")
+            raise ConfigError(f"{key}: the mapping is empty; add a setting, or omit the mapping")
 
 
 def config_of(given: "Config | Overrides | None") -> "Config":
@@ -120,14 +120,14 @@ def config_of(given: "Config | Overrides | None") -> "Config":
     if isinstance(given, Mapping) or (isinstance(given, Iterable) and not isinstance(given, str | bytes)):
         return layered(None, [], [set_by("config", given)])
     raise ConfigError(
-        f"{type(given).__name__} is not a configuration; give a Config, or settings such as {{'device.op': '7%'}}; "
+        f"{type(given).__name__} is not a configuration; pass a Config, or settings such as {{'device.op': '7%'}}; "
         "a preset is Config('tlc-nvme'), and a trace is the second argument"
     )
 
 
 class Config(Mapping[str, Any]):
-    """A complete, resolved configuration: a mapping of dotted keys to values: str with their units, int, float or bool.
-    Configurations with equal values are equal, wherever the values were set.
+    """A complete, resolved configuration: a mapping from dotted keys to values. A value is a str with its unit, an int,
+    a float or a bool. Configurations with equal values are equal, wherever the values were set.
 
     Later layers win: first defaults, then the preset, then files in order, then overrides. Every setting remembers its
     origin. Misspelt keys, missing units and values out of range raise one `ConfigError` that lists all of them.
@@ -201,7 +201,7 @@ class Config(Mapping[str, Any]):
         """Returns the configuration with `overrides` on top.
 
         Raises:
-            ConfigError: As for the constructor.
+            ConfigError: See the constructor.
         """
         return rebuilt(self._preset, self._files, [*self._sets, set_by("overrides", overrides)])
 
@@ -283,7 +283,7 @@ def layered(
 
 
 def rebuilt(preset: str | None, files: list[tuple[str, str]], sets: list[Sets], where: str = PRESET_GIVEN) -> Config:
-    """Returns the configuration of layers that were already read; also used by pickle and copy."""
+    """Builds a configuration from layers that were already read; also used by pickle and copy."""
     config = Config.__new__(Config)
     config._preset, config._files, config._sets = preset, files, sets
     config._inner = _resolved(preset, files, sets, where)

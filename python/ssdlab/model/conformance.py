@@ -1,4 +1,7 @@
-"""Checks components written in Python in small random worlds, and reduces a world that fails to few operations."""
+"""Checks components written in Python on small random drives with random requests.
+
+A drive with its requests is a world. A world that fails is reduced to few operations.
+"""
 
 import random
 from collections.abc import Callable
@@ -27,7 +30,7 @@ _VERBS = {_READ: "read", _WRITE: "write", _TRIM: "trim"}
 
 
 class Operation(NamedTuple):
-    """Request of the host for pages of a drive."""
+    """A host request for consecutive pages of a drive."""
 
     op: int
     first: int
@@ -40,13 +43,13 @@ class Operation(NamedTuple):
 
 
 class World(NamedTuple):
-    """Small drive and the requests of its host."""
+    """Settings of a small drive, and the host requests to it."""
 
     settings: dict[str, object]
     operations: list[Operation]
 
 
-class Counterexample(AssertionError):  # noqa: N818 - it is what a failed assertion shows
+class Counterexample(AssertionError):  # noqa: N818 - test runners show it as a failed assertion
     """Smallest world found in which a component breaks a rule."""
 
     def __init__(self, problem: str, world: World, seed: int) -> None:
@@ -57,11 +60,11 @@ class Counterexample(AssertionError):  # noqa: N818 - it is what a failed assert
 
 
 def check(component: Plugin | type[Plugin], *, worlds: int = 60, seed: int = 1) -> None:
-    """Checks an FTL, a victim, placement or cache policy in small random worlds.
+    """Checks an FTL, a victim, placement or cache policy in small random worlds: drives with random requests.
 
-    Every flash operation and every page that is read is checked, as with `check=true`. Two equal runs must have equal
-    results. Equal seeds try the same worlds. A call that exceeds the time limit of the class is shown without reducing
-    the world, which would take as long once more for each try.
+    Every flash operation and every page read is checked, as with `check=true`. Two equal runs must have equal results.
+    Equal seeds try the same worlds. If a call exceeds the time limit of the class, the world is not reduced, because
+    every attempt would take that long again.
 
     Args:
         component: Class, or object with the arguments of its constructor; runs use copies of the object.
@@ -69,14 +72,16 @@ def check(component: Plugin | type[Plugin], *, worlds: int = 60, seed: int = 1) 
         seed: Seed of the random worlds.
 
     Raises:
-        ConfigError: If the component is of another kind.
+        ConfigError: If the component is of a kind that cannot be checked.
         Counterexample: If the component breaks a rule. It has the attributes `problem`, `settings` and `operations`.
     """
     if component.kind not in _CHECKED:
-        raise ConfigError(f"check: not made for a {component.kind}; give an FTL, a victim, placement or cache policy")
+        raise ConfigError(
+            f"check: cannot check a {component.kind}; pass an FTL, or a victim, placement or cache policy"
+        )
     rng = random.Random(seed)
     for number in range(worlds):
-        # Small drives come first, because a bug needs few operations there.
+        # Small drives come first, because they show a bug after fewer operations.
         world = _drawn(component.kind, rng, most_blocks=1 + 4 * number // worlds)
         problem = _problem(component, world)
         if problem and TIMED_OUT not in problem:
@@ -93,7 +98,7 @@ def _drawn(kind: str, rng: random.Random, most_blocks: int) -> World:
     pages = per_block * blocks
     settings: dict[str, object] = {
         "device.capacity": f"{pages * PAGE_KIB}KiB",
-        # Blocks beside those that the data fills and the reserve of the FTL.
+        # Spare blocks, in addition to the blocks that the data fills and the reserve of the FTL.
         "device.op": f"{100 * planes * rng.randint(1, 3) / blocks:.2f}%",
         "nand.pages_per_block": per_block,
         "nand.planes": planes,
@@ -107,12 +112,12 @@ def _drawn(kind: str, rng: random.Random, most_blocks: int) -> World:
         return Operation(rng.choice([_WRITE] * 6 + [_READ] * 3 + [_TRIM]), first, min(count, pages - first))
 
     operations = [operation() for _ in range(rng.randint(1, MOST_OPERATIONS))]
-    # In the end every page is read.
+    # The last operation reads every page.
     return World(settings, [*operations, Operation(_READ, 0, pages)])
 
 
 def _problem(component: Plugin | type[Plugin], world: World) -> str:
-    """Returns the rule that the component breaks; empty if it breaks none."""
+    """Returns a description of the rule that the component breaks; empty if it breaks none."""
     operations = world.operations
     config = Config(PRESET, overrides={**_FIXED, **world.settings})
     trace = Trace.from_columns(
@@ -130,7 +135,7 @@ def _problem(component: Plugin | type[Plugin], world: World) -> str:
 
 
 def _reduced(world: World, fails: Callable[[World], bool]) -> World:
-    """Leaves out operations, first many at once, and shortens others, as long as the world fails."""
+    """Removes operations, at first many at once, and shortens others, while the world still fails."""
     step = len(world.operations) // 2
     while step:
         at, before = 0, len(world.operations)

@@ -48,20 +48,20 @@ def objects_of(ingest: Mapping[str, Any] | None) -> str | None:
 
 
 def _to_write(name: str) -> str:
-    """Returns the exact name of the writable format that the user named in any case."""
+    """Returns the exact name of a writable format, which the user may write in any letter case."""
     formats = {format.name: format for format in all_formats()}
     writable = [format.name for format in formats.values() if format.writable]
     meant = _ssdlab.named(name, [*formats])
     if meant is not None and formats[meant].writable:
         return meant
-    why = f"{name!r} is not a trace format" if meant is None else f"{meant} can be read but not written"
+    why = f"unknown trace format {name!r}" if meant is None else f"{meant} can be read but not written"
     near = text.suggestion(name, writable) if meant is None else ""
-    raise TraceError(why + (near or f"; write one of {', '.join(writable)}"))
+    raise TraceError(why + (near or f"; choose one of {', '.join(writable)}"))
 
 
 def format_of(path: str | os.PathLike[str], option: str) -> str:
-    """Returns the format implied by the name of a file to write. Messages name `option` as the way to set it
-    explicitly.
+    """Returns the format implied by the name of a file to write. `option` is the option that sets the format, for
+    messages.
     """
     suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".zst")]
     if suffixes and suffixes[-1] == ".parquet":
@@ -69,7 +69,7 @@ def format_of(path: str | os.PathLike[str], option: str) -> str:
     if suffixes and suffixes[-1] == ".csv":
         return CSV
     raise TraceError(
-        f"{text.path(path)}: the name implies no format; end it in .csv or .parquet, or give the format with {option}"
+        f"{text.path(path)}: the file name implies no format; use the suffix .csv or .parquet, or set {option}"
     )
 
 
@@ -90,7 +90,7 @@ def write(
         format: Name of the format; if None, implied by the name of the file.
         streams: Called after each batch; returns the names of the streams.
         option: Name of the option that sets the format, for messages.
-        ingest: Report on reading the requests, if they were read.
+        ingest: Report on reading the requests, if they come from a trace.
 
     Returns:
         Counters: requests written, and details that the format could not keep.
@@ -101,7 +101,7 @@ def write(
     if objects is not None and chosen not in KEEP_OBJECTS:
         raise TraceError(
             f"{text.path(path)}: {chosen} holds drive requests, but {objects} holds cache objects; "
-            f"write one of {', '.join(KEEP_OBJECTS)} with {option}"
+            f"choose one of {', '.join(KEEP_OBJECTS)} with {option}"
         )
     if chosen == "parquet":
         return _write_parquet(batches, Path(path), streams)

@@ -53,8 +53,10 @@ class DeviceReader(TableReader):
     def __init__(self, rows: ParquetRows, device: str | None, otherwise: str) -> None:
         """Creates a reader that starts at the first row.
 
-        Args: rows: Rows of all devices. device: A name, `"all"`, `"overlay"`, or None for the device of the first
-        request. otherwise: Name of the device that gets the requests of files without device names.
+        Args:
+            rows: Rows of all devices.
+            device: A name, `"all"`, `"overlay"`, or None for the device of the first request.
+            otherwise: Name of the device for requests from files without device names.
         """
         self._device, self._otherwise = device, otherwise
         super().__init__(rows)

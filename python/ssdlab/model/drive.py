@@ -72,12 +72,12 @@ class MountReport:
 
 
 STORING_DATA = "small-tlc"
-"""Preset of a drive that stores data, unless a preset is given. Every FTL can map its whole flash pages, and drives of
-some MiB are possible. The superblocks of the default drive need 256 MiB, and it stores half as many small writes per
-second.
+"""Default preset of drives that store data. Every FTL can map whole flash pages of this preset, and a drive may have
+only a few MiB. The default drive of simulations needs 256 MiB for its superblocks, and completes half as many small
+writes per second.
 """
 WITH_RESERVE = ("default", 'device.reserve = "extra"\n')
-"""Settings below those of a drive that stores data: its FTL gets blocks on top, so that small drives are possible."""
+"""Default settings of drives that store data: the FTL gets additional blocks, so that small drives are possible."""
 
 OF_DEFAULT_DRIVE = "default (preset "
 """Prefix of the origins of settings that come from the default drive."""
@@ -91,7 +91,7 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
         OSError: If the file is not a drive file, or `path` is a dangling link.
     """
     if path is not None and path.is_symlink() and not path.exists():
-        why = f"is a link to {text.path(path.readlink())}, which does not exist; fix the link, or name the file itself"
+        why = f"is a link to {text.path(path.readlink())}, which does not exist; fix the link, or pass another path"
         raise OSError(errno.ENOENT, why, os.fspath(path))
     if config is not None or path is None or not path.exists():
         config = config_of(config)
@@ -149,7 +149,7 @@ class Drive:
 
     A `UserWarning` names settings that have no effect, such as a write buffer without a clock.
 
-    As a context manager, the drive is shut down cleanly at the end, unless an exception passes.
+    As a context manager, the drive is shut down cleanly at the end, unless an exception is raised.
 
     >>> with Drive({"device.capacity": "64MiB"}) as drive:
     ...     drive.write(4096, b"hello")

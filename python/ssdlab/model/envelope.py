@@ -65,7 +65,7 @@ def read(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(
-            f"{text.path(path)}: {error.strerror}; give the --out directory, or the JSON file in it"
+            f"{text.path(path)}: {error.strerror}; pass the --out directory, or the JSON file in it"
         ) from None
     except (ValueError, RecursionError):
         found = None
@@ -75,7 +75,7 @@ def read(path: Path) -> dict[str, Any]:
         or not isinstance(found.get("version"), dict)
     ):
         raise ConfigError(
-            f"{text.path(path)}: is not a result of ssdlab; give the --out directory, or the JSON file in it"
+            f"{text.path(path)}: is not a result of ssdlab; pass the --out directory, or the JSON file in it"
         )
     return found
 

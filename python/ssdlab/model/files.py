@@ -130,7 +130,7 @@ def try_filling(directory: Path) -> None:
 
 
 def refuse_drive(path: Path, named: str) -> None:
-    """Refuses to overwrite a drive file with a trace; errors call the file `named`.
+    """Refuses to overwrite a drive file with a trace; messages show the file as `named`.
 
     Raises:
         OSError: If the file cannot be read.
@@ -138,11 +138,11 @@ def refuse_drive(path: Path, named: str) -> None:
     with naming(path):
         is_drive = drive_file(path) is not None
     if is_drive:
-        raise ConfigError(f"{named}: is a drive file; name another file for the trace")
+        raise ConfigError(f"{named}: is a drive file; choose another file for the trace")
 
 
 def read_utf8(path: Path, shown: str) -> str:
-    """Returns the text of a file with LF line ends; messages call the file `shown`.
+    """Returns the text of a file with LF line ends; messages show the file as `shown`.
 
     Raises:
         OSError: If the file cannot be read.

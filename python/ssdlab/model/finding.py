@@ -175,7 +175,7 @@ class Finding(ABC):
             only: Names of the figures to write, such as `latency` or `waf`; all figures if empty.
 
         Raises:
-            ConfigError: If the finding has no figure of a name in `only`.
+            ConfigError: If `only` contains a name that no figure of the finding has.
             OSError: If the directory or a file in it cannot be written; earlier files stay unchanged.
         """
         folder = Path(directory)

@@ -65,7 +65,7 @@ class Words(NamedTuple):
         """Maps each row's word to a value; raises TraceError for the first row with a word that has no value."""
         empty = np.flatnonzero(self.numbers < 0)
         if empty.size:
-            raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
+            raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop the row")
         wrong = [number for number, value in enumerate(values) if value is None]
         rows = np.flatnonzero(np.isin(self.numbers, wrong))
         if rows.size:
@@ -96,7 +96,7 @@ class Streams:
         """Returns the stream number of each row."""
         values = [self.names.setdefault(word, len(self.names)) for word in column.words]
         if len(self.names) > 1 << 16:
-            raise TraceError(f"{name} holds more than 65,535 different names; group them")
+            raise TraceError(f"column {name} has more than 65,535 different names; merge some of them")
         # An empty row has the index -1, which selects the last value of the array: 0, for no stream.
         found: npt.NDArray[Any] = np.array([*values, 0], dtype=np.int64)[column.numbers]
         return found
@@ -157,7 +157,7 @@ class Frame:
         if column in ("offset", "bytes") and not _is_text(values.type):
             empty &= ~self._flushes(table)
         if empty.any():
-            raise TraceError(f"row {int(empty.argmax())}: {name} is empty; fill or drop it")
+            raise TraceError(f"row {int(empty.argmax())}: {name} is empty; fill or drop the row")
         return values.cast(pa.uint64() if pa.types.is_null(values.type) else values.type).fill_null(0)
 
     def _flushes(self, table: "pa.Table | pa.RecordBatch") -> "npt.NDArray[np.bool_]":
@@ -183,7 +183,9 @@ class Frame:
         if column == "op" and is_text:
             return _words(values)
         if is_text or pa.types.is_nested(values.type) or pa.types.is_temporal(values.type):
-            raise TraceError(f"{name} holds {values.type}; give numbers" + (" or words" if column == "op" else ""))
+            raise TraceError(
+                f"column {name} has type {values.type}; use numbers" + (" or words" if column == "op" else "")
+            )
         return _scaled(column, name, values.to_numpy(zero_copy_only=False), unit or 1)
 
     def _times(self, name: str, unit: int | None, values: "pa.Array") -> "npt.NDArray[Any]":
@@ -195,12 +197,12 @@ class Frame:
             try:
                 found: npt.NDArray[Any] = values.cast(to).to_numpy(zero_copy_only=False)
             except pa.ArrowException:
-                raise TraceError(f"{name} has times out of range for nanoseconds; shift them") from None
+                raise TraceError(f"column {name} has times out of range for nanoseconds; shift the times") from None
             return found
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise TraceError(f"{name} holds {kind}; give a number, a date or a duration")
+            raise TraceError(f"column {name} has type {kind}; use numbers, dates or durations")
         if unit is None:
-            raise TraceError(f"{name} holds numbers without a unit; call it time_ns, time_us, time_ms or time_s")
+            raise TraceError(f"column {name} has no unit; rename it to time_ns, time_us, time_ms or time_s")
         return _scaled("time_ns", name, values.to_numpy(zero_copy_only=False), unit)
 
 
@@ -232,7 +234,7 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
         row = int(wrong[0])
         is_nan = values[row] != values[row]
         each = f"{unit:,} {'ns' if column == 'time_ns' else 'bytes'}"
-        why = "is not a number; fill or drop it" if is_nan else f"is not between 0 and {most}, in units of {each}"
+        why = "is not a number; fill or drop the row" if is_nan else f"is not between 0 and {most}, in units of {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
         # A date in nanoseconds has more digits than a float. So its whole and its fractional part are converted

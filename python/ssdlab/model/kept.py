@@ -26,7 +26,7 @@ LIMIT = "SSDLAB_CACHE_SIZE"
 DEFAULT_LIMIT = "2GiB"
 
 TOLD_BYTES = 100_000_000
-"""Total size of the cached drives in bytes above which a message names their directory; it appears only once."""
+"""Total size of the cached drives, in bytes, above which a message once shows the cache directory."""
 
 TOLD = ".told"
 """Empty file which records that the message about the cache directory has been shown."""
@@ -46,7 +46,7 @@ def directory() -> Path | None:
     named = os.environ.get(DIRECTORY)
     if named is not None:
         if os.path.lexists(named) and not Path(named).is_dir():
-            raise ConfigError(f"{DIRECTORY}: {text.path(named)} is not a directory; name a directory, or set it empty")
+            raise ConfigError(f"{DIRECTORY}: {text.path(named)} is not a directory; set a directory, or an empty value")
         return Path(named) if named else None
     base = os.environ.get("XDG_CACHE_HOME")
     # The XDG specification says to ignore a relative path.

@@ -76,7 +76,7 @@ class LoadedResult(Result):
         found = Part(f"{text.path(file)}: ", read(file))
         if found["kind"] != "result":
             raise ConfigError(
-                f"{text.path(file)}: kind: is {found['kind']!r}, not the result of a run; give the --out directory of "
+                f"{text.path(file)}: kind: is {found['kind']!r}, not the result of a run; pass the --out directory of "
                 "'ssdlab run'"
             )
         check_version(file, found)

@@ -401,7 +401,7 @@ METRICS = (
         Metric("pools.raw_pages", "pages", "raw pages at the end", "raw pages at the end"),
         Metric("pools.compressed_pages", "pages", "compressed pages at the end", "compressed pages at the end",
                quiet=True),
-        Metric("pools.compressed_bytes", "bytes", "", "bytes of these pages"),
+        Metric("pools.compressed_bytes", "bytes", "", "bytes of the compressed pages at the end"),
         Metric("pools.ratio", "ratio", "compression ratio at the end", "raw bytes per compressed byte",
                null="without compressed pages"),
         Metric("pools.raw_capacity_pages", "pages", "", "capacity of the raw pool"),

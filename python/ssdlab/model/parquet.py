@@ -133,14 +133,12 @@ class ParquetRows:
     @staticmethod
     def _open(path: Path, name: Path) -> Any:
         if path.exists() and not path.is_file():
-            raise TraceError(f"{text.path(name)}: is not a regular file; name the Parquet files themselves")
+            raise TraceError(f"{text.path(name)}: is not a regular file; pass the Parquet files themselves")
         try:
             return pq.ParquetFile(path)
         except (OSError, pa.ArrowException) as error:
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
-            raise TraceError(
-                f"{text.path(name)}: cannot be read as Parquet: {reason}; check or copy it again"
-            ) from None
+            raise TraceError(f"{text.path(name)}: cannot be read as Parquet: {reason}; copy the file again") from None
 
     def _iterate(self) -> "Iterator[pa.RecordBatch]":
         for number, (name, file, frame) in enumerate(zip(self._names, self._opened, self._frames, strict=True)):
@@ -150,10 +148,10 @@ class ParquetRows:
                 yield from file.iter_batches(BATCH, columns=frame.names)
             except (OSError, pa.ArrowException) as error:
                 reason = str(error).splitlines()[0].rstrip(".")
-                raise TraceError(f"{text.path(name)}: reading failed: {reason}; copy it again") from None
+                raise TraceError(f"{text.path(name)}: reading failed: {reason}; copy the file again") from None
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """Returns requests from the next rows, at most `max`, with times as in their file; returns none at the end."""
+        """Returns at most `max` requests from the next rows, with times as in the file; an empty batch at the end."""
         while self._pending is None or self._pending.num_rows == 0:
             self._pending = next(self._rows, None)
             if self._pending is None:
@@ -233,7 +231,7 @@ class TableReader(ABC):
         """Returns the next requests of the selected devices in file order; None at the end."""
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """Returns the next requests, at most `max`; returns none at the end."""
+        """Returns at most `max` next requests; an empty batch at the end."""
         while not len(batch := self._order.take(max)) and not self._ended:
             taken = self._taken()
             if taken is None or self._rows.file != self._file:

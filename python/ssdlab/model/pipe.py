@@ -28,7 +28,7 @@ class Copies:
         self._lock = threading.Lock()
 
     def file(self, path: Path) -> Path:
-        """Returns a file with the bytes of `path`: a copy if it is a pipe."""
+        """Returns `path`, or the path of a copy of its contents if it is a pipe."""
         if path != STDIN and not path.is_fifo():
             return path
         with self._lock:

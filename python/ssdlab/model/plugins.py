@@ -1,7 +1,7 @@
-"""Components written in Python (plug-ins): found by their names, registered, and watched during runs.
+"""Components written in Python (plug-ins): finds them by name, registers them, and enforces their time limits.
 
-A name such as `python:mine.Windowed(window=8)` gives the class and the arguments of its constructor. So a configuration
-suffices to find its plug-ins again, also in another process.
+A name such as `python:mine.Windowed(window=8)` contains the class and the arguments of its constructor. So another
+process can create the plug-ins of a configuration again.
 """
 
 import ast
@@ -35,7 +35,7 @@ from ssdlab.model.requests import from_columns
 HOW = "write FILE.CLASS after python:, such as python:mine.Oldest for the class Oldest in mine.py"
 
 LOST = "(...)"
-"""Stands in the name of a plug-in for constructor arguments that cannot be written as text. No other run can create
+"""Placeholder in a plug-in's name for constructor arguments that cannot be written as text. No other run can create
 such a plug-in again.
 """
 
@@ -43,7 +43,7 @@ TIMED_OUT = "ran for more than"
 """Words of the message about a call that exceeds its time limit."""
 
 POLL_SECONDS = 0.1
-"""Seconds between two checks whether a call of a plug-in exceeds its time limit."""
+"""Seconds between two checks of the time limit of calls to plug-ins."""
 
 SHOWN = 100
 """Maximum length of an object in a message."""
@@ -89,8 +89,8 @@ class Plugin:
     """Names of the methods that a subclass defines."""
 
     arguments: ClassVar[tuple[str, ...]] = ()
-    """Names of the arguments that the first method may take; it gets only the arguments that it names. Empty if the
-    method always gets all arguments.
+    """Names of the arguments that the first method may declare; the method receives only those. Empty if the method
+    always receives all arguments.
     """
 
     def save(self) -> bytes:
@@ -98,21 +98,19 @@ class Plugin:
         return pickle.dumps(vars(self))
 
     def load(self, state: bytes) -> None:
-        """Restores the state that `save` returned. By default this runs code in the state, so load only drives of your
-        own.
+        """Restores the state that `save` returned. The default implementation unpickles the state, which can run code;
+        load only drives that you trust.
         """
         vars(self).update(pickle.loads(state))
 
     @classmethod
     def wrong(cls) -> str | None:
-        """Returns a message about an attribute of the class with a wrong value, with its remedy; None if there is
-        none.
-        """
+        """Returns a message with a remedy if an attribute of the class has an invalid value; otherwise None."""
         return None
 
 
 class Source(NamedTuple):
-    """A class of plug-ins, and where it was found."""
+    """A plug-in class with its source file and the arguments of its constructor."""
 
     cls: type[Plugin]
     positional: Sequence[Any]
@@ -164,7 +162,7 @@ _given = threading.local()
 
 
 def register_named(texts: Iterable[tuple[str, str]]) -> None:
-    """Registers all plug-ins that texts of a configuration, each with its origin, name as values of settings.
+    """Registers all plug-ins that are values of settings in a configuration, given as pairs of origin and text.
 
     Raises:
         ConfigError: If a plug-in cannot be loaded.
@@ -219,7 +217,7 @@ def with_plugins(config: Config, plugins: Sequence[Plugin | type[Plugin]]) -> Co
     for plugin in _listed(plugins):
         cls: type[Any] = plugin if isinstance(plugin, type) else type(plugin)
         if not _is_plugin(cls):
-            raise ConfigError(f"plugins: {cls.__name__} is not a plug-in; derive the class from one of ssdlab.plugin")
+            raise ConfigError(f"plugins: {cls.__name__} is not a plug-in; derive it from a class of ssdlab.plugin")
         made: tuple[tuple[Any, ...], dict[str, Any]] = ((), {}) if isinstance(plugin, type) else plugin._made
         call = _call(*made)
         name = f"{PLUGIN}{cls.__module__}.{cls.__name__}{call}"
@@ -236,7 +234,7 @@ def _listed(plugins: object) -> Sequence[Any]:
     if isinstance(plugins, Plugin | type):
         return [plugins]
     if not isinstance(plugins, Sequence):
-        raise ConfigError(f"plugins: {type(plugins).__name__} is not a list of plug-ins; give a list such as [Mine()]")
+        raise ConfigError(f"plugins: {type(plugins).__name__} is not a list of plug-ins; pass a list such as [Mine()]")
     return plugins
 
 
@@ -287,8 +285,8 @@ def is_timed(config: Config) -> bool:
 
 
 def register_format(name: str | None) -> None:
-    """Registers the plug-in that a trace format names. If the format is to be detected, registers all plug-ins in the
-    files of `SSDLAB_PLUGINS`.
+    """Registers the plug-in for the trace format `name`. Without a name, registers all plug-ins in the files of
+    `SSDLAB_PLUGINS`, so that the format can be detected.
 
     Raises:
         ConfigError: If a plug-in cannot be loaded.
@@ -307,7 +305,7 @@ def digest(name: str) -> str:
 def uses(
     config: Config, calls: Iterable[tuple[str, int, float]], ingest: Mapping[str, Any] | None = None
 ) -> list[PluginUse]:
-    """Returns the use of each plug-in in a run: those of the configuration, and the trace format.
+    """Returns the use of each plug-in in a run, including a trace format that is a plug-in.
 
     Args:
         config: The configuration.
@@ -360,11 +358,11 @@ def _find(name: str) -> Source:
         names = [name for name, value in vars(module).items() if _is_plugin(value)]
         raise ConfigError(f"{where} has no class {class_name}{text.suggestion(class_name, names)}")
     if not _is_plugin(cls):
-        raise ConfigError(f"{class_name} in {where} is not a plug-in; derive the class from one of ssdlab.plugin")
+        raise ConfigError(f"{class_name} in {where} is not a plug-in; derive it from a class of ssdlab.plugin")
     try:
         inspect.signature(cls.__init__).bind(None, *values, **named)
     except TypeError as error:
-        raise ConfigError(f"{class_name} in {where}: {error}; give the arguments of its constructor") from None
+        raise ConfigError(f"{class_name} in {where}: {error}; pass the arguments of its constructor") from None
     return _source(cls, path)._replace(positional=values, named=named, importable=True)
 
 
@@ -393,14 +391,14 @@ def _executed(path: Path) -> ModuleType:
     try:
         contents = path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{shown}: {error.strerror}; give the path of a Python file") from None
+        raise ConfigError(f"{shown}: {error.strerror}; pass the path of a Python file") from None
     known = _modules.get(path.absolute())
     if known is not None and known[0] == contents:
         return known[1]
     module, imported = ModuleType(path.stem), sys.modules.get(path.stem)
     if imported is not None and imported not in [module for _, module in _modules.values()]:
         raise ConfigError(f"{shown}: another module is named {path.stem}; rename the file")
-    # What plug-ins print must not mix with results on standard output.
+    # Plug-ins print to standard error, because standard output carries results.
     vars(module).update(__file__=str(path), print=_print)
     folder = str(path.absolute().parent)
     if folder not in sys.path:
@@ -438,8 +436,8 @@ def _source(cls: type[Plugin], path: Path | None = None) -> Source:
     unknown = [name for name in _arguments(cls) if name not in cls.arguments]
     if cls.arguments and unknown:
         raise ConfigError(
-            f"{text.path(file)}:{code.co_firstlineno}: {cls.__name__}.{cls.methods[0]} takes {unknown[0]}, which is "
-            f"not known{text.suggestion(unknown[0], cls.arguments)}; it may take {', '.join(cls.arguments)}"
+            f"{text.path(file)}:{code.co_firstlineno}: {cls.__name__}.{cls.methods[0]} has the unknown argument "
+            f"{unknown[0]}, not one of {', '.join(cls.arguments)}{text.suggestion(unknown[0], cls.arguments)}"
         )
     source = path.read_bytes() if path else "".join(linecache.getlines(file)).encode()
     digest = hashlib.sha256(source).hexdigest() if source else None
@@ -464,7 +462,7 @@ def _register(name: str, source: Source) -> None:
 
 
 class Named:
-    """A plug-in as the Rust extension finds it: by its name, because its file may change."""
+    """Reference to a plug-in for the Rust extension. It stores only the name, because the file may change."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -491,11 +489,11 @@ class Running:
         self._thread, self._number, self._since = threading.get_ident(), 0, 0.0
         given = getattr(_given, "objects", {}).get(source.cls)
         if given is None and ... in source.positional:
-            raise self._fault(f"{name} was given as an object; give it again with plugins=")
+            raise self._fault(f"{name} was passed as an object; pass it again with plugins=")
         try:
             plugin = source.cls(*source.positional, **source.named) if given is None else copy.deepcopy(given)
         except Exception as error:
-            raise self._fault(f"{_place(error)}: {source.cls.__name__} cannot be made: {error}", error) from error
+            raise self._fault(f"{_place(error)}: {source.cls.__name__} cannot be created: {error}", error) from error
         plugin.rng = random.Random(seed)
         self._limit = plugin.time_limit
         self.plugin = plugin
@@ -520,11 +518,11 @@ class Running:
             raise self._fault(message, error) from error
 
     def runs_here(self) -> None:
-        """Notes that the plug-in's calls now run on this thread."""
+        """Records that the plug-in's calls now run on this thread."""
         self._thread = threading.get_ident()
 
     def columns(self, item: tuple[Any, ...]) -> _ssdlab.Requests:
-        """Returns the requests of an item of a workload that consists of arrays, or of values for all requests."""
+        """Converts an item that a workload yielded to requests. Each value is an array, or a value for all requests."""
         rows = len(item[1])
         op = _ssdlab.operation(item[0]) if isinstance(item[0], str) else item[0]
         given: dict[str, Any] = {
@@ -536,7 +534,7 @@ class Running:
         return from_columns(**columns)
 
     def raised(self, method: Method, error: BaseException) -> BaseException:
-        """Returns the error of the run for an exception of a call."""
+        """Returns the error that ends the run because a call raised an exception."""
         if isinstance(error, KeyboardInterrupt):
             return error
         place = _place(error, _code(method).co_filename)
@@ -554,7 +552,7 @@ class Running:
         return self._fault(f"{_begin(method)}: {self._called(method)} {verb} {shown}, {why}")
 
     def overran(self, method: Method) -> BaseException:
-        """Returns the error of the run for a call that took too long."""
+        """Returns the error that ends the run because a call took too long."""
         return self._overrun(method, _begin(method))
 
     def look(self, now: float) -> None:
@@ -596,7 +594,7 @@ def _begin(method: Method) -> str:
 
 
 def _shown(answer: object) -> str:
-    """Returns a short text for an object of a plug-in: a number of NumPy as a plain number."""
+    """Returns a short text for a value that a plug-in returned. NumPy numbers appear as plain numbers."""
     values = answer if isinstance(answer, tuple) else (answer,)
     plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
     shown = " ".join(repr(plain if isinstance(answer, tuple) else plain[0]).split())
@@ -609,7 +607,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _place(error: BaseException, file: str | None = None) -> str:
-    """Returns file and line at which an error was raised: the last place in `file`, if given and there is one."""
+    """Returns file and line at which an error was raised. Prefers the last place in `file`, if given."""
     if isinstance(error, SyntaxError):
         return f"{text.path(error.filename)}:{error.lineno}"
     places: list[tuple[str | None, int]] = []

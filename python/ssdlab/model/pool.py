@@ -39,7 +39,7 @@ class Settings:
     """Settings of a page cache."""
 
     budget_bytes: int
-    """Memory for uncompressed and compressed pages, tables and buffers."""
+    """Memory for uncompressed and compressed pages, tables and buffers, in bytes."""
     page_bytes: int
     """Size of a page, a power of two."""
     codec: str = CODEC
@@ -51,7 +51,7 @@ class Settings:
     compressed_policy: str = COMPRESSED_POLICY
     """Replacement policy of compressed pages."""
     workers: int = 1
-    """Number of threads that compress in the background; with 0, threads that need room compress."""
+    """Number of threads that compress in the background. With 0, the threads that call the cache compress pages."""
     miss_us: float | None = None
     """Time to load a page, in microseconds. Needed if the compressed share is adaptive."""
     restore_us: float | None = None
@@ -118,7 +118,7 @@ class Pool:
             budget: Memory for uncompressed and compressed pages, tables and buffers, such as `"64MiB"`.
             page_size: A power of two from 512 bytes to 1 MiB.
             loader: An object with `load` and `store`, whose exceptions reach the caller of `read` or `write`; or the
-                path of a file. If its file system allows, the file bypasses the page cache.
+                path of a file. If its file system allows, accesses to the file bypass the operating system's cache.
             codec: Name of a codec, such as `lz4` or `zstd:3`.
             share: Share of the budget that compressed pages may take: `"25%"`, or `"adaptive"`, which weighs the times
                 `miss_us` and `restore_us`.
@@ -149,7 +149,7 @@ class Pool:
         )
         if not (0 <= settings.budget_bytes < 1 << 62 and 0 <= settings.page_bytes < 1 << 32 and 0 <= workers <= 256):
             raise ConfigError(
-                "budget, page_size or workers is out of range; give sizes that fit into memory, and 0 to 256 workers"
+                "budget, page_size or workers is out of range; pass sizes that fit into memory, and 0 to 256 workers"
             )
         if isinstance(loader, str | os.PathLike):
             self._inner = _ssdlab.PagePool(settings, None, Path(loader))
@@ -157,7 +157,7 @@ class Pool:
             self._inner = _ssdlab.PagePool(settings, loader, None)
         else:
             raise ConfigError(
-                f"loader: {shown(loader)} cannot load pages; give the path of a file, or "
+                f"loader: {shown(loader)} cannot load pages; pass the path of a file, or "
                 "an object with methods load and store"
             )
         self._loader = loader
@@ -223,5 +223,5 @@ class Pool:
 
 
 def size_of(size: str | int) -> int:
-    """Returns a size in bytes, given as a number or as `64MiB`."""
+    """Converts a size, given as a number or as text such as `64MiB`, to bytes."""
     return _ssdlab.size(size) if isinstance(size, str) else int(size)

@@ -12,7 +12,7 @@ from ssdlab.model.source import ingest_remarks, is_generated
 from ssdlab.model.unused import unused
 
 SETTLING_BYTES = 1 << 30
-"""Capacity in bytes from which preconditioning brings the default drive to steady state."""
+"""Smallest capacity, in bytes, at which preconditioning brings the default drive to steady state."""
 
 NOTICEABLE = 0.1
 """A remark is made if the spare space exceeds its setting by more than this fraction."""
@@ -27,7 +27,7 @@ UNSETTLED = {
 """Names of the two parts of a run between which write amplification changed, by finding."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
-"""Findings that a drive was measured before it reached steady state."""
+"""Names of the findings for a drive that was measured before it reached steady state."""
 
 CASES = 4
 """Maximum number of cases listed in a remark on several runs."""
@@ -46,7 +46,7 @@ class Remark(NamedTuple):
 
 
 class Spare(NamedTuple):
-    """Spare space of a drive that has noticeably more than its setting asks for."""
+    """Spare space of a drive that has noticeably more spare space than configured."""
 
     key: str
     """Key of the setting that determines the spare space."""
@@ -114,7 +114,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
     if before["runs_pages_written"] and config["host.fit"] == "compact" and not generated:
         packed = (
             "addresses are packed (--fit compact) on a drive written by earlier runs: they match only if those runs "
-            "replayed the same trace; otherwise give all runs the same device.capacity and --fit wrap"
+            "replayed the same trace; otherwise use the same device.capacity and --fit wrap for all runs"
         )
         found.append(Remark(packed, packed))
     at_random = before["write_amplification"] is not None and before["replays"] is None
@@ -173,9 +173,9 @@ def _in_buffer(summary: Summary) -> list[Remark]:
 
 
 def _never_asked(summary: Summary) -> list[Remark]:
-    """Returns remarks on plug-ins that the run never asked for a decision."""
+    """Returns remarks on plug-ins that the run never called."""
     names = [use["name"] for use in summary.get("plugins", ()) if use["decisions"] == 0]
-    words = [f"{name} was never called: the run had nothing for it to decide" for name in names]
+    words = [f"{name} was never called: the run needed no decision from it" for name in names]
     return [Remark(one, one) for one in words]
 
 
@@ -222,7 +222,7 @@ def remarks(
     if block is not None:
         rules = [f"{block['scheduler']}: {rule}" for rule in block["idle_rules"]]
         found += [Remark(rule, rule) for rule in rules]
-    # First, because it decides what response times mean.
+    # This remark comes first, because response times must be read together with it.
     behind, growing = overload(summary), "the drive cannot keep up: response times include a growing queue"
     first = [] if behind is None else [Remark(behind, growing)]
     return [*first, *(Remark(words, words) for words in same), *found]

@@ -121,7 +121,7 @@ def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int 
     """Returns the number of requests of a generated workload times `times`, rounded up to two significant digits; None
     if the workload has fewer requests.
 
-    Replays are no substitute: they write the same addresses again, which creates a hot set.
+    Replays cannot replace new requests: they write the same addresses again, which creates a hot set.
     """
     made, whole = _made(config), _whole(config)
     if made < config["workload.requests"]:

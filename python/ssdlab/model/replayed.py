@@ -11,7 +11,7 @@ Summary = Mapping[str, Any]
 
 
 def mode(summary: Summary, times: str = "recorded times") -> str:
-    """Describes the replay mode of a run; `times` names the times of the requests."""
+    """Describes the replay mode of a run. `times` is the term for the times of the requests."""
     replay = summary["replay"]
     if replay["mode"] == "open":
         speed = replay["speed"]

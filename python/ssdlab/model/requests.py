@@ -44,7 +44,7 @@ class RequestSource(Protocol):
     """A pass over requests in replay order."""
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """Returns the next requests, at most `max`; returns none at the end."""
+        """Returns at most `max` next requests; an empty batch at the end."""
 
     def progress(self) -> tuple[int, int | None]:
         """Returns the amount read so far, and the total amount if known, in the source's own unit (such as bytes or
@@ -64,7 +64,7 @@ def batches(
         source: The requests.
         monitor: Progress callback after each batch. If it returns a true value, KeyboardInterrupt is raised.
         phase: Phase reported to the monitor.
-        ahead: True to read the next batch on a thread meanwhile; the source may not be used otherwise until the end.
+        ahead: True to read the next batch on another thread; until the end, nothing else may use the source.
     """
     requests = 0
     for batch, progress in (_read_ahead if ahead else _read)(source):
@@ -141,14 +141,14 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
             with suppress(OverflowError):
                 column = np.asarray(values, np.uint64)
     except ValueError:
-        raise TraceError(f"{name} is not a plain array; give one value per request") from None
+        raise TraceError(f"{name} is not a plain array; pass one value per request") from None
     if column.ndim != 1:
-        raise TraceError(f"{name} has {column.ndim} dimensions; give one value per request")
+        raise TraceError(f"{name} has {column.ndim} dimensions; pass one value per request")
     return column
 
 
 def moments(name: str, values: object) -> "npt.NDArray[Any]":
-    """Returns times, which need not ascend: nanoseconds, durations, or dates with time.
+    """Converts times in any order to an array: nanoseconds, durations, or dates with time.
 
     Args:
         name: Name of the column in messages.
@@ -159,7 +159,7 @@ def moments(name: str, values: object) -> "npt.NDArray[Any]":
         return unsigned(name, times, "uint64")
     empty = np.flatnonzero(np.isnat(times))
     if empty.size:
-        raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
+        raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop the row")
     return times
 
 
@@ -212,7 +212,7 @@ def unsigned(name: str, values: object, dtype: str) -> "npt.NDArray[Any]":
     if column.dtype == np.dtype(dtype):
         return np.require(column, requirements=["C", "A"])
     if column.dtype.kind not in "iubf":
-        raise TraceError(f"{name} holds {column.dtype}; give whole numbers")
+        raise TraceError(f"column {name} has type {column.dtype}; use whole numbers")
     if column.dtype.kind == "f" and (parts := np.flatnonzero(column != np.floor(column))).size:
         row = int(parts[0])
         raise TraceError(f"row {row}: {name} {column[row]} is not a whole number")

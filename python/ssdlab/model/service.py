@@ -47,7 +47,7 @@ class Service(Finding):
         preconditioned: bool = False,
     ) -> None:
         self.report = report
-        """Metrics of the drive, with the keys that the JSON file has."""
+        """Metrics of the drive, with the keys of the JSON file."""
         self.config = config
         self.preconditioned = preconditioned
         """True if the server has preconditioned the drive."""
@@ -73,7 +73,7 @@ class DriveServer:
         socket: Path of a unix socket to listen on.
         listen: Address and port to listen on, such as `127.0.0.1:10809`. Anyone who can connect can read and write the
             drive.
-        tls: Folder with `server-cert.pem` and `server-key.pem`; clients must then encrypt.
+        tls: Folder with `server-cert.pem` and `server-key.pem`; clients must then use TLS.
         verify_clients: True to require clients to have a certificate signed by `ca-cert.pem` in that folder.
         memory: Total memory for requests and replies of all clients, at least 256 MiB.
         scale: Wall-clock seconds per second of the simulated drive, at least 0.001; 1 is real time, None replies at
@@ -106,18 +106,20 @@ class DriveServer:
         state: str | os.PathLike[str] | None = None,
     ) -> None:
         if socket is None and listen is None:
-            raise ConfigError("nothing to listen on; give socket or listen")
+            raise ConfigError("nothing to listen on; pass socket or listen")
         if scale is not None and not LEAST_SCALE <= scale < float("inf"):
             raise ConfigError(
                 f"scale {scale!r}: must be at least {LEAST_SCALE:g}; 1 is real time, None replies at once"
             )
         if verify_clients and tls is None:
-            raise ConfigError("verify_clients needs TLS; give the folder of certificates as tls")
+            raise ConfigError("verify_clients needs TLS; pass the folder of certificates as tls")
         if precondition and state is not None:
-            raise ConfigError("precondition and state both say how the drive starts; give one of them")
+            raise ConfigError(
+                "precondition and state both define the initial state of the drive; pass only one of them"
+            )
         memory_bytes = _ssdlab.size(memory) if isinstance(memory, str) else memory
         if memory_bytes < LEAST_MEMORY:
-            raise ConfigError(f"memory {memory!r}: too small for the longest requests; give 256MiB or more")
+            raise ConfigError(f"memory {memory!r}: too small for the longest requests; pass 256MiB or more")
         where = None if file is None else Path(file)
         self.config = config_of_drive(config, where)
         self._file = None if where is None else str(where)
@@ -143,7 +145,7 @@ class DriveServer:
         """True if the server has preconditioned the drive; false for an existing drive."""
         self._is_stopping = False
         self.ended: Ending | None = None
-        """How the server ended, gracefully or at once; None while it runs."""
+        """Way in which the server ended: `graceful` or `at once`; None while it runs."""
 
     @property
     def uris(self) -> list[str]:
@@ -180,7 +182,7 @@ class DriveServer:
         return self._rust.take_record()
 
     def wait(self, seconds: float) -> Ending | None:
-        """Waits until the server ends; returns how it ended, or None if it still runs after the given seconds.
+        """Waits until the server ends. Returns the way in which it ended, or None if it still runs after `seconds`.
 
         Raises:
             SsdlabError: If writes of clients could not be flushed at the end.

@@ -129,7 +129,7 @@ def check(place: str, value: Any, kind: Any) -> None:
     """Checks a value, and all values nested in it, against a type.
 
     Raises:
-        For the first value that is missing or of another type; names it.
+        ConfigError: For the first value that is missing or of another type; the message names the key.
     """
     if isinstance(kind, Maybe):
         if value is None:

@@ -72,7 +72,7 @@ def simulate(
         ConfigError: If settings contradict each other or the trace.
         TraceError: If the trace cannot be read.
         SimulationError: If a request exceeds the device and `host.fit` is `error`, or a check fails.
-        InternalError: If ssdlab has a bug; carries the resolved configuration.
+        InternalError: If ssdlab has a bug; the error contains the resolved configuration.
     """
     config = config_of(config)
     if plugins:
@@ -176,27 +176,27 @@ def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], No
 
 
 def savable(path: Path, given: str) -> Path:
-    """Resolves the path of a file to write. Fails before a long run if the file cannot be written. Errors name the
+    """Resolves the path of a file to write. Fails before a long run if the file cannot be written. Messages name the
     option `given`.
     """
     # os.path.realpath is used, because Path.resolve fails on circular links.
     target = Path(os.path.realpath(path))
     folder = target.parent
     if target.is_dir():
-        raise ConfigError(f"{given} {text.path(path)}: is a directory; name a file")
+        raise ConfigError(f"{given} {text.path(path)}: is a directory; pass the path of a file")
     if os.path.lexists(target) and not target.is_file():
-        raise ConfigError(f"{given} {text.path(path)}: exists and is not a regular file; name another file")
+        raise ConfigError(f"{given} {text.path(path)}: exists and is not a regular file; choose another file")
     if not folder.is_dir():
         raise ConfigError(f"{given} {text.path(path)}: directory {text.path(folder)} does not exist; create it first")
     with naming(path):
         content = _ssdlab.drive_file(target)
     if content == "bytes":
-        raise ConfigError(f"{given} {text.path(path)}: is a served drive with data; name another file")
+        raise ConfigError(f"{given} {text.path(path)}: is a served drive with data; choose another file")
     try:
         try_filling(folder)
     except OSError as error:
         raise ConfigError(
-            f"{given} {text.path(path)}: {text.path(folder)} cannot be written: {error.strerror}; name another "
+            f"{given} {text.path(path)}: {text.path(folder)} cannot be written: {error.strerror}; choose another "
             "directory"
         ) from None
     return target

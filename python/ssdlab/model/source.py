@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ssdlab.model.config import Config
 
 ROUTINE_COUNTS = ("requests", "records", "bytes_in", "headers")
-"""Counts of an ingest report that give rise to no remark, because every trace has them."""
+"""Counts of an ingest report that cause no remark, because every trace has them."""
 
 INTERVAL_PAGE = "4KiB"
 """Default page size for write intervals."""
@@ -42,7 +42,7 @@ MOST_UNTIMED = 1_000_000
 
 
 class Source(ABC):
-    """Starts a pass over the requests."""
+    """Base class of all sources of requests."""
 
     @abstractmethod
     def open(self) -> RequestSource:
@@ -61,8 +61,8 @@ class Source(ABC):
         return reader
 
     def refuse_objects(self, ingest: Mapping[str, Any] | None, instead: str = CACHES_INSTEAD) -> None:
-        """Raises an error if a pass reads cache objects, according to the report of the pass; `instead` is the remedy
-        to name.
+        """Raises an error if a pass reads cache objects, according to the report of the pass. `instead` is the remedy
+        in the message.
         """
         objects = objects_of(ingest)
         if objects is not None:
@@ -96,7 +96,7 @@ class Source(ABC):
         return timed if timed is not config and self.has_times() else config
 
     def has_times(self) -> bool:
-        """True if one of the first `MOST_UNTIMED` requests comes after the start of the trace."""
+        """True if one of the first `MOST_UNTIMED` requests has a time after the start of the trace."""
         read = 0
         for batch in batches(self.open()):
             if batch.has_times():
@@ -108,7 +108,7 @@ class Source(ABC):
 
     @contextmanager
     def placing(self) -> Iterator[None]:
-        """Adds the place in the trace to errors about requests beyond the device.
+        """Adds the position in the trace to errors about requests beyond the device.
 
         Reads the trace again to find the line of the request, because a replay counts requests instead of lines.
         """
@@ -146,7 +146,7 @@ class Source(ABC):
         ingest = self.read(space.add, monitor)
         if space.is_empty():
             raise TraceError(
-                f'{nothing_in(self.about, ingest)}, so host.fit = "compact" has nothing to pack; give a trace with '
+                f'{nothing_in(self.about, ingest)}, so host.fit = "compact" has nothing to pack; use a trace with '
                 "reads or writes, or set device.capacity=1GiB and another host.fit"
             )
         return space
@@ -278,7 +278,7 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
 
 
 def nothing_in(about: Mapping[str, Any], ingest: Mapping[str, Any] | None) -> str:
-    """Returns an error message that the trace has no reads and no writes, with the remarks on reading it. The caller
+    """Returns the error message for a trace without reads and writes, with the remarks on reading the trace. The caller
     may append a remedy.
     """
     remarks = "; ".join(ingest_remarks(ingest))

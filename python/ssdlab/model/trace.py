@@ -31,7 +31,7 @@ class Trace(Source):
     offset    uint64 first byte addressed; 0 for a flush
     bytes     uint32 length; 0 for a flush only
     flags     uint8  1 sync, 2 metadata, 4 read-ahead, 8 FUA, 16 preflush
-    stream    uint16 index into `streams`; 0 where the trace names none
+    stream    uint16 index into `streams`; 0 for no stream
     ========= ====== =========================================================
     """
 
@@ -74,7 +74,7 @@ class Trace(Source):
                 empty name is inserted before it, and numbers are the indices plus 1.
 
         Raises:
-            TraceError: If a value is invalid; names the row and column.
+            TraceError: If a value is invalid; the message names the row and column.
         """
         streams, named = [*streams], None if stream is None else array("stream", stream)
         if named is not None and named.dtype.kind in "UOS":
@@ -102,18 +102,20 @@ class Trace(Source):
         Args:
             data: The rows.
             device: Device to select if a column (`device`, `volume` and so on) names devices: a name, `"all"` to place
-                all side by side, `"overlay"` to overlay them, or None for the device of the first request; `ingest`
-                lists the others.
+                all end to end, `"overlay"` to overlay them, or None for the device of the first request; `ingest` lists
+                the other devices.
 
         Raises:
-            TraceError: If a value is invalid; names the row and column. Also if there is no such device; lists the
-                devices.
+            TraceError: If a value is invalid, or the device does not exist. The message names the row and column, or
+                lists the devices.
         """
         try:
             table = data if isinstance(data, pa.Table) else pa.table(data)
         except (TypeError, ValueError) as error:
             reason = " ".join(str(one) for one in error.args)
-            raise TraceError(f"{type(data).__name__} is not Arrow data: {reason}; give a table or a frame") from None
+            raise TraceError(
+                f"{type(data).__name__} is not Arrow data: {reason}; pass a table or a data frame"
+            ) from None
         frame = Frame(table.schema, "the table")
         columns = frame.columns(table)
         if "time_ns" in columns:
@@ -135,7 +137,7 @@ class Trace(Source):
         """Creates a trace from a Polars or pandas data frame; see `from_arrow`.
 
         Raises:
-            TraceError: If a value is invalid; names the row and column.
+            TraceError: If a value is invalid; the message names the row and column.
         """
         return cls.from_arrow(frame, device)
 

@@ -38,16 +38,17 @@ class TraceFile(Source):
         concat: True to concatenate the files; each begins when the previous one ends. Files without device names belong
             to the same device.
         merge: True to merge the files by their times. Files without device names belong to different devices.
-        device: Device to select: a name as `report` prints it, `"all"` to place all devices side by side, `"overlay"`
-            to overlay them at the same addresses, or None. None selects the device of the first request, or all devices
-            of several files.
+        device: Device to select: a name as `report` prints it, `"all"` to place all devices end to end, `"overlay"` to
+            overlay them at the same addresses, or None. None selects the device of the first request, or all devices of
+            several files.
         action: Event that counts as a request in event traces: `queue` (the default of blkparse and blktrace), `issue`
             (the default of ftrace and ETW) or `complete`.
         skip_bad: True to count malformed lines instead of stopping at the first.
         names: Names of the files in results, instead of their paths.
 
     Raises:
-        TraceError: If two options exclude each other, or the action is unknown. Passes report other faults.
+        TraceError: If two options exclude each other, or the action is unknown. Other faults are reported when the
+            trace is read.
     """
 
     @takes(device="all", action="issue", format="blkparse")
@@ -64,18 +65,18 @@ class TraceFile(Source):
         names: Sequence[str] = (),
     ) -> None:
         if not paths:
-            raise TraceError("no trace file given; name at least one")
+            raise TraceError("no trace file given; pass at least one file")
         for path in paths:
             if not isinstance(path, str | os.PathLike):
                 raise TraceError(
-                    f"{type(path).__name__} is not a trace; give the path of a file, a Trace, or a data frame; convert "
+                    f"{type(path).__name__} is not a trace; pass the path of a file, a Trace, or a data frame; convert "
                     "a dictionary of columns with Trace.from_frame(columns)"
                 )
         if concat and merge:
             raise TraceError("files are either concatenated (concat) or merged by time (merge); choose one")
         self.paths = [Path(path) for path in paths]
         if self.paths.count(STDIN) > 1:
-            raise TraceError("standard input (-) can be given only once")
+            raise TraceError("standard input (-) is given twice; pass it only once")
         self.format = _ssdlab.named(format, ["parquet"]) or format if format is not None else None
         if PLUGIN in (self.format or "") or (self.format is None and os.environ.get(PLUGIN_FILES)):
             room("model.plugins").register_format(self.format)
@@ -137,7 +138,7 @@ class TraceFile(Source):
         """Reads the whole trace into memory.
 
         Raises:
-            TraceError: As for `open`, or if the contents are invalid.
+            TraceError: If a file cannot be opened, its format is unknown, or its contents are invalid.
         """
         source = self.open()
         requests = _ssdlab.Requests.concatenate(list(batches(source)))
@@ -173,7 +174,7 @@ def _spelled(columns: Columns | None) -> str | None:
         return ",".join(f"{name}={place}" for name, place in columns.items())
     if not isinstance(columns, str | None):
         raise ConfigError(
-            f"columns: {shown(columns)} is not a string or mapping; give one such as "
+            f"columns: {shown(columns)} is not a string or mapping; pass one such as "
             "'time=0:us,op=2,offset=3:sectors,size=4', or None"
         )
     return columns
@@ -191,10 +192,10 @@ def read_trace(
 ) -> Trace:
     """Reads a trace into memory. For traces too large for memory, pass a `TraceFile` to `simulate`.
 
-    The arguments are those of `TraceFile`.
+    See `TraceFile` for the arguments.
 
     Raises:
-        TraceError: If the trace is invalid; one line with file, place, fault and remedy.
+        TraceError: If the trace is invalid; one line with file, position, fault and remedy.
     """
     return TraceFile(
         *paths,
@@ -219,7 +220,7 @@ Given = Trace | TraceFile | Table | str | os.PathLike[str]
 """Any form of trace that functions accept: in memory, a streamed file, a path or a data frame."""
 
 JOB_FILES = (".fio", ".job")
-"""Endings of the names of fio's job files."""
+"""Suffixes of the names of fio job files."""
 
 
 def job_file(given: Given | None) -> Path | None:

@@ -30,8 +30,8 @@ SHAPE = 1
 INDEX = "volumes.json"
 
 PART_REQUESTS = 1 << 20
-"""Number of requests in a batch. Batches are sorted by volume. A batch takes about 28 MB, and three batches exist at a
-time.
+"""Number of requests in a batch, which is sorted by volume. A batch takes about 28 MB; at most three batches exist at
+once.
 """
 
 
@@ -73,7 +73,7 @@ class Volumes(NamedTuple):
         except (OSError, ValueError):
             raise TraceError(f"{text.path(folder)}: has no volumes; 'ssdlab fleet run --out' creates them") from None
         if not isinstance(found, dict) or found.get("shape") != SHAPE:
-            raise TraceError(f"{text.path(folder)}: was written by another version of ssdlab; name another folder")
+            raise TraceError(f"{text.path(folder)}: was written by another version of ssdlab; choose another folder")
         return cls(folder, found["source"], found["ingest"], tuple(Volume(*one) for one in found["volumes"]))
 
     def path(self, volume: Volume) -> Path:
@@ -96,7 +96,7 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
             continue
         inside = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
         if not inside:
-            raise TraceError(f"{text.path(path)}: has no files; name the folder with the trace files")
+            raise TraceError(f"{text.path(path)}: has no files; pass the folder with the trace files")
         files += inside
     return files
 
@@ -132,7 +132,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
 
 
 def _described(trace: TraceFile, paths: Sequence[Path]) -> dict[str, Any]:
-    """Describes a trace with its files and options, so that an existing dataset of it can be recognised."""
+    """Returns the files and options of a trace, which identify an existing dataset of the same trace."""
     about = trace.describe() | {"paths": [str(path.absolute()) for path in paths]}
     try:
         states = [path.stat() for path in paths]
@@ -166,7 +166,7 @@ def _passed(
         if adding is not None:
             adding.result()
     if not requests:
-        raise TraceError(f"{text.path(paths[0])}: has no requests; give a trace with requests")
+        raise TraceError(f"{text.path(paths[0])}: has no requests; use a trace with requests")
     return partition, reader.report()
 
 
@@ -184,10 +184,10 @@ def _check_volumes(reader: "_ParquetVolumes | _ssdlab.VolumeReader", paths: Sequ
         column = (
             "rename the column with volume names to volume"
             if isinstance(reader, _ParquetVolumes)
-            else "give the column with volume names as --columns ...,device=N"
+            else "pass the column with volume names as --columns ...,device=N"
         )
         raise TraceError(
-            f"{text.path(paths[0])}: {reader.format()} has no volume names; give a file for each volume, or {column}"
+            f"{text.path(paths[0])}: {reader.format()} has no volume names; pass a file for each volume, or {column}"
         )
 
 
@@ -208,7 +208,7 @@ class _ParquetVolumes:
         self._names_volumes = False
 
     def read(self, max: int) -> _ssdlab.Parted:
-        """Returns about `max` further requests in file order, each with its volume; returns none at the end."""
+        """Returns about `max` further requests in file order, each with its volume; an empty batch at the end."""
         requests: list[_ssdlab.Requests] = []
         volumes: list[Any] = []
         while sum(map(len, requests)) < max and self._behind < len(self._paths):

@@ -21,10 +21,11 @@ def words(label: str) -> frozenset[str]:
 
 
 def chosen(option: str, names: Iterable[str], labels: Sequence[str]) -> list[int]:
-    """Returns the positions of the labels that are meant by the names, in the order of the names.
+    """Returns the positions of the labels that match the names, in the order of the names.
 
-    A name means the labels that contain all of its words; of those, it means the labels with the fewest words, and of
-    equal labels the first. The name of a metric, such as `latency.read.p99_ns`, means the label of the metric.
+    A name matches a label that contains all words of the name. If several labels match, those with the fewest words are
+    chosen, and only the first of equal labels. The name of a metric, such as `latency.read.p99_ns`, stands for its
+    label.
 
     Raises:
         ConfigError: If no label contains the words of a name. The message names `option`.
@@ -47,5 +48,5 @@ def chosen(option: str, names: Iterable[str], labels: Sequence[str]) -> list[int
 
 def _hint(name: str, labels: Sequence[str]) -> str:
     known = [*dict.fromkeys(labels)]
-    more = f" and {len(known) - MOST_NAMED} more, which --all shows" if len(known) > MOST_NAMED else ""
-    return text.suggestion(name, known) or f"; it has {', '.join(known[:MOST_NAMED])}{more}"
+    more = f", or one of {len(known) - MOST_NAMED} more that --all shows" if len(known) > MOST_NAMED else ""
+    return text.suggestion(name, known) or f"; choose one of {', '.join(known[:MOST_NAMED])}{more}"

@@ -28,7 +28,7 @@ PATH = "/metrics"
 
 
 class Endpoint:
-    """Answers scrapes from the call of `answer` until the endpoint is closed.
+    """HTTP endpoint for Prometheus, which answers scrapes from the call of `answer` until it is closed.
 
     Args:
         place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket; a path must contain a
@@ -74,7 +74,7 @@ class Endpoint:
 
 
 def _at_path(metrics: "WSGIApplication") -> "WSGIApplication":
-    """Answers requests only at the URL path `PATH`."""
+    """Wraps an application so that it answers requests only at the URL path `PATH`."""
 
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         if environ["PATH_INFO"] == PATH:
@@ -100,8 +100,8 @@ def _bound(place: str, path: Path | None) -> "_Server":
 
 
 def _is_address(place: str) -> bool:
-    """True if the place is an address, that is, has no slash. Paths must have one, so that a mistyped port is not taken
-    for a path.
+    """True if the place is an address, because it has no slash. Paths must contain a slash, so that a mistyped port is
+    not taken for a path.
     """
     return "/" not in place
 

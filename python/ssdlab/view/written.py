@@ -19,11 +19,11 @@ IN_LATEX = {
     "±": r"$\pm$", "×": r"$\times$", "–": "--", "≤": r"$\le$", "≥": r"$\ge$",
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
 }  # fmt: skip
-"""Characters that LaTeX needs to be written differently."""
+"""LaTeX code for characters that have a special meaning in LaTeX, or are not ASCII."""
 
 
 def tables(page: Page, *, all: bool) -> list[Table]:
-    """Returns the tables that a terminal shows; facts become tables of two columns. `all` adds those of details."""
+    """Returns the tables that a terminal shows; facts become tables of two columns. `all` adds tables of details."""
     found = []
     for section in page.sections:
         if section.terminal and (all or not section.detail):
@@ -36,16 +36,16 @@ def tables(page: Page, *, all: bool) -> list[Table]:
 
 
 def _named(table: Table) -> Table:
-    """Returns a table whose first column has a header: the title, if the column has none of its own."""
+    """Returns a table whose first column has a header. If the column has no header, the title becomes its header."""
     return table if table.headers[0] else replace(table, headers=(table.title, *table.headers[1:]), title="")
 
 
 def with_rows(page: Page, names: Iterable[str]) -> list[Table]:
-    """Returns the rows of the given names, as tables; rows of tables with equal headers form one table. A name may also
-    mean one cell, by the names of its row and column: `read.p99`.
+    """Returns the rows with the given names as tables. Rows of tables with equal headers form one table. A name may
+    also select one cell by the names of its row and column, such as `read.p99`.
 
     Raises:
-        ConfigError: If no table has a row of a name.
+        ConfigError: If no row or cell matches a name.
     """
     labels: list[str] = []
     rows: list[tuple[tuple[str, ...], Row]] = []
@@ -65,7 +65,7 @@ def with_rows(page: Page, names: Iterable[str]) -> list[Table]:
 
 
 def only(page: Page, names: Iterable[str]) -> Page:
-    """Returns the page with only the rows of the given names."""
+    """Returns the page with only the rows that have the given names."""
     return replace(page, sections=[Section("", with_rows(page, names))], conclusion=(), more="", remarks=())
 
 
@@ -118,7 +118,7 @@ def _latex(table: Table) -> str:
 
 
 def _csv(table: Table) -> str:
-    """Returns a table without headings among its rows; a repeated name of a row gets its heading in front."""
+    """Returns a table as CSV, without headings among its rows. The heading precedes row names that occur repeatedly."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.headers)

@@ -130,7 +130,7 @@ impl Policy for Cache {
     fn prefetch(&self, _item: u32) {}
 
     fn simulate(&mut self, accesses: &[Access], counts: &mut Counts) {
-        // Attaches a thread of Rust to the interpreter once, because that takes longer than a call.
+        // Attaches the Rust thread to the interpreter only once, because attaching takes longer than a call.
         Python::attach(|_| simulate(self, accesses, counts));
     }
 }

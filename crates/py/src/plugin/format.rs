@@ -31,7 +31,7 @@ struct Parser {
     parse: Py<PyAny>,
     /// Length of a record; 0 for lines of text.
     record_bytes: usize,
-    /// Message of the first fault. Reading ends with it, or skips all further faults without a message.
+    /// Message of the first fault. Reading ends with this message, or skips all further faults without a message.
     first_fault: Option<&'static str>,
 }
 
@@ -45,7 +45,7 @@ impl Parser {
         }))
     }
 
-    /// Returns how well the first bytes of a file fit the format, in percent.
+    /// Returns the confidence, in percent, that a file with these first bytes has the format.
     fn sniff(mut self, head: &[u8]) -> u32 {
         let answer = or_unwind(Python::attach(|py| {
             let Some(sniff) = self.running.plugin.bind(py).getattr_opt("sniff")? else { return Ok(None) };
@@ -66,7 +66,7 @@ impl Parser {
         }
     }
 
-    /// Parses a line or a record, which `given` converts.
+    /// Parses a line or a record; `given` is its form for Python.
     fn entry<'a, 'py, G: IntoPyObject<'py>>(
         &mut self,
         py: Python<'py>,

@@ -18,7 +18,7 @@ pub(super) fn register(entry: Entry, reserve_blocks: u32) -> Registered {
     let (name, help) = (entry.name, entry.help);
     let build = move |shape: Shape, _, _: &_| -> Result<Box<dyn DynFtl>, String> {
         if shape.program_unit > 1 {
-            return Err(format!("{} programs single pages; set device.unit so that it is a flash page", entry.name));
+            return Err(format!("{} programs single pages; set device.unit to the size of a flash page", entry.name));
         }
         Ok(Box::new(PythonFtl::new(&entry, shape)))
     };
@@ -32,7 +32,7 @@ pub(super) fn register(entry: Entry, reserve_blocks: u32) -> Registered {
     LOG_FTLS.register(Box::leak(Box::new(LogInfo { name, help, source: "", parameters: &[], role })))
 }
 
-/// Flash as an FTL in Python sees it. Breaking a rule of the flash, or losing data, raises an exception.
+/// The flash operations of an FTL in Python. Breaking a rule of the flash, or losing data, raises an exception.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Flash {
     /// Number of blocks.
@@ -61,11 +61,11 @@ struct State {
     pages: Vec<Option<Held>>,
     /// Number of programmed pages of each block.
     programmed: Vec<u32>,
-    /// Newest version of each logical page; its number is 0 if the page was never written, or was trimmed.
+    /// Number of the newest version of each logical page; 0 if the page was never written, or was trimmed.
     newest: Vec<u32>,
     /// Number of versions of each logical page so far.
     versions: Vec<u32>,
-    /// Flash page with the newest version of each logical page, and the number of flash pages with it.
+    /// Flash page with the newest version of each logical page, and the number of flash pages that hold this version.
     places: Vec<(u32, u32)>,
     /// Logical page that the host is writing.
     writing: Option<u32>,
@@ -125,7 +125,7 @@ impl Flash {
         Ok(())
     }
 
-    /// Erases a block, in which no page may be the only copy of data.
+    /// Erases a block. Fails if a page of the block is the only copy of a logical page.
     fn erase(&self, block: u32) -> PyResult<()> {
         let mut state = self.locked();
         if block >= self.blocks {
@@ -175,7 +175,7 @@ impl Flash {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the next page of a block for data.
+    /// Marks a page as programmed. Fails unless it is the next page of its block.
     fn take(&self, state: &mut State, page: u32) -> PyResult<()> {
         let pages = state.pages.len();
         if page as usize >= pages {
@@ -187,7 +187,7 @@ impl Flash {
         if page != next {
             let continues = match programmed == self.pages_per_block {
                 true => format!("block {block} is full; erase it first"),
-                false => format!("block {block} continues with page {next}"),
+                false => format!("the next page of block {block} is {next}"),
             };
             return Err(broken(format!("program of page {page}: {continues}")));
         }
@@ -328,7 +328,7 @@ impl Ftl for PythonFtl {
             }
             Ok(())
         }));
-        // The next program has a higher number, as after a program.
+        // The trim also takes a sequence number, so that the next program has a higher one.
         self.sequence += 1;
         sink.trimmed(lpn, count, self.sequence);
     }

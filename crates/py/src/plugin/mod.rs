@@ -1,7 +1,7 @@
-//! Components written in Python, registered beside the built-in ones; `ssdlab.model.plugins` loads them.
+//! Components written in Python, registered like built-in components; `ssdlab.model.plugins` loads them.
 //!
 //! A decision that fails ends the run: the exception unwinds as a panic's payload up to [`crate::errors::detached`],
-//! because models have no errors of their own for decisions.
+//! because the traits of components cannot return errors for decisions.
 
 mod cache;
 mod format;
@@ -58,7 +58,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Returns an attribute of the component's class. The class may change when its file does.
+    /// Returns an attribute of the component's class. The class may change when its file is edited.
     fn attribute<'py, T: FromPyObjectOwned<'py>>(&self, py: Python<'py>, name: &str) -> PyResult<T> {
         let attribute = self.source.bind(py).getattr("cls")?.getattr(name)?;
         attribute.extract().map_err(Into::into)
@@ -78,7 +78,7 @@ pub struct Calls {
 
 #[pymethods]
 impl Calls {
-    /// Number of the call that is running; 0 between calls. Changes only while the calling thread holds the interpreter.
+    /// Number of the call that is running; 0 between calls. Changes only while the calling thread holds the GIL.
     #[getter]
     fn running(&self) -> u64 {
         let begun = self.begun.load(Relaxed);
@@ -135,8 +135,8 @@ impl Running {
         Ok(Self { calls, inner, plugin, thread: Cell::new(thread::current().id()) })
     }
 
-    /// Calls a method of a plug-in and converts its answer with `read`. The time to build `arguments` counts as part of
-    /// the call. If `read` fails, its message follows the text "returned 7, ".
+    /// Calls a method of a plug-in and converts the returned value with `read`. The time to build `arguments` counts as
+    /// part of the call. If `read` fails, its message is appended to a text such as "returned 7, ".
     fn ask<'py, A: PyCallArgs<'py>, T>(
         &self,
         py: Python<'py>,
@@ -159,8 +159,8 @@ impl Running {
         self.calls.get().overdue.load(Relaxed)
     }
 
-    /// Calls a plug-in with its time limit. `method` is the method or generator that messages name. If `read` refuses
-    /// the answer, it returns the object at fault, and the message as for [`Self::ask`].
+    /// Calls a plug-in with its time limit. `method` is the method or generator to name in messages. If `read` rejects
+    /// the returned value, it returns the invalid object, and a message as in [`Self::ask`].
     fn watch<'py, A, T>(
         &self,
         py: Python<'py>,
@@ -192,7 +192,7 @@ impl Running {
         read(answer).or_else(|(answer, why)| Err(fault(self.describe(py, "returned", (method, answer, why))?)))
     }
 
-    /// Saves or loads the state of the plug-in, as the bytes of its methods `save` and `load`.
+    /// Saves or loads the state of the plug-in, as the bytes that its method `save` returns.
     fn archive(&self, archive: &mut Archive<'_>) -> Archived {
         let mut bytes: Vec<u8> = Vec::new();
         if let Archive::Save(_) = archive {

@@ -26,7 +26,7 @@ enum Argument {
     Now,
     /// Number of host pages written since the page was last written; None if it never was.
     Age,
-    /// True if the page follows the last page that the host wrote.
+    /// True if the page follows the page that the host wrote last.
     Sequential,
     RequestPages,
     Stream,
@@ -34,7 +34,7 @@ enum Argument {
 }
 
 impl Argument {
-    /// Returns the argument with this name, which `ssdlab.plugin.Placement` lists.
+    /// Returns the argument with the given name; `ssdlab.plugin.Placement` lists all names.
     fn named(name: &str) -> Self {
         match name {
             "lpn" => Self::Lpn,
@@ -54,9 +54,10 @@ struct PythonPlacement {
     relocated: Py<PyAny>,
     arguments: Vec<Argument>,
     open_blocks: u8,
-    /// Number of host pages written up to the last write of each page, 0 if there was none. Empty without [`Argument::Age`].
+    /// Number of host pages written up to the last write of each page; 0 for unwritten pages. Empty without
+    /// [`Argument::Age`].
     last_written: Vec<u64>,
-    /// Page after the last page that the host wrote.
+    /// Logical page after the page that the host wrote last.
     following: u32,
 }
 
@@ -93,7 +94,7 @@ impl PythonPlacement {
         self.running.ask(py, &self.written, values, |answer| self.open_block(answer))
     }
 
-    /// Reads the number of an open block.
+    /// Converts a returned value to the number of an open block.
     fn open_block(&self, answer: &Bound<'_, PyAny>) -> Result<u8, String> {
         let number = answer.extract::<u8>().ok().filter(|&number| number < self.open_blocks);
         number.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Requests as workloads and trace formats in Python write them: `(op, offset, bytes)`, and more if needed.
+//! Requests from workloads and trace formats in Python: tuples `(op, offset, bytes)` with optional further values.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -15,7 +15,7 @@ pub(super) struct Fields<'py> {
 }
 
 impl<'py> Fields<'py> {
-    /// Takes a tuple of 3 to `most` values apart; None for anything else. A missing value and None are equal.
+    /// Splits a tuple of 3 to `most` values; returns None for any other object. A value of None counts as missing.
     pub fn of(item: &Bound<'py, PyAny>, most: usize) -> Option<Self> {
         let tuple = item.cast::<PyTuple>().ok().filter(|tuple| (3..=most).contains(&tuple.len()))?;
         let value = |at: usize| tuple.get_item(at).ok();
@@ -46,7 +46,7 @@ impl<'py> Fields<'py> {
     }
 }
 
-/// Reads a whole number from 0, of Python or of NumPy.
+/// Converts a Python or NumPy integer that is not negative.
 pub(super) fn whole(value: &Bound<'_, PyAny>, name: &str) -> Result<u64, String> {
-    value.extract::<u64>().map_err(|_| format!("whose {name} is not a whole number from 0; round it"))
+    value.extract::<u64>().map_err(|_| format!("whose {name} is not a whole number of at least 0; correct it"))
 }

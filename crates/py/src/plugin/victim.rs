@@ -9,11 +9,11 @@ use ssdlab_ftl::gc::{VICTIMS, VictimInfo, VictimPolicy};
 
 use super::{Entry, Registered, Running, or_unwind};
 
-/// Value of `valid` for a block that is not closed: larger than that of any closed block.
+/// Value of `valid` for a block that is not closed; larger than the number of valid pages in any closed block.
 const NOT_CLOSED: i64 = 1 << 31;
 
-/// Maximum number of successive victims without an invalid page, per block of the plane. Above it, the policy counts as
-/// stuck. Page mapping itself gives up a little later, but as if it had found a bug.
+/// Maximum number of successive victims without an invalid page, per block of the plane. Above it, the run ends with
+/// an error about the policy. Page mapping itself would stop slightly later, and report a bug in ssdlab.
 const PATIENCE: u64 = 64;
 
 /// An argument of `choose`. Blocks are numbered within their plane.
@@ -25,11 +25,11 @@ enum Argument {
     ValidPages(Option<Array<bool>>),
 }
 
-/// Argument for which the FTL keeps times.
+/// Name of the argument for which the FTL must record invalidation times.
 const INVALIDATED_AT: &str = "invalidated_at";
 
 impl Argument {
-    /// Returns the argument with this name, which `ssdlab.plugin.VictimPolicy` lists.
+    /// Returns the argument with the given name; `ssdlab.plugin.VictimPolicy` lists all names.
     fn named(name: &str) -> Self {
         let array = |fill| Self::Numbers(fill, None);
         match name {
@@ -77,7 +77,7 @@ fn put_valid_pages(plane: PlaneView<'_>, out: &mut [bool]) {
     }
 }
 
-/// Returns the number of a block within its plane; -1 for no block, which does not occur when a policy is asked.
+/// Returns the number of a block within its plane; -1 for no block, which never occurs while a policy chooses.
 fn number(plane: PlaneView<'_>, block: Option<BlockId>) -> i64 {
     block.map_or(-1, |block| (block.0 - plane.blocks().start).into())
 }
@@ -97,14 +97,14 @@ struct Victim {
     idle: u64,
 }
 
-/// An array that is filled before each call, and the read-only view of it that the policy gets.
+/// An array that is filled before each call, and a read-only view of the array for the policy.
 struct Array<T> {
     numbers: Py<PyArray1<T>>,
     view: Py<PyAny>,
 }
 
 impl<T: Element> Array<T> {
-    /// Returns the array, which is created with these dimensions at first.
+    /// Returns the array; the first call creates it with the given dimensions.
     fn of<'a>(array: &'a mut Option<Self>, py: Python<'_>, dimensions: &[usize]) -> PyResult<&'a Self> {
         if array.is_none() {
             let numbers = PyArray1::<T>::zeros(py, dimensions.iter().product::<usize>(), false);

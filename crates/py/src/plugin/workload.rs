@@ -1,4 +1,4 @@
-//! Workloads written in Python. They yield requests, one by one or in arrays.
+//! Workloads written in Python, which yield single requests or arrays of requests.
 
 use std::fmt::{self, Debug, Formatter};
 use std::ops::Range;
@@ -42,7 +42,7 @@ struct PythonWorkload {
     /// Time of the last request.
     last_ns: u64,
     started: Option<Started>,
-    /// Requests that were yielded; those before `taken` have been passed on.
+    /// Yielded requests; the first `taken` requests have been passed on.
     yielded: Vec<Request>,
     taken: usize,
 }
@@ -51,7 +51,7 @@ struct PythonWorkload {
 struct Started {
     running: Running,
     requests: Py<PyIterator>,
-    /// Object that messages name: the generator, which knows its line, or the method.
+    /// Object to name in messages: the generator, which has a current line number, or the method.
     shown: Py<PyAny>,
     ended: bool,
 }
@@ -81,7 +81,7 @@ impl PythonWorkload {
         }
     }
 
-    /// Takes requests from the workload until some are at hand; returns false at the workload's end.
+    /// Takes the next batch of requests from the workload; returns false at the workload's end.
     fn refill(&mut self, py: Python<'_>) -> PyResult<bool> {
         if self.started.is_none() {
             self.started = Some(Started::new(py, self.entry, &self.workload)?);
@@ -154,7 +154,8 @@ struct Rules {
 }
 
 impl Rules {
-    /// Appends the requests of an item: a request, or arrays of requests. The inner error completes "yielded 7, ".
+    /// Appends the requests of a yielded item: a request, or arrays of requests. The inner error is a message that is
+    /// appended to a text such as "yielded 7, ".
     fn take(&self, running: &Running, item: &Bound<'_, PyAny>, out: &mut Vec<Request>) -> PyResult<Result<(), String>> {
         let Some(fields) = Fields::of(item, 5) else {
             return Ok(Err("which is not a request; yield (op, offset, bytes), or arrays of these".into()));
@@ -188,22 +189,24 @@ impl Rules {
             .map_err(|why| format!("which is {why}"))
     }
 
-    /// Checks requests that follow one at `last_ns`, which becomes the time of the last of them.
+    /// Checks requests that follow a request at time `last_ns`; sets `last_ns` to the time of the last request.
     fn check(&self, requests: &[Request], last_ns: &mut u64) -> Result<(), String> {
         for request in requests {
             if request.ends_beyond(self.span) {
                 let (end, span) = (request.end(), self.span);
-                return Err(format!("which ends at byte {end}, beyond the span of {span} bytes; take it modulo span"));
+                return Err(format!(
+                    "which ends at byte {end}, beyond the span of {span} bytes; take the offset modulo span"
+                ));
             }
             if usize::from(request.stream) > self.streams {
                 let (stream, streams) = (request.stream, self.streams);
                 return Err(format!(
-                    "whose stream is {stream}, but streams of the class names {streams}; add its name"
+                    "whose stream is {stream}, but the class lists only {streams} names in streams; add a name"
                 ));
             }
             if request.time_ns < *last_ns {
                 let (time, last) = (request.time_ns, *last_ns);
-                return Err(format!("whose time {time} is earlier than {last} of the request before; sort by time"));
+                return Err(format!("whose time {time} is earlier than {last} of the previous request; sort by time"));
             }
             *last_ns = request.time_ns;
         }

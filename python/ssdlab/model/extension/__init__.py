@@ -1,1 +1,1 @@
-"""Components written in Rust (plug-ins): new crates of them, and extensions of ssdlab with such crates compiled in."""
+"""Plug-ins written in Rust: creates crates for new components, and builds ssdlab with such crates compiled in."""

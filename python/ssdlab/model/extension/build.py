@@ -1,8 +1,8 @@
-"""Extensions with plug-ins: the compiled part of ssdlab, linked with crates of components.
+"""Builds extensions: the compiled part of ssdlab, linked with crates of components (plug-ins).
 
 A generated crate calls `register` of each plug-in and fills the module of the extension (`crates/py/src/compiled.rs`).
-A separate command starts ssdlab with the extension. Both are kept in the cache directory, one for each set of
-plug-ins, and built again when a source has changed.
+A separate command starts ssdlab with the extension. The cache directory holds an extension and a command for each set
+of plug-ins; they are built again when a source file has changed.
 """
 
 import fcntl
@@ -79,7 +79,7 @@ def build(directories: Iterable[Path]) -> Built:
             )
     cache = kept.directory()
     if cache is None:
-        raise ConfigError(f"{kept.DIRECTORY} is empty, and extensions are built there; unset it or name a directory")
+        raise ConfigError(f"{kept.DIRECTORY} is empty, but extensions are built there; unset it, or set a directory")
     places = json.dumps([str(source), sys.executable, *(str(plugin.manifest) for plugin in plugins)])
     built = Built(cache / "extensions" / hashlib.sha256(places.encode()).hexdigest()[:16], plugins)
     key = json.dumps([_identity(source), *(plugin.sha256 for plugin in plugins)])
@@ -93,7 +93,7 @@ def build(directories: Iterable[Path]) -> Built:
 
 
 def copy(built: Built, directory: Path) -> Built:
-    """Copies an extension and its command to a directory of its own."""
+    """Copies an extension and its command to another directory."""
     _install(directory, built.plugins, built.directory / FILE)
     return built._replace(directory=directory)
 
@@ -103,14 +103,14 @@ def _plugin(directory: Path, source: Path) -> Plugin:
     manifest = directory / "Cargo.toml"
     shown = text.path(manifest)
     if not manifest.is_file():
-        raise ConfigError(f"{shown}: no such file; give the directory of a crate, such as one that 'ssdlab new' wrote")
+        raise ConfigError(f"{shown}: no such file; pass the directory of a crate, such as one that 'ssdlab new' made")
     done = _cargo(["metadata", "--no-deps", "--format-version", "1", "--manifest-path", str(manifest)])
     if done.returncode:
         raise ConfigError(f"{shown}: {_first_error(done.stderr)}; correct the file")
     packages = json.loads(done.stdout)["packages"]
     package = next((package for package in packages if Path(package["manifest_path"]) == manifest), None)
     if package is None:
-        raise ConfigError(f"{shown}: is a workspace without a package; give the directory of a crate in it")
+        raise ConfigError(f"{shown}: is a workspace without a package; pass the directory of a crate in it")
     if not any("lib" in target["kind"] for target in package["targets"]):
         raise ConfigError(f"{shown}: has no library; add src/lib.rs with {REGISTER}")
     _check_dependency(shown, package["dependencies"], source)
@@ -130,12 +130,12 @@ def _check_dependency(shown: str, dependencies: Sequence[Mapping[str, Any]], sou
     major, minor = _ssdlab.__version__.split(".")[:2]
     if version and (version[1] != major or (major == "0" and version[2] != minor)):
         raise ConfigError(
-            f"{shown}: needs ssdlab {used[0]['req'].removeprefix('^')}, and this is {_ssdlab.__version__}; "
-            f'set its version to "{major}.{minor}" and change the crate to fit'
+            f"{shown}: depends on ssdlab {used[0]['req'].removeprefix('^')}, but this is {_ssdlab.__version__}; "
+            f'set the version to "{major}.{minor}" and adapt the crate'
         )
     path = used[0].get("path")
     if path is None or Path(path).resolve() != ours.resolve():
-        raise ConfigError(f"{shown}: uses the ssdlab of {path or 'a registry'}; write {line}")
+        raise ConfigError(f"{shown}: depends on ssdlab from {path or 'a registry'}; write {line}")
 
 
 def _sources(directory: Path) -> Iterator[Path]:
@@ -158,7 +158,7 @@ def _sha256(directory: Path, files: Iterable[Path]) -> str:
 def _identity(source: Path) -> str:
     """Returns a checksum of the Rust sources of ssdlab."""
     crates = (path for path in (source / "crates").rglob("*") if path.suffix in (".rs", ".toml"))
-    # A link in a clone, which rglob does not follow.
+    # In a clone, this directory is a symbolic link, which rglob does not follow.
     presets = (source / "crates" / "lab" / "config" / "presets").glob("*.toml")
     return _sha256(source, sorted({source / "Cargo.toml", source / "Cargo.lock", *crates, *presets}))
 
@@ -211,7 +211,7 @@ fn extension(module: &Bound<'_, PyModule>) -> PyResult<()> {{
 """,
         encoding="utf-8",
     )
-    # Dependencies have the versions with which ssdlab is tested.
+    # Uses the versions of dependencies with which ssdlab is tested.
     shutil.copyfile(source / "Cargo.lock", crate / "Cargo.lock")
     target = Path(os.environ.get("CARGO_TARGET_DIR", source / "target"))
     mac = sys.platform == "darwin"
@@ -229,7 +229,7 @@ def _compile(arguments: Sequence[str], plugins: Sequence[Plugin]) -> None:
         ConfigError: If a crate does not build; the message names its file.
     """
     colour = "always" if sys.stderr.isatty() else "never"
-    # The extension works with any Python from 3.11 on, so the build need not find a Python.
+    # The extension works with any Python from 3.11 on, so the build needs no Python interpreter.
     environment = {**os.environ, "PYO3_NO_PYTHON": "1", "CARGO_TERM_COLOR": colour}
     failed, error = set(), ""
     with _started(["cargo", *arguments], stderr=subprocess.PIPE, env=environment) as cargo:
@@ -297,7 +297,9 @@ def _started(command: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
     try:
         return subprocess.Popen(command, text=True, **options)
     except FileNotFoundError:
-        raise ConfigError("cargo compiles plug-ins and is not installed; get Rust from https://rustup.rs") from None
+        raise ConfigError(
+            "compiling plug-ins needs cargo, which is not installed; get Rust from https://rustup.rs"
+        ) from None
 
 
 def _first_error(messages: str) -> str:

@@ -17,7 +17,7 @@ def root() -> Path:
     """Returns the directory with the Rust sources of this version.
 
     Raises:
-        ConfigError: If there are none, or they are of another version.
+        ConfigError: If no sources are found, or they have another version.
     """
     named = os.environ.get(SOURCE)
     found = Path(named).absolute() if named else Path(__file__).resolve().parents[4]
@@ -28,12 +28,12 @@ def root() -> Path:
     except (OSError, KeyError, ValueError):
         known = False
     if not known and named:
-        raise ConfigError(f"{SOURCE}: {text.path(named)} has no sources of ssdlab; name {WHAT}")
+        raise ConfigError(f"{SOURCE}: {text.path(named)} has no sources of ssdlab; set it to {WHAT}")
     if not known:
-        raise ConfigError(f"plug-ins are compiled with the sources of ssdlab; set {SOURCE} to {WHAT}")
+        raise ConfigError(f"compiling plug-ins needs the sources of ssdlab; set {SOURCE} to {WHAT}")
     if version != _ssdlab.__version__:
         raise ConfigError(
-            f"{text.path(found / 'Cargo.toml')}: is ssdlab {version}, and {_ssdlab.__version__} is installed; "
+            f"{text.path(found / 'Cargo.toml')}: is ssdlab {version}, but {_ssdlab.__version__} is installed; "
             f"set {SOURCE} to the sources of {_ssdlab.__version__}"
         )
     return found

@@ -9,7 +9,7 @@ from ssdlab.model.fio.parse import Option, Section
 
 MOST_JOBS = 255
 FOREVER = 2**63 - 1
-"""Number of bytes, requests or nanoseconds of a limit that never ends a job."""
+"""Limit in bytes, requests or nanoseconds that no job reaches."""
 MOST_BYTES = 2**31
 """Maximum size of a request in bytes."""
 MOST_END = 2**62
@@ -50,14 +50,14 @@ UNCHANGING = frozenset({
     "softrandommap", "sqthread_poll", "thread", "unlink", "userspace_reap", "write_bw_log", "write_hist_log",
     "write_iops_log", "write_lat_log",
 })  # fmt: skip
-"""Options that concern only fio's own process or report, so that results have no notes on them."""
+"""Options that affect only fio's own process or report; results have no notes on them."""
 
 NONE = ("0", "1", "none")
 """Values that switch an option off, or leave its default."""
 SWITCHES = ("exitall", "experimental_verify")
 """Options that the value 1 switches on."""
 UNMODELLED: Mapping[str, str] = {
-    "exitall": "ending all jobs with the first is not modelled; give each job a runtime",
+    "exitall": "ending all jobs with the first is not modelled; set runtime in each job",
     "flow": "flows between jobs are not modelled; use rate_iops",
     "experimental_verify": "verification is not modelled; remove it",
     "latency_target": "searching for a queue depth is not modelled; run several values of iodepth",
@@ -152,7 +152,7 @@ class Job:
 
 
 def jobs_of(sections: Sequence[Section], capacity: int | None) -> tuple[list[Job], list[str]]:
-    """Returns the jobs of the sections, and notes on what is not replayed as written.
+    """Returns the jobs of the sections, and notes on options that are not replayed as written.
 
     Args:
         sections: The sections in order.
@@ -235,7 +235,7 @@ class _Options:
             return {}
         parts = option.parts()
         if len(parts) > 3:
-            option.refuse("has more than three values; give one each for reads, writes and trims")
+            option.refuse("has more than three values; write one each for reads, writes and trims")
         values = {op: parts[min(op, len(parts) - 1)] for op in (READ, WRITE, TRIM)}
         return {op: value for op, value in values.items() if value}
 
@@ -271,7 +271,7 @@ class _Options:
         )  # fmt: skip
         sizes = job.different_sizes
         if max(sizes) > size:
-            self.section.refuse(f"its region of {size} bytes is smaller than a request; raise size to {max(sizes)}")
+            self.section.refuse(f"its size of {size} bytes is smaller than a request; raise size to {max(sizes)}")
         mapped = is_random and not self.flag("norandommap") and not align and len(sizes) == 1
         return replace(job, align=align or min(sizes), is_mapped=mapped and distribution.name == "random")
 
@@ -349,7 +349,7 @@ class _Options:
         default, least, most = bounds[name]
         parameter = option.number(more, least, most) if more or default is None else default
         if not least < parameter < most:
-            option.refuse(f"its parameter must be above {least:g} and below {most:g}")
+            option.refuse(f"the parameter must be above {least:g} and below {most:g}")
         return Distribution(name, parameter)
 
     def _rate(self) -> tuple[dict[int, float], bool]:
@@ -391,7 +391,7 @@ def _bytes(option: Option, part: str) -> int:
     """Returns the size of a request."""
     size = option.size(part)
     if not 1 <= size <= MOST_BYTES:
-        option.refuse("a request has 1 byte to 2 GiB; use bs=4k")
+        option.refuse("the size of a request must be 1 byte to 2 GiB; use bs=4k")
     return size
 
 
@@ -405,7 +405,7 @@ def _split(option: Option, written: str) -> Sequence[tuple[int, float]]:
     given = sum(filter(None, shares))
     open_ends = shares.count(None)
     if given > 100 or (not open_ends and given != 100):
-        option.refuse(f"its percentages add up to {given:g}; make them 100")
+        option.refuse(f"the percentages add up to {given:g}; make them add up to 100")
     return [
         (size, ((100 - given) / open_ends if share is None else share) / 100)
         for size, share in zip(sizes, shares, strict=True)
@@ -425,8 +425,8 @@ def _zones(option: Option, written: str, *, is_bytes: bool, region: int) -> Sequ
     rest = region - sum(filter(None, given))
     sizes = [rest // given.count(None) if size is None else size for size in given]
     if abs(sum(shares) - 1) > 1e-9:
-        option.refuse(f"its shares of requests add up to {100 * sum(shares):g}; make them 100")
+        option.refuse(f"the shares of requests add up to {100 * sum(shares):g} %; make them add up to 100 %")
     if rest < 0 or any(size <= 0 for share, size in zip(shares, sizes, strict=True) if share):
-        option.refuse("its zones do not fit into the region; make their sizes add up to the size of the job")
+        option.refuse("the zones do not fit into the region; make their sizes add up to the job's size")
     ends = [sum(sizes[: index + 1]) for index in range(len(sizes))]
     return [Zone(share, end - size, size) for share, size, end in zip(shares, sizes, ends, strict=True) if share > 0]

@@ -69,7 +69,7 @@ class Option(NamedTuple):
         return bytes
 
     def size_of(self, whole: int | None) -> int:
-        """Returns the value as a number of bytes, or as a percentage of `whole`; None if `whole` is unknown."""
+        """Returns the value in bytes. A percentage refers to `whole` bytes; `whole` is None if unknown."""
         if not self.value.endswith("%"):
             return self.size()
         share = self.number(self.value[:-1], 0, 100)
@@ -120,9 +120,9 @@ def read(path: Path) -> list[Section]:
     try:
         lines = path.read_bytes().decode("utf-8").splitlines()
     except OSError as error:
-        raise TraceError(f"{text.path(path)}: cannot be read: {error.strerror}; name an existing file") from None
+        raise TraceError(f"{text.path(path)}: cannot be read: {error.strerror}; pass an existing file") from None
     except UnicodeDecodeError:
-        raise TraceError(f"{text.path(path)}: is not text; give a job file of fio") from None
+        raise TraceError(f"{text.path(path)}: is not text; pass a job file of fio") from None
     return parse(path, lines)
 
 

@@ -1,4 +1,4 @@
-"""Turns a job into requests, deterministically from its seed and the number of its clone."""
+"""Generates the requests of a job. They depend only on the job's options, its seed and the number of its clone."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ TABLE = 1 << 20
 
 
 class Permutation:
-    """A permutation of 0 to n - 1 in constant memory: a Feistel network over the next power of 4. Results from n on are
-    passed through the network again.
+    """A permutation of 0 to n - 1 in constant memory: a Feistel network over the next power of 4. Results of n or more
+    are passed through the network again.
     """
 
     def __init__(self, n: int, key: int) -> None:
@@ -111,9 +111,9 @@ class JobStream:
         self.clock_ns = 0.0
 
     def read(self, most: int) -> "_ssdlab.Requests":
-        """Returns the next requests, at most `most`, which is at least 2; none at the end of the job."""
+        """Returns at most `most` next requests; an empty batch at the end of the job. `most` must be at least 2."""
         rows: list[tuple[int, int, int]] = []
-        # A write may need a flush before it.
+        # Needs room for two requests, because a flush may precede a write.
         while len(rows) + 2 <= most and not self.is_over:
             rows += self._batch(most - len(rows))
         return self._requests(rows)

@@ -37,7 +37,7 @@ class FioJob(Source):
     """Jobs of a fio job file, each a closed loop. `configured` must be called before `open`.
 
     Raises:
-        TraceError: If the file is malformed, or asks for something that is not modelled.
+        TraceError: If the file is malformed, or has an option that is not modelled.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -62,13 +62,11 @@ class FioJob(Source):
         """
         where = f"fio job {name_of(self.path)}"
         if config["time"] != "event" and "time" in config.made:
-            raise ConfigError(f'time: {where} runs its jobs side by side; set time to "event"')
+            raise ConfigError(f'time: {where} runs its jobs concurrently; set time to "event"')
         if config["host.warmup"]:
-            raise ConfigError(
-                f"host.warmup: {where} cannot be divided; set host.warmup to 0, and add a job with stonewall"
-            )
+            raise ConfigError(f"host.warmup: {where} has no warm-up phase; set host.warmup to 0")
         if config.get("precondition.overwrite") == "trace":
-            raise ConfigError(f'precondition.overwrite: {where} is no trace; set precondition.overwrite to "steady"')
+            raise ConfigError(f'precondition.overwrite: {where} is not a trace; set precondition.overwrite to "steady"')
         is_known = any(
             setting.key == "device.capacity" and not setting.origin.startswith("default") for setting in config.settings
         )
@@ -80,7 +78,7 @@ class FioJob(Source):
             "host.replay.closed.queue_depth": depth,
             "host.replay.closed.think": "0ns",
         }
-        # The configuration of a run of this job has these settings already.
+        # A configuration that was saved by a run of this job already has these settings.
         replay = next((key for key in config.made if "host.replay" in key and config[key] != implied.get(key)), None)
         if replay is not None:
             raise ConfigError(f"{replay}: {where} decides how requests are issued; remove {replay}")
@@ -130,13 +128,13 @@ class FioJob(Source):
                 return (
                     f"{text.path(self.path)}:{job.section.line}: [{text.path(job.section.name)}]: ends at byte "
                     f"{job.base + job.size}, past the end of the device ({text.exact_size(capacity_bytes)}); lower "
-                    "size, or choose --fit grow"
+                    "size, or use --fit grow"
                 )
         return None
 
 
 class FioReader:
-    """Reads the requests of the jobs once; the simulation takes the requests of each job separately."""
+    """Reads the requests of the jobs once. The simulation reads the requests of each job separately."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._described = jobs
@@ -153,11 +151,11 @@ class FioReader:
         self._read = 0
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """Fails, because the requests of jobs have no order."""
-        raise TraceError("a fio job has no order of requests; only 'ssdlab run' replays it")
+        """Always raises TraceError, because the requests of different jobs have no common order."""
+        raise TraceError("the requests of a fio job file have no fixed order; replay the file with 'ssdlab run'")
 
     def read_job(self, number: int, max: int) -> _ssdlab.Requests:
-        """Returns the next requests of a job, at most `max`; none at its end."""
+        """Returns at most `max` next requests of a job; an empty batch at its end."""
         requests = self._streams[number].read(max)
         self._read += len(requests)
         return requests

@@ -25,7 +25,7 @@ NOTHING = "No time passed."
 
 def _activity(result: Result) -> ActivityColumns:
     if result.activity is None:
-        raise ValueError('the activity of dies and channels is recorded only with time = "event"')
+        raise ValueError('the activity of dies and channels was not recorded; set time = "event"')
     return result.activity
 
 
@@ -167,7 +167,7 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
         more = f" and {text.count(len(outside))} more bars of the same requests" if outside.size else ""
         omitted.append(f"{which} of {text.count(len(in_lanes))} bars{more}")
     if truncated:
-        omitted.append("the part that was recorded")
+        omitted.append("only the recorded part")
     panel = Panel(
         marks,
         Axis(f"simulated time{after} ({unit})", low=0, high=(float(end.max()) - origin) / scale),

@@ -72,7 +72,7 @@ def headlines(comparison: Comparison) -> Chart:
 
 
 def differences(comparison: Comparison) -> Chart:
-    """Draws, for each other case, how much the metrics of `DRAWN` differ from the first case."""
+    """Draws the change of the metrics of `DRAWN` from the first case to each other case, in percent."""
     first, *others = comparison.runs
     changes: dict[str, dict[str, float]] = {}
     for metric, spreads in _headlines(comparison):
@@ -129,7 +129,9 @@ def percentiles(comparison: Comparison, op: str = "read") -> Chart:
 
 
 def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """Compares two distributions of times: returns, at every step of either, the second time divided by the first."""
+    """Compares two distributions of times. Returns, at every step of either curve, the time of `other` divided by the
+    time of `first`.
+    """
     x = np.union1d(first[0], other[0])
     x = x[x <= min(first[0][-1], other[0][-1])]
     here, there = (of[1][np.clip(np.searchsorted(of[0], x, side="right") - 1, 0, None)] for of in (other, first))

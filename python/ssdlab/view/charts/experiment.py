@@ -16,7 +16,7 @@ def heat_map(result: TableResult, which: Which = "ours") -> Chart:
     """Draws a heat map of the document's values, our values, or their difference; winners have a star.
 
     Raises:
-        ValueError: If no cell has such a value.
+        ValueError: If no cell has a value to draw.
     """
     values: Array = getattr(result, which)
     if np.isnan(values).all():

@@ -138,7 +138,7 @@ def _over_the_run(result: Result) -> CourseColumns:
         ValueError: If parts of response times were not recorded.
     """
     if result.activity is None or result.activity.course is None:
-        raise ValueError('parts of response times are recorded only with time = "event" and diagnose = True')
+        raise ValueError('parts of response times were not recorded; set time = "event" and diagnose = True')
     return result.activity.course
 
 

@@ -37,8 +37,8 @@ TINTS = 8
 
 
 def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
-    """Returns the positions of axis values along an axis of a chart; also returns true if all values are numbers.
-    Otherwise the positions are evenly spaced.
+    """Returns the positions of axis values along an axis of a chart, and true if all values are numbers. Otherwise the
+    positions are evenly spaced.
     """
     known = [parsed.value for value in values if (parsed := number(value)) is not None]
     if len(known) == len(values) and len(values) > 1:

@@ -32,7 +32,7 @@ def script() -> str:
 
 
 def island(data: object) -> str:
-    """Returns data as JSON for a script of a page, with `<` escaped, because a tag or comment in it would end the
+    """Returns data as JSON for a script of a page. `<` is escaped, because a tag or a comment in the data would end the
     script.
 
     Raises:

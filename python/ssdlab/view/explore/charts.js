@@ -4,7 +4,7 @@ const FINE = 2;
 const drawn = [];
 
 class Drawn {
-  /** Chosen stretch of simulated time; null for the whole run. */
+  /** Selected range of simulated time; null for the whole run. */
   static stretch = null;
   /** Names of series that the reader hid in a legend. */
   static hidden = new Set();
@@ -21,7 +21,7 @@ class Drawn {
     this.plot.getZr().on("mousemove", ({ offsetX, offsetY }) => this.readHeat(offsetX, offsetY));
   }
 
-  /** Sets the height of the figure for its width. */
+  /** Sets the height of the figure, which depends on its width. */
   size() {
     const { element: { clientWidth: width, style }, chart } = this, narrow = Math.min(1, width / (WIDTH_INCHES * INCH));
     this.height = Math.max(chart.height * INCH * Math.max(narrow, 0.8), 150) + beyondLegend(chart, width);
@@ -46,7 +46,7 @@ class Drawn {
     return [startValue, endValue];
   }
 
-  /** Visible ranges of all horizontal axes, null for an axis in full; empty before the first drawing. */
+  /** Visible ranges of all horizontal axes; null for an axis that is shown completely. Empty before the first drawing. */
   parts() {
     const zooms = this.plot.getOption()?.dataZoom ?? [];
     return zooms.map(({ start, end }, at) => start > 0 || end < 100 ? this.range(at) : null);
@@ -63,7 +63,7 @@ class Drawn {
       this.plot.dispatchAction({ type: "dataZoom", dataZoomIndex, start: 0, end: 100 }));
   }
 
-  /** Applies the chosen stretch of time to all charts. */
+  /** Applies the selected time range to all charts. */
   tellOthers() {
     if (!this.isOverTime || Drawn.telling) return;
     Drawn.telling = true;
@@ -76,7 +76,7 @@ class Drawn {
     Drawn.telling = false;
   }
 
-  /** Redraws lines by percentile for the chosen stretch of time. */
+  /** Redraws percentile lines for the selected time range. */
   follow() {
     this.reading.textContent = follow(this.chart, Drawn.stretch);
     this.draw();
@@ -84,7 +84,7 @@ class Drawn {
 
   get names() { return new Set(this.chart.panels.flatMap(({ marks }) => marks.map(({ name }) => name))); }
 
-  /** Shows or hides the series of a name in all charts. */
+  /** Shows or hides the series with the given name in all charts. */
   showEverywhere(name, isShown) {
     if (isShown) Drawn.hidden.delete(name);
     else Drawn.hidden.add(name);
@@ -92,7 +92,7 @@ class Drawn {
     for (const other of drawn) if (other !== this && other.names.has(name)) other.plot.dispatchAction({ type, name });
   }
 
-  /** Shows the cell of a heat map under the pointer and its value. */
+  /** Shows the heat-map cell under the pointer, and its value. */
   readHeat(x, y) {
     const panel = this.chart.panels.findIndex((_, at) => this.plot.containPixel({ gridIndex: at }, [x, y]));
     const mark = this.chart.panels[panel]?.marks.find(({ kind }) => kind === "Heat");
@@ -124,7 +124,7 @@ function save(name, url) {
   link.click();
 }
 
-/** The figure as PNG at twice the resolution, on the background of the page. */
+/** Returns the figure as PNG at twice the resolution, on the background of the page. */
 async function picture({ plot }) {
   const image = Object.assign(new Image(), { src: plot.getDataURL({ type: "svg" }) });
   await image.decode();

@@ -123,7 +123,7 @@ function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
       customValues: values.length ? values : undefined, lineHeight: 14,
       // The margin is wider than a blank, to separate names that contain blanks, such as 50 %.
       textMargin: [0, 4],
-      // Ends of the data are not round numbers.
+      // The ends of the data range get no label unless they are round numbers.
       showMinLabel: values.length > 0 || isRound(min, of), showMaxLabel: values.length > 0 || isRound(max, of),
     },
     splitLine: { show: lines ?? (!isRows && side !== "right"), lineStyle: { color: variable(GRID) } },
@@ -164,13 +164,13 @@ const painted = (mark, color) => (params, api) => {
 
 const points = (x, y) => x.map((value, at) => [value, y[at]]);
 
-// Begin and length of each share of a part in its row.
+// Returns begin and length of each share of a part in its row.
 function shares(panel, mark) {
   const before = panel.marks.slice(0, panel.marks.indexOf(mark)).filter(({ kind }) => kind === "Share");
   return mark.lengths.map((length, row) => [before.reduce((sum, { lengths }) => sum + lengths[row], 0), length]);
 }
 
-// Bottom and top of an area; on a logarithmic axis, zero is at the bottom.
+// Returns bottom and top of an area. On a logarithmic axis, zero is drawn at the bottom.
 function heights(panel, mark) {
   const before = mark.stacked ? panel.marks.slice(0, panel.marks.indexOf(mark)).filter(({ stacked }) => stacked) : [];
   const least = panel.y.log ? panel.y.low ?? lowest(panel) : -Infinity;
@@ -291,10 +291,10 @@ const told = (mark, chosen, render) => (params, api) => {
 
 const escaped = (text) => text.replace(/[&<>]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
-// Name of a row, or of a position along an axis.
+// Returns the name of a row, or of a position along an axis.
 const nameOf = (axis, at) => (axis.ticks[Math.round(at)]?.[1] ?? "").replace("\n", ", ");
 
-// Name of a mark, with the meaning of its hatching and dashes.
+// Returns the name of a mark, with the meaning of its hatching and dashes.
 const fullName = (chart, { name, hatched, dash }) =>
   [name, hatched && chart.hatching, dash === "dashed" && chart.dashes].filter(Boolean).join(", ");
 
@@ -334,7 +334,7 @@ const namesOf = ({ panels }) => [...new Set(panels.flatMap(({ marks }) => marks.
 
 const inLegend = (name, width) => shortened(name, Math.min(NAME_IN_LEGEND, width - 2 * SIGN));
 
-// Number of rows that a chart's legend takes.
+// Returns the number of rows of a chart's legend.
 const legendRows = (chart, width) => {
   let [rows, x] = [1, 0];
   for (const name of namesOf(chart)) {
@@ -344,7 +344,7 @@ const legendRows = (chart, width) => {
   return rows;
 };
 
-// Height of a chart's legend beyond its first row.
+// Returns the height of a chart's legend beyond its first row.
 const beyondLegend = (chart, width) => {
   const rows = legendRows(chart, width);
   return rows > MOST_ROWS ? 0 : (rows - 1) * (LEGEND - 6);
@@ -417,7 +417,7 @@ function option(chart, height, width) {
   };
 }
 
-// Lines keep their dashes in the legend.
+// The legend shows lines with their dashes.
 const entry = (name, marks) =>
   marks.some(({ mark }) => mark.name === name && ["Line", "Level"].includes(mark.kind)) ? { name } : { name, icon: "roundRect" };
 

@@ -1,12 +1,12 @@
-// Draws lines by percentile for the requests that ended in a chosen stretch of time.
+// Draws percentile lines for the requests that ended in a selected time range.
 
-/** Range of the intervals that overlap a stretch of time. */
+/** Returns the range of the intervals that overlap a time range. */
 function reached(edges, [begin, end]) {
   const inside = edges.slice(1).flatMap((edge, at) => edges[at] < end && edge > begin ? [at] : []);
   return inside.length ? { from: inside[0], to: inside.at(-1) + 1 } : { from: 0, to: 0 };
 }
 
-/** Line by percentile for a stretch of time, as by `by_percentile` in `latency.py`, and its number of requests. */
+/** Returns the percentile line of a time range, as `by_percentile` in `latency.py` does, and its number of requests. */
 function ofStretch({ edges, first, longest, bucket, requests }, stretch) {
   const { from, to } = reached(edges, stretch);
   const counts = longest.map(() => 0);
@@ -25,7 +25,7 @@ function ofStretch({ edges, first, longest, bucket, requests }, stretch) {
 
 const followers = (chart) => chart.panels.flatMap(({ marks }) => marks).filter(({ intervals }) => intervals);
 
-/** Sets the lines for a stretch of time, or for the whole run if null; returns a description of their requests. */
+/** Sets the lines for a time range, or for the whole run if it is null. Returns a description of their requests. */
 function follow(chart, stretch) {
   const marks = followers(chart);
   const told = marks.map((mark) => {

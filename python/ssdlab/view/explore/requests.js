@@ -15,7 +15,7 @@ const barsOf = (chart) => chart.panels.flatMap(({ marks }) => marks.filter(({ re
     what: `${mark.name}, ${mark.causes[at]}`,
   }))));
 
-/** Bars of other requests that kept the lane busy while the request was ready for this bar. */
+/** Returns the bars of other requests that kept the lane busy while this bar was ready to start. */
 function waited(bars, bar) {
   const others = bars.filter(({ row, request }) => row === bar.row && request !== bar.request);
   return others.filter(({ begin, end }) => end > bar.ready && begin < bar.begin);
@@ -56,7 +56,7 @@ class Requests {
     this.pick(null);
   }
 
-  /** Adds buttons for further operations, which `ssdlab view --serve` has. */
+  /** Adds buttons for further operations, which `ssdlab view --serve` supplies. */
   offerMore() {
     const row = Object.assign(document.createElement("div"), { className: "tools" });
     const step = (name) => button(row, name, () => this.show(this.next[name]));
@@ -92,7 +92,7 @@ class Requests {
     this.told.replaceChildren(...request === null ? [] : [this.table(request)]);
   }
 
-  /** Operations that a bar waited behind. Outside `complete` the chart lacks operations, which may be among them. */
+  /** Returns the operations that a bar waited for. Outside `complete`, the chart may lack some of these operations. */
   reasons(bar) {
     const [since, until] = this.one.chart.complete;
     const waits = bar.begin > bar.ready;
@@ -106,7 +106,7 @@ class Requests {
     return [...hidden, ...named].join("; ") || "–";
   }
 
-  /** Table rows of the operations of a request. */
+  /** Returns the table rows of the operations of a request. */
   rows(request) {
     const [panel] = this.one.chart.panels;
     return this.bars.filter((bar) => bar.request === request).sort((one, other) => one.begin - other.begin).map((bar) => [
@@ -131,7 +131,7 @@ class Requests {
   }
 }
 
-// A line through the operations of the picked request.
+// Returns a line through the operations of the picked request.
 function linked(chart) {
   if (!chart.chosen) return [];
   const bars = barsOf(chart).filter(({ request }) => request === chart.chosen).sort((one, other) => one.begin - other.begin);

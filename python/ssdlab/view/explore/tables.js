@@ -14,7 +14,7 @@ const percentile = (at) => Number((100 - Number((100 * 10 ** -at).toPrecision(5)
 
 const arePlaces = ({ ticks }) => ticks.length > 0 && ticks.every(([value], at) => value === at);
 
-/** Headings and values of the table columns of a mark. */
+/** Returns headings and values of the table columns of a mark. */
 function columns(panel, mark) {
   const up = mark.right ? panel.right : panel.y;
   const x = headed(panel.x, panel.title || "x"), y = headed(up, panel.title || "y");
@@ -44,7 +44,7 @@ function columns(panel, mark) {
 
 const quoted = (cell) => /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 
-/** All tables of a chart, separated by blank lines. */
+/** Returns all tables of a chart as CSV, separated by blank lines. */
 function csv(chart) {
   const written = (panel, mark) => {
     const table = columns(panel, mark);

@@ -9,13 +9,13 @@ from ssdlab.view.page import Cell, Figure, Page, Paragraph, Section, Table
 from ssdlab.view.pages.figures import left_to_do
 
 MISSES_ONLY = (
-    "the trace holds only misses of the caches above it: the memory here is a further cache below them, and smaller "
-    "caches than those cannot be judged (--accesses: the trace holds all accesses)"
+    "the trace contains only the misses of caches above the drive, so the advice is for an additional cache below "
+    "them; if the trace contains all accesses, use --accesses"
 )
 
 
 def page(advice: CacheAdvice) -> Page:
-    """Builds the report page of advice on host memory: all combinations, and which to choose."""
+    """Builds the report page of advice on host memory: all combinations, and the recommended one."""
     source, study = advice._source(), advice.study
     headers = tuple(_columns(advice))
     rows = [
@@ -39,7 +39,7 @@ def page(advice: CacheAdvice) -> Page:
             Section("Effect of memory", [Figure(advice.plot.chart)], terminal=False),
             Section("", [Table(headers, rows, left=len(advice.columns))]),
         ],
-        legend="read, written: bytes between host and drive. saved: fewer bytes read per further GiB of memory",
+        legend="read, written: bytes between host and drive. saved: bytes not read per additional GiB of memory",
         conclusion=[Paragraph(line) for line in _advised(advice)],
     )
 
@@ -82,7 +82,7 @@ def _goal(advice: CacheAdvice) -> str:
     if advice.hit_ratio is not None:
         goals.append(f"read hits of at least {text.percent(advice.hit_ratio)}")
     if not goals:
-        return "no goal: --read-p99 or --hit-ratio chooses a combination"
+        return "no goal set: choose one with --read-p99 or --hit-ratio"
     return f"goal: {', '.join(goals)}, with the least {'memory' if advice.prices is None else 'cost'}"
 
 
@@ -91,7 +91,7 @@ def _named(choice: CacheChoice) -> str:
 
 
 def _advised(advice: CacheAdvice) -> list[str]:
-    """Returns the recommended combination, and what more memory would gain."""
+    """Returns the recommended combination, and the benefit of more memory, in sentences."""
     if advice.partial or not advice.has_goal:
         return []
     best = advice.best

@@ -38,7 +38,7 @@ class _Line(NamedTuple):
 
 
 def page(comparison: Comparison) -> Page:
-    """Builds the page of a comparison: first the metrics of `SUMMARY`, then others that differ, then equal ones."""
+    """Builds the page of a comparison: the metrics of `SUMMARY`, then other metrics that differ, then equal metrics."""
     results = comparison.results
     lines = _lines(comparison)
     at_rate = any(line.differs and line.metric.label.endswith(PER_DAY) for line in lines)
@@ -221,8 +221,8 @@ def _titles(comparison: Comparison) -> dict[str, str]:
 
 
 def _below(comparison: Comparison) -> dict[str, str]:
-    """Returns titles for the sections on requests below a cache or block layer. The title tells if only some cases have
-    one.
+    """Returns titles for the sections on requests below a cache or block layer. A title states if only some cases have
+    such a layer.
     """
     of_cases = [above(run.summary) for run in comparison.results.values()]
     titles = {}

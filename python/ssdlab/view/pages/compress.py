@@ -58,7 +58,7 @@ def page(bench: CompressBench) -> Page:
 
 
 def size_text(page_bytes: int | None) -> str:
-    """Names the unit of compression: a page size, or "whole files"."""
+    """Returns the unit of compression as text: a page size, or "whole files"."""
     return "whole files" if page_bytes is None else text.size(page_bytes)
 
 

@@ -19,7 +19,7 @@ RATES = {
 
 
 def page(advice: DriveAdvice) -> Page:
-    """Builds the report page of advice on over-provisioning: the trade-off, and which drive to choose."""
+    """Builds the report page of advice on over-provisioning: the trade-off, and the recommended drive."""
     source, study = advice._source(), advice.study
     # Drives whose capacity was derived from the trace have no total bytes written (TBW), so the column is left out.
     worn = ["data until worn out"] if any(choice.tbw_bytes is not None for choice in advice.choices) else []
@@ -105,7 +105,7 @@ def _advised(advice: DriveAdvice) -> list[str]:
     if best is None:
         return [_none(advice)]
     if advice.lasts(best) is None:
-        why = "give the write rate with --dwpd" if advice.dwpd is None else "too little was written"
+        why = "set the write rate with --dwpd" if advice.dwpd is None else "too little was written"
         in_time = "" if advice.p99_ns is None else " that meets the p99"
         lines = [
             f"The life of the drives is unknown; {why}.",
@@ -147,7 +147,7 @@ def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
     """Returns a sentence with the number of seeds for which a drive meets the requirements."""
     seeds, met = best.write_amplification.seeds, advice.meeting(best)
     if seeds == 1:
-        return ["This result rests on one seed; use --seeds 5 to see how certain it is."]
+        return ["This result comes from one seed; use --seeds 5 to see how certain it is."]
     lines = [f"It meets the goal with {met} of {seeds} seeds."]
     if met < seeds:
         meets_always = (

@@ -106,8 +106,8 @@ def _rows(result: TableResult) -> Iterator[Row]:
 
 
 def ordered(result: TableResult) -> str | None:
-    """Returns the axis along which lines are drawn: the axis that the table names or, by default, the first axis whose
-    labels have numbers; None if there is no such axis.
+    """Returns the axis along which lines are drawn. That is the axis chosen in the table's definition or, by default,
+    the first axis whose labels contain numbers; None if there is no such axis.
     """
     if result.table.lines is not None:
         return "rows" if result.table.lines == "column" else "columns"

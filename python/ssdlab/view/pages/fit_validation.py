@@ -1,5 +1,5 @@
-"""Builds the report page that validates fits: of simulated drives with known parameters, and of real drives on loads
-that the fit did not use.
+"""Builds the report page that validates fits: fits of simulated drives with known parameters, and fits of real drives,
+which are tested on loads that the fit did not use.
 """
 
 from ssdlab import text

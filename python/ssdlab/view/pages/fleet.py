@@ -21,7 +21,7 @@ def page(fleet: Fleet) -> Page:
     remarks += [*fleet.study.missing, *fleet.study.caveats_by_trace]
     if fleet.late:
         remarks.append(
-            f"{text.count(fleet.late)} requests were too far out of order and got a later time; give files in the "
+            f"{text.count(fleet.late)} requests were too far out of order and got a later time; pass files in the "
             "order of their times"
         )
     sections = [Section("", [Facts(_facts(fleet), tiles=True)])]

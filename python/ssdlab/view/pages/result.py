@@ -173,8 +173,8 @@ def _times(result: Result) -> Iterator[Section]:
     if not _in_events(result):
         yield Section(f"{name} over the run", [Figure(result.plot_response_time.chart)], terminal=False)
     title = below("The slowest requests", result.summary)
-    note = "The slowest read and write that ended in each hundredth of the run. Point at one for its address, wait and "
-    note += "largest part."
+    note = "The slowest read and write that ended in each hundredth of the run. Point at a request to see its address, "
+    note += "wait and largest part."
     slowest = Figure(result.plot_slowest.chart, title, note, is_useful=lambda: _several_slow(result))
     yield Section(title, [slowest], terminal=False)
 

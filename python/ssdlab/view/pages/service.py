@@ -155,7 +155,7 @@ def mounted(mount: Mapping[str, Any]) -> str:
 
 
 def started(before: Mapping[str, Any]) -> str:
-    """Describes in one line the writes that preceded a new drive that was not empty."""
+    """Describes, in one line, the earlier writes of a new drive that starts preconditioned or from a saved state."""
     written = text.counted(before["host_pages_written"], "pages")
     ratio = before["write_amplification"]
     steady = {True: ", steady", False: ", not steady yet", None: ""}[before["stable"]]

@@ -129,7 +129,7 @@ class Drawing(Figure):
 
 
 def nothing(axes: Axes, why: str) -> None:
-    """Leaves the axes empty, and writes in them why there is nothing to draw."""
+    """Leaves the axes empty except for a text that states why there is nothing to draw."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes)
 

@@ -34,7 +34,7 @@ class Drawing {
     this.ram = element("ol", { class: "ram" });
     const side = element("div", { class: "side" },
       element("section", {}, element("h3", {}, "Counted so far"), this.counters),
-      element("section", {}, element("h3", {}, lane.isLog ? "Map: data blocks, and pages in the log" : "Map: where each page is"), this.map));
+      element("section", {}, element("h3", {}, lane.isLog ? "Map: data blocks, and pages in the log" : "Map: location of each page"), this.map));
     if (lane.hasMap) side.append(element("section", {}, element("h3", {}, ramTitle(lane)), this.ram));
     home.replaceChildren(element("h2", {}, lane.recording.title), this.said, element("div", { class: "picture" }, this.flash, side));
     this.rows = this.mapRows();
@@ -143,7 +143,7 @@ class Drawing {
     this.arrows.replaceChildren(...drawn);
   }
 
-  /** Draws the map: a line for each logical block, or a cell for each page. */
+  /** Creates the rows of the map: a line for each logical block, or a cell for each page. */
   mapRows() {
     const { lane } = this;
     const blocks = Math.ceil(lane.logicalPages / lane.pagesPerBlock);
@@ -235,7 +235,7 @@ function ramTitle(lane) {
   return ordered ? "In RAM, next to be evicted first" : "In RAM";
 }
 
-/** Marks of the pages that a step touches. */
+/** Returns the marks of the pages that a step touches. */
 function touchedBy(step) {
   switch (step?.step) {
     case "read": return { [step.ppn]: "reading" };

@@ -2,7 +2,7 @@
 
 const LETTER = { data: "D", log: "L", sequential: "S", isolation: "I", map: "M", free: "F", bad: "X" };
 
-/** Name of a flash block, which tells its role. */
+/** Returns the name of a flash block, which shows the block's role. */
 function blockName(lane, state, number) {
   const { use, owner } = state.blocks[number];
   if (!lane.isLog) return use === "map" ? `M${number}` : `B${number}`;
@@ -12,7 +12,7 @@ function blockName(lane, state, number) {
   return dataBlock(state, owner) === number ? `D${owner}` : `D${owner}′`;
 }
 
-/** The data block of a logical block, the older of two; -1 if none. */
+/** Returns the data block of a logical block: the older one if there are two, -1 if there is none. */
 function dataBlock(state, lbn) {
   let oldest = -1;
   state.blocks.forEach(({ use, owner, since }, number) => {
@@ -21,7 +21,7 @@ function dataBlock(state, lbn) {
   return oldest;
 }
 
-/** Description of a block next to its name. */
+/** Returns the description of a block, which is shown next to its name. */
 function blockText(lane, { use, owner, frontier }) {
   if (!lane.isLog) {
     if (use === "slc") return "SLC";

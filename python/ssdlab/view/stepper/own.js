@@ -1,6 +1,6 @@
-// The reader's own requests, simulated in the page by WebAssembly.
+// Simulates the reader's own requests in the page, with WebAssembly.
 
-/** The simulator; null if the page was made without it. */
+/** Returns the simulator; null if the page was built without it. */
 async function simulator() {
   const packed = document.getElementById("wasm").textContent.trim();
   if (!packed) return null;
@@ -18,7 +18,7 @@ async function simulator() {
   };
 }
 
-/** Requests of the reader in the syntax of the simulator. */
+/** Returns the reader's requests in the syntax of the simulator. */
 function written(requests) {
   return requests.map(({ op, page, count }) => {
     const letter = op === "write" ? "" : op[0];
@@ -32,7 +32,7 @@ async function own(player, scene) {
   try {
     simulate = await simulator();
   } catch (error) {
-    note.textContent = `This page plays a recording: the simulator in it does not start here (${error.message}).`;
+    note.textContent = `This page only plays a recording: its simulator does not start (${error.message}).`;
     return null;
   }
   if (simulate === null) {
@@ -53,7 +53,7 @@ async function own(player, scene) {
     text.blur();
     focused.focus({ preventScroll: true });
   };
-  // After a run the player stands at the start, but a click appends to the last request.
+  // After a run the player is at the start, but a click adds a request after the last request.
   let fresh = false;
   player.onMove = () => { fresh = false; };
   const given = () => player.requests.map(({ op, page, count }) => ({ op, page, count }));

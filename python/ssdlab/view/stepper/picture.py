@@ -1,7 +1,7 @@
 """Draws steps as SVG for slides and documents: a picture of each step, or one animation.
 
-The simulator gives each picture as data (crate `ssdlab-explain`): names, uses and pages of the blocks. The colours are
-those of the page.
+The simulator supplies each picture as data (crate `ssdlab-explain`): names, uses and pages of the blocks. Pictures have
+the same colours as the page.
 """
 
 import math
@@ -140,13 +140,13 @@ class _Lane:
         return [at for at, span in spans if span["from"] < after <= span["to"] + 1 and span["span"] != "request"]
 
     def caption(self, after: int) -> list[tuple[str, str]]:
-        """Returns the lines about a step with their font weights: what it belongs to, and the step itself."""
+        """Returns the lines about a step with their font weights: the spans that contain the step, and the step."""
         told = [(self._recording["summaries"][at], "600") for at in self._around(after)]
         told.append((self._recording["sentences"][after - 1] if after else "Before the first request.", "400"))
         return [(line, weight) for words, weight in told for line in textwrap.wrap(words, int(self._width / _LETTER))]
 
     def height(self, lines: int) -> int:
-        """Returns the height of the pictures, with room for so many lines of captions."""
+        """Returns the height of the pictures with the given number of caption lines."""
         down = math.ceil(len(self._frames[0]["blocks"]) / self._across)
         return (lines + 3) * _LINE + down * (self._block[1] + _GAP) + _MARGIN
 

@@ -35,7 +35,7 @@ class Player {
     this.go(request === null ? 0 : this.starts[request] + 1);
   }
 
-  /** Ticks at which spans of these kinds begin, in any lane. */
+  /** Returns the ticks at which spans of the given kinds begin, in any lane. */
   marksOf(kinds) {
     const ticks = new Set();
     for (const lane of this.lanes) {
@@ -47,12 +47,12 @@ class Player {
     return [...ticks].sort((a, b) => a - b);
   }
 
-  /** Number of the current request at a tick. */
+  /** Returns the number of the current request at a tick; -1 before the first request. */
   requestAt(tick) {
     return tick === 0 ? -1 : this.starts.findLastIndex((start) => start < tick);
   }
 
-  /** Steps of a lane at a tick; a lane that finishes a request earlier waits. */
+  /** Returns the number of steps of a lane at a tick. A lane that finishes a request earlier waits for the others. */
   stepsAt(lane, tick) {
     if (tick === 0) return 0;
     const number = this.requestAt(tick);

@@ -1,6 +1,6 @@
 // State of a drive after each step of its recording.
 
-const KEYFRAME = 64; // Number of steps from one kept state to the next.
+const KEYFRAME = 64; // Number of steps between two stored states.
 
 /** A drive with the recording of its steps; `at(k)` is the state after `k` steps. */
 class Lane {
@@ -19,7 +19,7 @@ class Lane {
     this.k = 0;
   }
 
-  /** Goes to the state after `k` steps, from the nearest kept state before it. */
+  /** Returns the state after `k` steps, computed from the nearest stored state before it. */
   at(k) {
     const nearest = Math.min(Math.floor(k / KEYFRAME), this.keyframes.length - 1);
     if (k < this.k || nearest * KEYFRAME > this.k) {
@@ -36,13 +36,13 @@ class Lane {
     return this.state;
   }
 
-  /** Map entries in RAM after `k` steps. */
+  /** Returns the map entries in RAM after `k` steps. */
   ramAt(k) {
     const { ram } = this.recording;
     return (ram.findLast(({ step }, at) => at === 0 || step < k) ?? { entries: [] }).entries;
   }
 
-  /** Spans that contain step `k`, longer spans first. */
+  /** Returns the spans that contain step `k`, longer spans first. */
   around(k) {
     return this.spans.filter((span) => span.from <= k && k <= span.to && span.span !== "request");
   }
@@ -69,7 +69,7 @@ function isValid(state, ppn) {
   return lpn !== null && state.map[lpn] === ppn;
 }
 
-/** Applies step `number` to `state`, as `State::apply` of the crate `ssdlab-explain`. */
+/** Applies step `number` to `state`, like `State::apply` of the crate `ssdlab-explain`. */
 function apply(state, step, pagesPerBlock, number) {
   const block = (ppn) => state.blocks[Math.floor(ppn / pagesPerBlock)];
   const pagesOf = (which) => state.pages.slice(which * pagesPerBlock, (which + 1) * pagesPerBlock);
@@ -108,7 +108,7 @@ function apply(state, step, pagesPerBlock, number) {
 
 const COUNTERS = ["host", "reads", "programs", "erases", "switch", "partial", "full", "collections", "hits", "misses", "captured"];
 
-/** Counters of the drive after each number of steps, and the sum of the operations' times in ns. */
+/** Returns the counters of the drive after each step, and the sum of the operations' times in ns. */
 function countersOf({ steps, ended_ns }) {
   const so_far = Object.fromEntries([...COUNTERS, "ns"].map((name) => [name, new Float64Array(steps.length + 1)]));
   steps.forEach((step, at) => {

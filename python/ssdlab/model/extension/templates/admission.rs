@@ -1,4 +1,4 @@
-//! An admission policy: which items may enter a cache.
+//! An admission policy: decides which items may enter a cache.
 
 use ssdlab::admission::{self, Access, Admission, AdmissionInfo, AdmissionRules, guarded};
 use ssdlab::{NameTaken, Parameter, Unit};
@@ -8,14 +8,14 @@ pub fn register() -> Result<(), NameTaken> {
     admission::register(&MINE)
 }
 
-/// What lists and help say about the policy, and how it is built.
+/// Description of the policy for lists and help, and its constructor.
 static MINE: AdmissionInfo = AdmissionInfo {
     name: "mine",
     help: "Admits an item when it is requested again soon.",
     // The paper that describes the policy.
     source: "",
     // Parameters follow the name of the cache policy: `lru:admission=mine:admission.slots=100`.
-    parameters: &[Parameter::new("slots", Unit::Count("items"), 4096, [1, 1 << 24], "Items that are remembered.")],
+    parameters: &[Parameter::new("slots", Unit::Count("items"), 4096, [1, 1 << 24], "Slots for refused items.")],
     role: AdmissionRules {
         // True if items may have different sizes.
         sizes: true,
@@ -23,20 +23,20 @@ static MINE: AdmissionInfo = AdmissionInfo {
     },
 };
 
-/// The items that were refused last: item `i` can only be in slot `i % slots`.
+/// Recently refused items. Item `i` can only be in slot `i % slots`.
 #[derive(Debug)]
 struct Mine {
     recent: Vec<Option<u32>>,
 }
 
 impl Admission for Mine {
-    /// Called for an item that is not cached; true admits it.
+    /// Returns true to admit an item that is not cached.
     fn admits(&mut self, access: Access) -> bool {
         let slot = access.item as usize % self.recent.len();
         self.recent[slot].replace(access.item) == Some(access.item)
     }
 
-    /// Returns the memory that it uses.
+    /// Returns the memory that the policy uses, in bytes.
     fn bytes(&self) -> usize {
         size_of_val(&self.recent[..])
     }
@@ -50,13 +50,13 @@ mod tests {
     #[test]
     fn an_item_is_admitted_at_its_second_request() {
         let mut mine = Mine { recent: vec![None; 2] };
-        // By hand: items 0 and 2 share a slot, so item 2 displaces item 0.
+        // Computed by hand: items 0 and 2 share a slot, so item 2 displaces item 0.
         let admitted = [0, 0, 1, 2, 0, 1].map(|item| mine.admits(Access::new(item, 1)));
         assert_eq!(admitted, [false, true, false, false, false, true]);
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Runs the policy on small random inputs. An input that breaks a rule is reduced to few operations.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::admission!(super::MINE);

@@ -1,31 +1,31 @@
-//! A replacement policy: which item leaves a full cache.
+//! A replacement policy: decides which item leaves a full cache.
 
 use ssdlab::NameTaken;
 use ssdlab::cache_policy::{self, Access, Lists, Policy, PolicyInfo, PolicyRules};
 
-/// Adds the policy to ssdlab. The setting `cache.policy=mine` then chooses it, and `ssdlab cache sim --policy mine`.
+/// Adds the policy to ssdlab. The setting `cache.policy=mine` or `ssdlab cache sim --policy mine` then chooses it.
 pub fn register() -> Result<(), NameTaken> {
     cache_policy::register(&MINE)
 }
 
-/// What lists, help and settings say about the policy, and how it is built.
+/// Description of the policy for lists, help and settings, and its constructor.
 static MINE: PolicyInfo = PolicyInfo {
     name: "mine",
-    help: "The item used longest ago leaves.",
+    help: "Evicts the item used longest ago.",
     // The paper that describes the policy.
     source: "",
-    // Each parameter would be a setting; see `ssdlab::Parameter::new`.
+    // Each parameter that is added here becomes a setting; see `ssdlab::Parameter::new`.
     parameters: &[],
     role: PolicyRules {
         // True if items may have different sizes.
         sizes: true,
-        // True if it reads `Access::next`, the position of the next access to the item.
+        // True if the policy reads `Access::next`, the position of the next access to the item.
         needs_future: false,
-        // Largest capacity that it supports.
+        // Largest capacity that the policy supports.
         largest: u64::MAX,
-        // A function that computes all cache sizes in one pass, if there is one.
+        // Optional function that simulates all cache sizes in one pass.
         one_pass: None,
-        // An empty cache for items 0 to `items` - 1; `grow` adds items.
+        // Builds an empty cache for items 0 to `items` - 1; `grow` adds items.
         build: &|_settings, capacity, items| Box::new(Mine { order: Lists::new(items), capacity }),
     },
 };
@@ -33,13 +33,14 @@ static MINE: PolicyInfo = PolicyInfo {
 /// The cached items in the order of their last use, with their sizes.
 #[derive(Debug)]
 struct Mine {
-    /// One list, number 0.
+    /// The only list has number 0.
     order: Lists<1>,
     capacity: u64,
 }
 
 impl Policy for Mine {
-    /// Returns true if the item was cached. Otherwise it makes room, tells which items left, and caches the item.
+    /// Returns true if the item was cached. Otherwise makes room, appends the evicted items to `evicted`, and caches
+    /// the item.
     fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
         let Access { item, size, .. } = access;
         if self.order.has(item) {
@@ -53,7 +54,7 @@ impl Policy for Mine {
         false
     }
 
-    /// Evicts an item before the next one is known.
+    /// Evicts an item and returns it; the next access is not known yet.
     fn victim(&mut self) -> Option<u32> {
         self.order.pop_oldest(0)
     }
@@ -89,7 +90,7 @@ impl Policy for Mine {
         self.order.bytes()
     }
 
-    /// Loads the memory of an item that is accessed soon; never changes a result.
+    /// Prefetches the memory of an item that will be accessed soon. Results do not depend on this call.
     fn prefetch(&self, item: u32) {
         self.order.prefetch(item);
     }
@@ -101,7 +102,7 @@ mod tests {
     use ssdlab::Settings;
     use ssdlab::cache_policy::Access;
 
-    /// By hand: of items 1, 2 and 3, item 2 was used longest ago when item 4 comes.
+    /// Computed by hand: of items 1, 2 and 3, item 2 was used longest ago when item 4 arrives.
     #[test]
     fn the_item_used_longest_ago_leaves() {
         let mut cache = (MINE.role.build)(&Settings::defaults(MINE.parameters), 3, 10);
@@ -111,7 +112,7 @@ mod tests {
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Runs the policy on small random inputs. An input that breaks a rule is reduced to few operations.
 #[cfg(test)]
 mod conformance {
     use ssdlab::Settings;
@@ -120,9 +121,9 @@ mod conformance {
 
     ssdlab_conformance::cache_policy!(super::MINE, twin = Slow);
 
-    /// The policy in the most obvious way.
+    /// A slow but simple implementation of the policy, for comparison.
     struct Slow {
-        /// Items with their sizes, the one used longest ago first.
+        /// Items with their sizes, least recently used first.
         items: Vec<(u32, u64)>,
         capacity: u64,
     }

@@ -1,4 +1,4 @@
-//! A die scheduler: which of the waiting operations a die begins next.
+//! A die scheduler: decides which of the waiting operations a die begins next.
 
 use ssdlab::NameTaken;
 use ssdlab::die_scheduler::{self, Class, DieSchedulerInfo, DieSchedulerRules, DieView};
@@ -8,7 +8,7 @@ pub fn register() -> Result<(), NameTaken> {
     die_scheduler::register(&MINE)
 }
 
-/// What lists, help and settings say about the scheduler.
+/// Description of the scheduler for lists, help and settings, and its function.
 static MINE: DieSchedulerInfo = DieSchedulerInfo {
     name: "mine",
     help: "host programs first, then host reads",
@@ -20,15 +20,15 @@ static MINE: DieSchedulerInfo = DieSchedulerInfo {
         pick,
         // True if operations begin in the order in which the FTL emitted them.
         in_order: false,
-        // `Class::InternalRead` if `pick` tells reads of garbage collection from its programs and erases.
+        // `Class::InternalRead` if `pick` treats reads of garbage collection differently from its programs and erases.
         internal_read: Class::Internal,
     },
 };
 
-/// Returns the class whose first ready operation begins; None if no operation is ready. It depends on `view` alone.
+/// Returns the class whose first ready operation begins; None if no operation is ready. Depends only on `view`.
 fn pick(view: &DieView) -> Option<Class> {
     let order = [Class::HostProgram, Class::HostRead, Class::Internal];
-    // `earliest` returns the class with the operation that was emitted first, and None if there is none.
+    // `earliest` returns the class whose operation was emitted first, or None if no operation is ready.
     order.into_iter().find_map(|class| view.earliest(&[class]))
 }
 
@@ -62,7 +62,7 @@ mod tests {
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Runs the scheduler on small random inputs. An input that breaks a rule is reduced to few operations.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::die_scheduler!(super::MINE);

@@ -10,18 +10,18 @@ pub fn register() -> Result<(), NameTaken> {
     ftl::register(&MINE)
 }
 
-/// What lists, help and settings say about the FTL, and how it is built.
+/// Description of the FTL for lists, help and settings, and its constructor.
 static MINE: FtlInfo = FtlInfo {
     name: "mine",
     help: "A logical page may be in any flash page; the block written longest ago is collected.",
     // The paper that describes the FTL.
     source: "",
-    // Each parameter would be a setting; see `ssdlab::Parameter::new`.
+    // Each parameter that is added here becomes a setting; see `ssdlab::Parameter::new`.
     parameters: &[],
     role: FtlRules {
-        // Blocks that it needs in addition to those that the data fills: one for the host, one for garbage collection.
+        // Blocks that the FTL needs besides the data blocks: one for host writes, one for garbage collection.
         reserve_blocks: 2,
-        // True for an FTL with log blocks, whose number is then a setting.
+        // True for an FTL with log blocks; the number of log blocks is then a setting.
         has_log: false,
         least_log_blocks: |_| 1,
         check: |_, _| Ok(()),
@@ -38,9 +38,9 @@ struct Mine {
     owner: Vec<Option<Lpn>>,
     /// Erased blocks.
     free: VecDeque<u32>,
-    /// Blocks with data, the one written longest ago first; the last one is being written.
+    /// Blocks with data, oldest first; the last block is the open block.
     used: VecDeque<u32>,
-    /// Next page to program, and the end of its block.
+    /// Next page to program in the open block, and the first page after this block.
     next: u32,
     end: u32,
     /// Number of programs so far.
@@ -61,7 +61,7 @@ impl Mine {
         }
     }
 
-    /// Takes the next erased page for `lpn`; returns the page and what its spare area says.
+    /// Allocates the next erased page for `lpn`; returns the page and the contents of its spare area.
     fn append(&mut self, lpn: Lpn) -> (Ppn, SpareArea) {
         if self.next == self.end {
             let block = self.free.pop_front().expect("garbage collection keeps a block free");
@@ -83,7 +83,7 @@ impl Mine {
         }
     }
 
-    /// Copies the valid pages of the oldest block elsewhere, and erases the block.
+    /// Copies the valid pages of the oldest block to other blocks, and erases the block.
     fn collect<S: FlashSink>(&mut self, sink: &mut S) {
         let block = self.used.pop_front().expect("some block was written");
         for page in (block * self.pages_per_block..(block + 1) * self.pages_per_block).map(Ppn) {
@@ -100,7 +100,7 @@ impl Mine {
 }
 
 impl Ftl for Mine {
-    /// Writes `count` pages from `lpn`; `Source::Host(i)` is page `i` of the request.
+    /// Writes `count` pages, starting at `lpn`; `Source::Host(i)` is page `i` of the request.
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
         for i in 0..count {
             while self.next == self.end && self.free.len() < 2 {
@@ -111,7 +111,7 @@ impl Ftl for Mine {
         }
     }
 
-    /// Reads `count` pages from `lpn`; returns how many were never written.
+    /// Reads `count` pages, starting at `lpn`; returns the number of pages without data.
     fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32 {
         let mut unmapped = 0;
         for lpn in lpn.0..lpn.0 + count {
@@ -123,17 +123,17 @@ impl Ftl for Mine {
         unmapped
     }
 
-    /// Forgets `count` pages from `lpn`.
+    /// Unmaps `count` pages, starting at `lpn`.
     fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _sink: &mut S) {
         (lpn.0..lpn.0 + count).for_each(|lpn| self.forget(Lpn(lpn)));
     }
 
-    /// Returns the flash page with the newest copy of a page.
+    /// Returns the flash page with the newest copy of a logical page; None if the logical page has no data.
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.place[lpn.index()]
     }
 
-    /// Saves or loads what changes during a run, so that ssdlab can keep preconditioned drives.
+    /// Saves or loads the fields that change during a run, so that ssdlab can cache preconditioned drives.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { pages_per_block: _, place, owner, free, used, next, end, sequence } = self;
         archive.value(place)?;
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn reads_return_what_was_written() {
         register().unwrap();
-        // Every operation and every page that is read is checked.
+        // `simulate` checks every flash operation and every page that the host reads.
         let settings = [
             "ftl=mine",
             "device.capacity=32MiB",
@@ -169,7 +169,7 @@ mod tests {
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Runs the FTL on small random inputs. An input that breaks a rule is reduced to few operations.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::ftl!(super::MINE);

@@ -1,4 +1,4 @@
-//! An I/O scheduler: which request of the block layer goes to the drive next.
+//! An I/O scheduler: decides which request of the block layer goes to the drive next.
 
 use std::collections::VecDeque;
 
@@ -13,32 +13,32 @@ pub fn register() -> Result<(), NameTaken> {
     io_scheduler::register(&MINE)
 }
 
-/// What lists, help and settings say about the scheduler, and how it is built.
+/// Description of the scheduler for lists, help and settings, and its constructor.
 static MINE: SchedulerInfo = SchedulerInfo {
     name: "mine",
     help: "reads first, but a write after `batch` reads",
-    // The paper or the kernel's file that describes the scheduler.
+    // The paper or the kernel source file that describes the scheduler.
     source: "",
     // Each parameter is a setting: `block.scheduler.mine.batch=4`.
     parameters: &[Parameter::new("batch", Unit::Count("reads"), 16, [1, 1000], "Reads that may overtake a write.")],
     role: SchedulerRules {
-        // Block layer that it was written for.
+        // Type of block layer for which the scheduler is made.
         kind: BlockLayerKind::MultiQueue,
-        // How the block layer finds a request into which a new one merges.
+        // Index that the block layer searches for a request to merge with a new one.
         merge_index: MergeIndex::Hash,
-        // True if each hardware queue has requests of its own.
+        // True if the scheduler keeps the requests of each hardware queue separate.
         by_queue: false,
-        // True if it never idles while a request waits.
+        // True if the scheduler never idles while a request waits.
         work_conserving: true,
         // True if requests drained before a barrier are sorted by sector.
         sorted_drain: false,
-        // True if no request waits for ever.
+        // True if every request is dispatched in bounded time.
         bounded_wait: true,
         // True if decisions depend on the process.
         by_process: false,
         // True if decisions depend on whether a write is synchronous.
         by_sync: false,
-        // Name of a parameter that is a number of sectors of the drive.
+        // Name of a parameter whose value is a number of sectors of the drive.
         part_of_device: None,
         build: &|settings, _device| Ok(Box::new(Mine { batch: settings.get("batch"), ..Mine::default() })),
     },
@@ -55,7 +55,7 @@ struct Mine {
 }
 
 impl IoScheduler for Mine {
-    /// Adds a request. Returns true if the drive must be fed at once, even while the process collects requests.
+    /// Adds a request. Returns true to dispatch at once, even while the process is plugged (collects requests).
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
         match rq.direction {
             Direction::Read => self.reads.push_back(rq.id),
@@ -76,7 +76,7 @@ impl IoScheduler for Mine {
         self.writes.pop_front()
     }
 
-    /// The drive has completed a request.
+    /// Called when the drive has completed a request.
     fn completed(&mut self, _rq: &Request, _now: u64) {}
 }
 
@@ -101,7 +101,7 @@ mod tests {
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Runs the scheduler on small random inputs. An input that breaks a rule is reduced to few operations.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::io_scheduler!(super::MINE);

@@ -1,4 +1,4 @@
-//! A map in flash: which map pages are read and written for a page.
+//! A map in flash: decides which map pages are read and written when a logical page is accessed.
 
 use ssdlab::map::{self, Lookup, MapInfo, MapModel, MapRules, PageFtl};
 use ssdlab::{Archive, Archived, NameTaken, Parameter, Unit};
@@ -11,7 +11,7 @@ pub fn register() -> Result<(), NameTaken> {
 /// Bytes of a map entry: the number of a flash page.
 const ENTRY_BYTES: u32 = 4;
 
-/// What lists, help and settings say about the map, and how it is built.
+/// Description of the map for lists, help and settings, and its constructor.
 static MINE: MapInfo = MapInfo {
     name: "mine",
     help: "map in flash, with one map page cached in each of `slots` slots",
@@ -22,9 +22,9 @@ static MINE: MapInfo = MapInfo {
     role: MapRules {
         // Number of map pages in flash, from the number of logical pages and the bytes of a page.
         pages: |_, logical_pages, page_bytes| logical_pages.div_ceil(page_bytes / ENTRY_BYTES),
-        // Settings that contradict each other; none can.
+        // Messages about settings that contradict each other; here, no settings can.
         problems: |_, _| Vec::new(),
-        // Page mapping with this map, on flash of a given shape.
+        // Builds a page-mapped FTL with this map on flash of the given shape.
         build: Some(|shape, options, seed, settings| {
             let mine = Mine {
                 page_bytes: shape.page_bytes,
@@ -40,7 +40,7 @@ static MINE: MapInfo = MapInfo {
 struct Mine {
     page_bytes: u32,
     pages: u32,
-    /// The map page in each slot, and true if its entries differ from those in flash.
+    /// The map page in each slot, and true if the page is dirty: its entries differ from the entries in flash.
     slots: Vec<Option<(u32, bool)>>,
 }
 
@@ -61,7 +61,7 @@ impl MapModel for Mine {
         self.pages
     }
 
-    /// Returns the map pages that are written and read so that the entry of `lpn` is in RAM.
+    /// Returns the map pages to write and to read, so that the entry of `lpn` is in RAM afterwards.
     fn look_up(&mut self, lpn: u32) -> Lookup {
         let (page, slot) = self.place(lpn);
         match slot.replace((page, false)) {
@@ -69,7 +69,7 @@ impl MapModel for Mine {
                 *slot = Some((page, dirty));
                 Lookup::HIT
             }
-            // The map page that leaves the slot is written back if its entries have changed.
+            // The evicted map page is written back if its entries have changed.
             evicted => {
                 let write_back = evicted.filter(|&(_, dirty)| dirty).map(|(page, _)| page);
                 Lookup { hit: false, write_back, load: Some(page) }
@@ -77,13 +77,14 @@ impl MapModel for Mine {
         }
     }
 
-    /// The entry of the page that was looked up last has changed.
+    /// Called when the entry of the page that was looked up last has changed.
     fn changed(&mut self, lpn: u32) {
         let (page, slot) = self.place(lpn);
         *slot = Some((page, true));
     }
 
-    /// Garbage collection has moved a page: its entry changes in RAM if it is there, or else in flash at once.
+    /// Called when garbage collection has moved a page. The entry changes in RAM if it is cached, otherwise in flash at
+    /// once: then returns its map page.
     fn moved(&mut self, lpn: u32) -> Option<u32> {
         let (page, slot) = self.place(lpn);
         match slot {
@@ -95,7 +96,7 @@ impl MapModel for Mine {
         }
     }
 
-    /// A map page was programmed with all changes of its entries.
+    /// Called when a map page was programmed with all changes to its entries.
     fn written(&mut self, page: u32) {
         let slot = page as usize % self.slots.len();
         if self.slots[slot] == Some((page, true)) {
@@ -120,7 +121,7 @@ impl MapModel for Mine {
         size_of_val(&self.slots[..]) as u64
     }
 
-    /// Saves or loads what changes during a run.
+    /// Saves or loads the fields that change during a run.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { page_bytes: _, pages: _, slots } = self;
         archive.value(slots)
@@ -145,7 +146,7 @@ mod tests {
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Runs the map on small random inputs. An input that breaks a rule is reduced to few operations.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::map!(super::MINE);

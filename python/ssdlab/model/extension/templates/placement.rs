@@ -1,4 +1,4 @@
-//! A placement policy: which pages share a block.
+//! A placement policy: decides which pages share a block.
 
 use ssdlab::NameTaken;
 use ssdlab::placement::{self, PlacementInfo, PlacementRules};
@@ -8,16 +8,16 @@ pub fn register() -> Result<(), NameTaken> {
     placement::register(&MINE)
 }
 
-/// What lists, help and settings say about the policy.
+/// Description of the policy for lists, help and settings, and its rules.
 static MINE: PlacementInfo = PlacementInfo {
     name: "mine",
     help: "pages that garbage collection moves share the open block of the host",
     // The paper that describes the policy.
     source: "",
-    // Each parameter would be a setting; see `ssdlab::Parameter::new`.
+    // Each parameter that is added here becomes a setting; see `ssdlab::Parameter::new`.
     parameters: &[],
-    // With true, garbage collection fills an open block of its own.
-    // With `by_page`, a `Placement` chooses the open block of each page.
+    // `own_gc_block`: true if garbage collection fills a separate open block.
+    // `by_page`: an optional `Placement` that chooses the open block for each page.
     role: PlacementRules { own_gc_block: false, by_page: None },
 };
 
@@ -30,7 +30,7 @@ mod tests {
     fn a_shared_block_mixes_hot_and_cold_pages() {
         register().unwrap();
         let drive = ["device.capacity=32MiB", "nand.pages_per_block=64", "workload.requests=20000"];
-        // The write amplification with a placement policy, where some pages are written more often than others.
+        // Returns the write amplification with a placement policy under skewed writes.
         let amplification = |policy: &str| {
             let settings = [&drive[..], &["workload.pattern=zipf", policy]].concat();
             simulate(&settings).unwrap().write_amplification
@@ -40,7 +40,7 @@ mod tests {
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Runs the policy on small random inputs. An input that breaks a rule is reduced to few operations.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::placement!(super::MINE);

@@ -1,14 +1,14 @@
-//! A trace format: how a trace file is read.
+//! A trace format: defines how a trace file is read.
 
 use ssdlab::NameTaken;
 use ssdlab::trace_format::{self, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, Op, Stream, Tables};
 
-/// Adds the format to ssdlab. Files of the format are detected; `--format mine` states it.
+/// Adds the format to ssdlab. The format of a file is detected, or set with `--format mine`.
 pub fn register() -> Result<(), NameTaken> {
     trace_format::register(&MINE)
 }
 
-/// What lists and help say about the format.
+/// Description of the format for lists and help, and its parser.
 static MINE: FormatInfo = FormatInfo {
     name: "mine",
     help: "Lines with time in microseconds, device, R or W, offset and length: `17us sda R 4096+512`.",
@@ -19,7 +19,7 @@ static MINE: FormatInfo = FormatInfo {
     role: FormatRules::lines::<Mine>(),
 };
 
-/// A parser at the start of a file; it may remember what earlier lines said.
+/// State of the parser, which starts anew for each file. A parser may store data from earlier lines.
 #[derive(Default)]
 struct Mine;
 
@@ -29,12 +29,12 @@ impl LineFormat for Mine {
         let text = std::str::from_utf8(line).map_err(|_| Fault::new("", line, "is not text"))?;
         let mut words = text.split(' ');
         let time_us = number("time", words.next().and_then(|time| time.strip_suffix("us")))?;
-        // One drive replays the requests of one device; ssdlab asks which if there are several.
+        // One drive replays the requests of one device. With several devices in a trace, the user selects one.
         let device = tables.device(words.next().ok_or(Fault::missing("device"))?.as_bytes());
         let op = match words.next().ok_or(Fault::missing("op"))? {
             "R" => Op::Read,
             "W" => Op::Write,
-            // The line is counted and left out.
+            // The line is counted and skipped.
             other => return Ok(Entry::unknown_op("op", other.as_bytes())),
         };
         let mut extent = words.next().unwrap_or_default().split('+');
@@ -69,7 +69,7 @@ mod tests {
     }
 }
 
-/// Damaged copies of a small file, in which a broken rule is shown with few lines.
+/// Parses damaged copies of a small file. A copy that breaks a rule is reduced to few lines.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::trace_format!(super::MINE, "17us sda R 4096+512\n20us sda W 8192+1024\n");

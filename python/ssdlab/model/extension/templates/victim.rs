@@ -8,7 +8,7 @@ pub fn register() -> Result<(), NameTaken> {
     victim::register(&MINE)
 }
 
-/// What lists, help and settings say about the policy, and how it is built.
+/// Description of the policy for lists, help and settings, and its constructor.
 static MINE: VictimInfo = VictimInfo {
     name: "mine",
     help: "The block with the fewest valid pages among the `window` blocks closed longest ago.",
@@ -16,26 +16,27 @@ static MINE: VictimInfo = VictimInfo {
     source: "",
     // Each parameter is a setting: `ftl.page.gc.mine.window=16`.
     parameters: &[
-        // Its name, unit, default, least and largest value, and help.
+        // Name, unit, default, smallest and largest value, and help of the parameter.
         Parameter::new("window", Unit::Count("blocks"), 64, [1, 1_000_000], "Number of oldest blocks to compare."),
     ],
-    // `_seed` starts the random numbers of a policy that draws some: `Rng::named(_seed, "mine")`.
+    // A policy that needs random numbers seeds its generator with `_seed`: `Rng::named(_seed, "mine")`.
     role: &|settings, _seed| Box::new(Mine { window: settings.get("window") as usize }),
 };
 
-/// The policy; one value serves all planes of a drive.
+/// The policy; one object serves all planes of a drive.
 struct Mine {
     window: usize,
 }
 
 impl VictimPolicy for Mine {
-    /// Returns a closed block of the plane; None only if no block is closed. `_now` counts the pages that the host has
-    /// written, as `plane.closed_at(block)` does.
+    /// Returns a closed block of the plane; None only if no block is closed. `_now` is the number of pages that the
+    /// host has written; `plane.closed_at(block)` is in the same unit.
     fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
         plane.oldest_first().take(self.window).min_by_key(|&block| plane.valid(block))
     }
 
-    /// Saves or loads what changes during a run, so that ssdlab can keep preconditioned drives; here nothing does.
+    /// Saves or loads the fields that change during a run, so that ssdlab can cache preconditioned drives. This policy
+    /// has no such fields.
     fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
         let Self { window: _ } = self;
         Ok(())
@@ -51,7 +52,7 @@ mod tests {
     fn a_window_of_one_block_is_first_in_first_out() {
         register().unwrap();
         let drive = ["device.capacity=32MiB", "nand.pages_per_block=64", "workload.requests=20000"];
-        // The write amplification with a victim policy.
+        // Returns the write amplification with a victim policy.
         let amplification = |policy: &str| {
             let settings = [&drive[..], &[policy]].concat();
             simulate(&settings).unwrap().write_amplification
@@ -61,7 +62,7 @@ mod tests {
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Runs the policy on small random inputs. An input that breaks a rule is reduced to few operations.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::victim!(super::MINE);

@@ -1,4 +1,4 @@
-//! A workload pattern: which addresses a generated workload requests.
+//! A workload pattern: decides which addresses a generated workload requests.
 
 use ssdlab::workload::{self, Addresses, PatternInfo, PatternRules, RequestTarget, Space};
 use ssdlab::{NameTaken, Parameter, Rng, Settings, Unit};
@@ -8,18 +8,18 @@ pub fn register() -> Result<(), NameTaken> {
     workload::register(&MINE)
 }
 
-/// What lists, help and settings say about the pattern.
+/// Description of the pattern for lists, help and settings, and its generator.
 static MINE: PatternInfo = PatternInfo {
     name: "mine",
-    help: "Every `stride`-th address, round and round.",
+    help: "Every `stride`-th address, wrapping around at the end.",
     // The paper that describes the pattern.
     source: "",
     // Each parameter is a setting: `workload.pattern.mine.stride=10`.
-    parameters: &[Parameter::new("stride", Unit::Count("slots"), 7, [1, 1 << 40], "Distance of two addresses.")],
+    parameters: &[Parameter::new("stride", Unit::Count("slots"), 7, [1, 1 << 40], "Slots between two addresses.")],
     role: PatternRules::of::<Mine>(),
 };
 
-/// The pattern at its next request.
+/// State of the pattern.
 #[derive(Debug)]
 struct Mine {
     space: Space,
@@ -28,12 +28,13 @@ struct Mine {
 }
 
 impl Addresses for Mine {
-    /// Starts the pattern. `_rng` draws the random numbers of a pattern that needs some.
+    /// Starts the pattern. A random pattern draws its numbers from `_rng`.
     fn new(settings: &Settings, space: Space, _rng: &mut Rng) -> Self {
         Self { space, stride: settings.get("stride"), next: 0 }
     }
 
-    /// Returns address, size and stream of the next request. `space.starts()` counts the slots at which it fits.
+    /// Returns address, size and stream of the next request. `space.starts()` is the number of slots at which a request
+    /// may start.
     fn next(&mut self, bytes: u32, _rng: &mut Rng) -> RequestTarget {
         let offset = self.next * self.space.align;
         self.next = (self.next + self.stride) % self.space.starts();
@@ -60,7 +61,7 @@ mod tests {
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Runs the pattern on small random inputs. An input that breaks a rule is reduced to few operations.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::workload!(super::MINE);
