@@ -287,7 +287,7 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
     ("scene", "fault"),
     [
         ("", "no requests; enter pages to write, such as 0 4 8-11"),
-        ("title = ", "Invalid value (at end of document); correct it there"),
+        ("title = ", "Invalid value (at end of document); correct the file"),
         ("titel = 1", "titel: unknown key; did you mean title?"),
         ("title = 1", 'title: 1 is not text; write title = "..."'),
         ('requests = ["0", "1"]', "requests: ['0', '1'] is not text; write requests = \"...\""),

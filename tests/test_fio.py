@@ -231,9 +231,9 @@ REFUSED = {
     "[j]\nsize=1m\nruntime=999999999d": "x.fio:3: runtime=999999999d: is too long; lower it to 1000d",
     "[j]\nrw=read": "x.fio:1: [j]: has no size; add size=1g",
     "[j]\nsize=50%": "x.fio:2: size=50%: is a share of an unknown size; write it in bytes, or set device.capacity",
-    "[j]\nsize=1k": "x.fio:1: [j]: its region of 1024 bytes is smaller than a request; raise size to 4096",
+    "[j]\nsize=1k": "x.fio:1: [j]: its size of 1024 bytes is smaller than a request; raise size to 4096",
     "[j]\nsize=1m\nnumjobs=999": "x.fio:1: [j]: the file has more than 255 jobs; lower numjobs to 255",
-    "[j]\nsize=1m\nbssplit=4k/80:8k/30": "x.fio:3: bssplit=4k/80:8k/30: the percentages add up to 110; make them add up to 100",
+    "[j]\nsize=1m\nbssplit=4k/80:8k/30": "x.fio:3: bssplit=4k/80:8k/30: the percentages add up to 110;",
     "[j]\nsize=1m\nread_iolog=log": "x.fio:3: read_iolog=log: replay the log itself: ssdlab run LOG",
     "include y.fio": "x.fio:1: include y.fio: included files are not supported; copy their lines here",
 }

@@ -299,7 +299,7 @@ def test_libcachesim_objects_go_through_caches(
     with pytest.raises(ssdlab.TraceError, match=r"in memory: holds cache objects"):
         ssdlab.simulate(trace=again)
     as_addresses = cli("trace", "convert", tmp_path / "objects.bin", tmp_path / "sectors.csv", check=False)
-    assert as_addresses.returncode == 2 and "write one of oracle-general, lcs, cache-csv, parquet with --to" in (
+    assert as_addresses.returncode == 2 and "choose one of oracle-general, lcs, cache-csv, parquet with --to" in (
         as_addresses.stderr
     )
     with pytest.raises(ssdlab.TraceError, match="ssdlab-csv holds drive requests"):

@@ -279,7 +279,7 @@ def _without_claim(source: str) -> str:
         (lambda source: source.replace("form.full.factor.reads", "form.full.factor.read"), "unknown factor read"),
         (lambda source: source.replace("reads = false }", "partition = -1 }"), "partition: -1 is below 0"),
         (lambda source: source.replace("[figure.erases]", "[figure]\nx = 3\n[figure.erases]"), "3 is not a table"),
-        (lambda source: source + "[", "correct it there"),
+        (lambda source: source + "[", "correct the file"),
     ],
 )
 def test_a_faulty_file_is_one_clear_error(change: Callable[[str], str], message: str, tmp_path: Path) -> None:

@@ -405,7 +405,7 @@ def _split(option: Option, written: str) -> Sequence[tuple[int, float]]:
     given = sum(filter(None, shares))
     open_ends = shares.count(None)
     if given > 100 or (not open_ends and given != 100):
-        option.refuse(f"the percentages add up to {given:g}; make them add up to 100")
+        option.refuse(f"the percentages add up to {given:g}; make the sum 100")
     return [
         (size, ((100 - given) / open_ends if share is None else share) / 100)
         for size, share in zip(sizes, shares, strict=True)
@@ -425,7 +425,7 @@ def _zones(option: Option, written: str, *, is_bytes: bool, region: int) -> Sequ
     rest = region - sum(filter(None, given))
     sizes = [rest // given.count(None) if size is None else size for size in given]
     if abs(sum(shares) - 1) > 1e-9:
-        option.refuse(f"the shares of requests add up to {100 * sum(shares):g} %; make them add up to 100 %")
+        option.refuse(f"the shares of requests add up to {100 * sum(shares):g} %; make the sum 100 %")
     if rest < 0 or any(size <= 0 for share, size in zip(shares, sizes, strict=True) if share):
         option.refuse("the zones do not fit into the region; make their sizes add up to the job's size")
     ends = [sum(sizes[: index + 1]) for index in range(len(sizes))]
