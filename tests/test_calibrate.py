@@ -303,7 +303,7 @@ def test_ctrl_c_prints_the_partial_simulation() -> None:
     assert process.stderr is not None and "cells" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == 130 and "partial result" in out and "no values are advised" in out
+    assert process.returncode == 130 and "partial result" in out and "no values are recommended" in out
 
 
 # Served drive, as /proc and /sys show it.

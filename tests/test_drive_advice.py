@@ -70,7 +70,7 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     slow = advice(drives, p99_ns=5.0)
     assert slow.best is None and "Closest: device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
     short = advice(drives, years=10.0)
-    assert short.best is None and "device.op=40%, lives 9.00 years" in short.page().conclusion[0].text
+    assert short.best is None and "device.op=40%, lasts 9.00 years" in short.page().conclusion[0].text
     assert "flash of higher endurance" in short.page().conclusion[0].text
     # Flash that lasts may not answer in time.
     for years, remedies in ((5.0, 1), (10.0, 2)):

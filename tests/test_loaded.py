@@ -252,7 +252,7 @@ def half(table: pa.Table) -> pa.Table:
         (
             "activity_queue",
             lambda table: table.replace_schema_metadata(None),
-            "activity: the Parquet files differ from those of 'ssdlab run'",
+            "activity: the Parquet files differ from the output of 'ssdlab run'",
         ),
     ],
 )

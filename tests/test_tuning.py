@@ -305,8 +305,8 @@ def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
     assert not whole.partial and whole.trials[: len(result.tried)] == result.trials
     assert whole.written.startswith("report.html, tuning.json, trials.csv") and "best-1.toml" in whole.written
     study = ssdlab.open_study(tmp_path / "t")
-    [told] = [remark for remark in study.page().remarks if remark.startswith("the folder keeps")]
-    assert told.startswith(f"the folder keeps {study.earlier} runs with fresh seeds or from unfinished trials")
+    [told] = [remark for remark in study.page().remarks if remark.startswith("the folder contains")]
+    assert told.startswith(f"the folder contains {study.earlier} runs with fresh seeds or from unfinished trials")
 
 
 def test_an_outcome_without_values_is_named() -> None:

@@ -120,9 +120,10 @@ class Frame:
             if found:
                 self.held[column] = (found[0], spellings[meant[found[0]] or column])
             elif column in REQUIRED:
-                known = ", ".join(list(spellings)[:4])
+                known = ", ".join(list(spellings)[1:4])
                 raise TraceError(
-                    f"{where}: no column {column!r}; rename {', '.join(names) or 'a column'} to {known}, for example"
+                    f"{where}: no column {column!r} (or {known}); rename the right one of "
+                    f"{', '.join(names) or 'its columns'}"
                 )
 
     @property

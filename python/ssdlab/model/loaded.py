@@ -116,7 +116,7 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
             return read(saved)
         except (LookupError, TypeError, ValueError, pa.ArrowException, TraceError) as error:
             raise ConfigError(
-                f"{text.path(saved.folder)}: {read.__name__}: the Parquet files differ from those of 'ssdlab run' "
+                f"{text.path(saved.folder)}: {read.__name__}: the Parquet files differ from the output of 'ssdlab run' "
                 f"({error}); copy the files again, or repeat the run with --out"
             ) from None
 

@@ -106,8 +106,8 @@ CAPTURE = (
     Metric("random_pages", "pages", "random pages", "random pages"),
     Metric("hit_ratio", "share of 1", "hit ratio", "sub-streams with at least one page in a sequential log block",
            "more", "without sub-streams"),
-    Metric("hit_quality", "share of 1", "hit quality", "share of these sub-streams' pages in sequential log blocks",
-           "more", "without such sub-streams"),
+    Metric("hit_quality", "share of 1", "hit quality", "share of the pages of hit sub-streams that are in sequential "
+           "log blocks", "more", "without hit sub-streams"),
     Metric("error_capture", "share of 1", "error capture", "share of random pages in sequential log blocks", "less",
            "without random pages"),
     Metric("pseudo_benefit", "share of 1", "pseudo-benefit", "1 - `error_capture`", "more", "without random pages"),
@@ -122,7 +122,7 @@ LOOKUPS = (
     Metric("hits", "look-ups", "", "look-ups that found their entry in RAM"),
 )
 
-SPREAD = tuple(Metric(name, "share of 1", name, f"{name} over all of them") for name in ("mean", "min", "max"))
+SPREAD = tuple(Metric(name, "share of 1", name, f"{name} over all dies or channels") for name in ("mean", "min", "max"))
 
 
 def _times(section: str, place: str, prefix: str, columns: tuple[str, ...], better: Better | None, *,
@@ -231,8 +231,8 @@ METRICS = (
         Metric("replay.mode", help="replay mode, as in `host.replay`", kind="name"),
         Metric("replay.speed", "ratio", "", "speed relative to the times of the trace", null="unless the mode is "
                "`open`"),
-        Metric("replay.queue_depth", "requests", "", "outstanding requests to keep; without `time = \"event\"`, the "
-               "drive serves one at a time", null="unless the mode is `closed`"),
+        Metric("replay.queue_depth", "requests", "", "target number of outstanding requests; without `time = "
+               "\"event\"`, the drive serves one at a time", null="unless the mode is `closed`"),
         Metric("replay.recorded_ns", "ns", "", "time between the first and the last request in the trace, at the speed "
                "of the trace"),
         Metric("replay.arrivals_per_s", "1/s", "requests/s that arrive", "requests that arrive per second",
@@ -329,7 +329,7 @@ METRICS = (
                "operations' times, which may overlap on several dies", "less", f"without reclaims, or {_UNTIMED}"),
         Metric("retired_blocks", "blocks", "log blocks retired", "blocks that left the log"),
         Metric("utilisation_mean", "share of 1", "utilisation of retired log blocks, mean",
-               "share of pages programmed in retired log blocks", "more", "without such blocks"),
+               "share of pages programmed in retired log blocks", "more", "without retired log blocks"),
     ),
     *_group("Log", "",
         Metric("second_chance", "pages", "pages copied on their second chance", quiet=True,
@@ -367,7 +367,7 @@ METRICS = (
         Metric("fairness", "0 to 1", "fairness of streams (Jain)", "Jain's index of `bytes_per_s` over the streams "
                "active for more than half of the time: 1 if all are equal, 1/n if one of n gets all bandwidth. It "
                "describes the drive only if every stream always has requests waiting", "more",
-               "with fewer than two such streams, or more than 256 streams", form="mean"),
+               "with fewer than two active streams, or more than 256 streams", form="mean"),
     ),
     *(
         metric

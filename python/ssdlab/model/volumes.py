@@ -162,7 +162,7 @@ def _passed(
                 adding.result()
             adding = pool.submit(partition.add, batch)
             if monitor is not None and monitor("part", *reader.progress(), requests):
-                raise KeyboardInterrupt("stopped while splitting the trace; nothing was kept")
+                raise KeyboardInterrupt("stopped while splitting the trace; nothing was saved")
         if adding is not None:
             adding.result()
     if not requests:

@@ -1,6 +1,6 @@
 // Shows the operations of a request that the reader picks in a Gantt chart, and what each operation waited for.
 const SLOWEST = 8;
-const HEADERS = ["operation", "at", "begins", "takes", "waited", "for"];
+const HEADERS = ["operation", "lane", "start", "duration", "waited", "waited for"];
 
 function button(row, textContent, act) {
   const made = Object.assign(document.createElement("button"), { type: "button", textContent });

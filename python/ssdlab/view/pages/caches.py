@@ -48,9 +48,9 @@ def _headlines(simulation: CacheSimulation | MissRatioCurves) -> list[tuple[str,
     if isinstance(simulation, MissRatioCurves) and simulation.sample_rate is not None:
         rows.append(("sampled", text.percent(simulation.sample_rate)))
     if isinstance(simulation, CacheSimulation) and simulation.ttl_s is not None:
-        told = f"given by the {simulation.ttl_s}"
-        lives = text.duration(simulation.ttl_s * 1_000_000_000) if isinstance(simulation.ttl_s, int) else told
-        rows.append(("time to live", lives))
+        by_request = f"set by the {simulation.ttl_s}"
+        shown = text.duration(simulation.ttl_s * 1_000_000_000) if isinstance(simulation.ttl_s, int) else by_request
+        rows.append(("time to live", shown))
     return rows
 
 
@@ -71,7 +71,7 @@ def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
             most = simulation.size_text(int(simulation.capacities[few].max()))
             notes.append(
                 f"estimates up to {most} come from caches of fewer than {FEW} sampled units; their true error is "
-                "larger than shown; sample more"
+                "larger than shown; use a larger sample"
             )
         if "sampled" in simulation.methods:
             notes.append(
@@ -116,7 +116,7 @@ def _tables(simulation: CacheSimulation | MissRatioCurves) -> list[Table]:
 
 def _curves(simulation: MissRatioCurves) -> Table:
     """Returns a table with a row for each cache size and a column for each policy."""
-    rows = [["found by", *simulation.methods]]
+    rows = [["method", *simulation.methods]]
     for column, units in enumerate(simulation.capacities.tolist()):
         cells = []
         for ratio, error, method in zip(

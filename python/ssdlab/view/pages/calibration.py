@@ -73,7 +73,7 @@ def sentences(calibration: Calibration) -> list[str]:
     """States the outcome of the calibration in sentences."""
     region = calibration.region
     if region is None:
-        return ["Stopped before the end: an unmeasured cell may be the best, so no values are advised."]
+        return ["Stopped before the end: an unmeasured cell may be the best, so no values are recommended."]
     lines = []
     for op, difference in calibration.differences.items():
         depends = "depends" if difference > calibration.tolerance(op) else "does not depend"
@@ -82,7 +82,7 @@ def sentences(calibration: Calibration) -> list[str]:
         lines.append(f"Throughput of {op}s {depends} on the region size ({largest}).")
     chosen = text.size(calibration.regions[region])
     if not calibration.differences:
-        lines.append("Only one region size was measured, so no region size is advised.")
+        lines.append("Only one region size was measured, so no region size is recommended.")
     elif not calibration.region_matters:
         lines.append("Any region size is fine; region_size stays unchanged.")
     else:

@@ -116,7 +116,7 @@ def _stopped(comparison: Comparison) -> str:
     counts = [f"{count} of {comparison.seeds} runs of {label} were finished" for label, count in whole.items()]
     return "; ".join(
         [
-            *(counts if comparison.seeds > 1 else ["it was stopped"]),
+            *(counts if comparison.seeds > 1 else ["the comparison was stopped"]),
             *(f"{label} covers only part of its run" for label in comparison.cut_short),
             *(f"{label} was not measured" for label in comparison.missing),
         ]

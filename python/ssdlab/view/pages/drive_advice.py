@@ -91,7 +91,7 @@ def _misses(advice: DriveAdvice, choice: DriveChoice) -> str:
     """Describes which requirements a drive does not meet."""
     missed = []
     if choice.years is not None and not advice.lasts(choice):
-        missed.append(f"lives {text.years(choice.years.mean)}")
+        missed.append(f"lasts {text.years(choice.years.mean)}")
     if not advice.in_time(choice):
         missed.append("has no p99" if choice.p99_ns is None else f"has a p99 of {text.duration(choice.p99_ns.mean)}")
     return " and ".join(missed)

@@ -235,7 +235,7 @@ def _claim(result: TableResult) -> list[str]:
     for name, verdict in (("document", result.verdict("document")), ("ours", result.verdict("ours"))):
         if verdict is not None:
             lines.append(f"  {name}: holds in {verdict.held} of {verdict.of} {verdict.what}")
-            lines += [f"    not in {missed.place}: {_missed(result, missed)}" for missed in verdict.missed]
+            lines += [f"    fails in {missed.place}: {_missed(result, missed)}" for missed in verdict.missed]
     return lines
 
 

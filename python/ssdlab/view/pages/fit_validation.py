@@ -27,7 +27,7 @@ def page(validation: FitValidation) -> Page:
     sections = []
     if held:
         headers = ["drive", "measured", "predicted", "error", ""]
-        sections.append(Section("capacity, fitted to a third of it", [Table(headers, held)]))
+        sections.append(Section("capacity, from fits at a third of it", [Table(headers, held)]))
     if validation.boxes:
         headers = ["box", "identifiable parameters", f"within {100 * TOLERANCE:.0f} %", "largest error", "of", ""]
         sections.append(Section("black boxes", [Table(headers, [*map(_summary, validation.boxes)], left=1)]))

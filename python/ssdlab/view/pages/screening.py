@@ -126,7 +126,7 @@ def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
     title = f"Refined, with fresh seeds: {answer.claim.says}"
     return [
         Table((*part.factors, "gain, %"), rows, title=title, left=len(part.factors)),
-        Paragraph(f"There: {_named(part.kept)}.", "soft"),
+        Paragraph(f"Other factors: {_named(part.kept)}.", "soft"),
     ]
 
 

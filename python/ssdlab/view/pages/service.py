@@ -119,7 +119,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
         yield Facts(
             [
                 ("last shutdown", "clean" if mount["clean"] else "power was lost"),
-                ("found by", _found_by(mount)),
+                ("recovered from", _found_by(mount)),
                 ("log read", text.size(mount["log_bytes_read"])),
                 ("blocks scanned", text.count(mount["blocks_scanned"])),
                 ("spare areas read", text.count(mount["spares_read"])),
@@ -160,7 +160,7 @@ def started(before: Mapping[str, Any]) -> str:
     ratio = before["write_amplification"]
     steady = {True: ", steady", False: ", not steady yet", None: ""}[before["stable"]]
     reached = "" if ratio is None else f"; preconditioning ended at write amplification {text.ratio(ratio)}{steady}"
-    return f"starts as after {written} written{reached}; all pages read as zeros"
+    return f"starts in the state after {written} were written{reached}; all pages read as zeros"
 
 
 def _flash(report: Mapping[str, Any]) -> Iterator[Section]:

@@ -55,7 +55,7 @@ def _rows(study: Study, outcomes: list[Outcome]) -> list[Row]:
 
 def _not_shown(study: Study) -> str:
     """Describes runs in the study's folder that the page does not show."""
-    kept = f"the folder keeps {text.counted(study.earlier, 'runs')}"
+    kept = f"the folder contains {text.counted(study.earlier, 'runs')}"
     if study.plan["design"]["name"] == SEARCH:
         return f"{kept} with fresh seeds or from unfinished trials, not shown"
     return f"{kept} from earlier sweeps, not shown; repeat those commands to show them (finished runs are not repeated)"

@@ -43,7 +43,7 @@ def page(tuned: Tuned) -> Page:
 def _left(tuned: Tuned) -> str:
     left = 0 if tuned.exhausted else tuned.asked - len(tuned.tried)
     if not left:
-        return "not repeated yet"
+        return "the best trials were not repeated with fresh seeds"
     return f"{text.count(left)} of {text.count(tuned.asked)} trials remain"
 
 
