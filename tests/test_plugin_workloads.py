@@ -139,7 +139,7 @@ def arrays(*offsets: int) -> tuple[str, Any, int]:
 @pytest.mark.parametrize(
     ("workload", "message"),
     [
-        (Faulty(7), "requests yielded 7, which is not a request; yield (op, offset, bytes), or arrays of these"),
+        (Faulty(7), "requests yielded 7, which is not a request; yield (op, offset, bytes), or arrays"),
         (Faulty(("read", 0)), "requests yielded ('read', 0), which is not a request; yield (op, offset, bytes)"),
         (Faulty(("copy", 0, 1)), 'requests yielded (\'copy\', 0, 1), whose operation is unknown; use "read", "write"'),
         (

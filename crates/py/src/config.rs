@@ -15,7 +15,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Fails if a component is written in Python: such a component works only on the thread of its run.
+    /// Fails if a component is written in Python, because Python components work only on the thread of a run.
     pub fn require_built_in(&self) -> PyResult<()> {
         match self.inner.leaves().iter().find(|leaf| leaf.value.starts_with("\"python:")) {
             Some(leaf) => Err(ConfigError::new_err(format!(

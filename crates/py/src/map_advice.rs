@@ -40,7 +40,7 @@ fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
 #[pymethods]
 impl MapAdvisor {
     /// Starts a pass over a trace for the device of `config`. Sizes are texts such as `"64KiB"`. The defaults are the
-    /// sizes of the map-cache document that fit the page size. `space` is the address space of the trace, if
+    /// sizes in the slides on map caches that fit the page size. `space` is the address space of the trace, if
     /// `config.needs_extent()`.
     #[new]
     #[pyo3(signature = (config, entry, caches=None, segments=None, space=None))]

@@ -148,7 +148,7 @@ class ActivityColumns(NamedTuple):
     course: CourseColumns | None
     """Times of reads and writes over the course of the run; None without attribution of response times."""
     gantt: GanttColumns
-    """Flash operations in the recorded window; empty if there is no window."""
+    """Flash operations in the recorded window; empty if no window was set."""
     gantt_truncated: bool
     """True if the recorded window contained more operations than are kept."""
 

@@ -84,7 +84,7 @@ OF_DEFAULT_DRIVE = "default (preset "
 
 
 def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Config:
-    """Returns the given configuration of a drive or, if there is none, the configuration of the drive in the file at
+    """Returns the given configuration of a drive. If it is None, returns the configuration of the drive in the file at
     `path`.
 
     Raises:

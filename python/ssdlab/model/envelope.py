@@ -32,7 +32,7 @@ def envelope(
         result: The result, ready for JSON.
         source: Source of the requests: `kind` is `trace`, `memory`, `workload` and so on, with further keys. The
             SHA-256 of files is added.
-        configuration: Resolved configuration, from `Config.to_dict`; None if there is none.
+        configuration: Resolved configuration, from `Config.to_dict`; None for a result without a configuration.
         notes: Caveats to read together with the results.
         partial: True if the work was stopped before its end.
     """

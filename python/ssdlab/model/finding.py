@@ -119,11 +119,11 @@ class Finding(ABC):
         """Returns all results of the finding, ready for JSON: the key `result` of the envelope."""
 
     def _source(self) -> Mapping[str, Any] | None:
-        """Returns the source of the requests; None if there is none."""
+        """Returns the source of the requests; None for a finding without requests."""
         return None
 
     def _configuration(self) -> dict[str, Any] | None:
-        """Returns the resolved configuration, from `Config.to_dict`; None if there is none."""
+        """Returns the resolved configuration, from `Config.to_dict`; None for a finding without a configuration."""
         return None
 
     def envelope(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ def whole(name: str, given: SupportsIndex) -> int:
     """Returns the value, which may be a NumPy integer, as a Python integer.
 
     Raises:
-        ConfigError: If the value is not an integer; names the argument.
+        ConfigError: If the value is not an integer; the message names the argument.
     """
     try:
         return int(operator.index(given))
@@ -24,7 +24,7 @@ def within(name: str, given: SupportsIndex, least: int, most: int) -> int:
     """Returns the value as an integer, after checking that it is from `least` to `most`.
 
     Raises:
-        ConfigError: If the value is not an integer in the range; names the argument.
+        ConfigError: If the value is not an integer in the range; the message names the argument.
     """
     number = whole(name, given)
     if not least <= number <= most:
@@ -36,7 +36,7 @@ def above_zero(name: str, given: float) -> float:
     """Returns the value, after checking that it is a number above 0; an integer stays an integer.
 
     Raises:
-        ConfigError: If the value is not a number above 0; names the argument.
+        ConfigError: If the value is not a number above 0; the message names the argument.
     """
     number = int(given) if isinstance(given, Integral) else float(given) if isinstance(given, Real) else math.nan
     if not 0 < number < math.inf:

@@ -128,7 +128,7 @@ class ParquetRows:
         self.file = 0
         """Number of the file from which the latest requests were read."""
         self.place = (text.path(self._name), 0)
-        """Name of the file from which the latest requests were read, and the row of the first of these requests."""
+        """File name and first row of the requests that were read last."""
 
     @staticmethod
     def _open(path: Path, name: Path) -> Any:

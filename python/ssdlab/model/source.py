@@ -35,7 +35,7 @@ CACHES_INSTEAD = "simulate caches with 'ssdlab cache sim --objects'"
 """Remedy for a trace of cache objects if drive addresses are needed."""
 
 RANGE = "16MiB"
-"""Default size of an address range, taken from the map-cache document."""
+"""Default size of an address range, taken from the slides on map caches."""
 
 MOST_UNTIMED = 1_000_000
 """Number of requests after which a trace whose times are all 0 counts as one without times."""

@@ -147,8 +147,7 @@ class Area:
     right: bool = False
     """True if the heights are values of the right axis."""
     stacked: bool = False
-    """True if the area is drawn on top of the stacked areas before it. All of them must have the same horizontal edges.
-    """
+    """True if the area is drawn on top of the stacked areas before it. All stacked areas must have the same edges."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +232,7 @@ class Spans:
     colour: str
     hatched: bool = False
     requests: Counts | None = None
-    """For each bar, the number of the request that its operation serves; 0 if there is none."""
+    """For each bar, the number of the request that its operation serves; 0 without a request."""
     causes: Sequence[str] = ()
     """For each bar, the cause of its flash operation."""
     ready: Numbers | None = None

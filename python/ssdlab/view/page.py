@@ -82,7 +82,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Beside:
-    """Page items that are placed side by side if there is room."""
+    """Page items that are placed side by side if the page is wide enough."""
 
     items: "Sequence[Facts | Figure]"
 

@@ -158,7 +158,7 @@ impl Rules {
     /// appended to a text such as "yielded 7, ".
     fn take(&self, running: &Running, item: &Bound<'_, PyAny>, out: &mut Vec<Request>) -> PyResult<Result<(), String>> {
         let Some(fields) = Fields::of(item, 5) else {
-            return Ok(Err("which is not a request; yield (op, offset, bytes), or arrays of these".into()));
+            return Ok(Err("which is not a request; yield (op, offset, bytes), or arrays".into()));
         };
         match (fields.time_ns.is_some(), self.timed) {
             (true, false) => return Ok(Err("which has a time; set timed = True in the class".into())),

@@ -303,7 +303,7 @@ def _started(command: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
 
 
 def _first_error(messages: str) -> str:
-    """Returns cargo's error message in one line: its causes if there are any, otherwise its first line with the line
+    """Returns cargo's error message in one line: the listed causes or, without causes, the first line with its line
     number.
     """
     causes = re.findall(r"^Caused by:\n\s*(.*)$", messages, re.MULTILINE)

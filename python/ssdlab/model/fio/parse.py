@@ -115,7 +115,7 @@ def read(path: Path) -> list[Section]:
     """Reads the job sections of a file in order.
 
     Raises:
-        TraceError: If the file cannot be read or a line is malformed; names file, line, option and remedy.
+        TraceError: If the file cannot be read or a line is malformed; the message has file, line, option and remedy.
     """
     try:
         lines = path.read_bytes().decode("utf-8").splitlines()

@@ -26,7 +26,7 @@ _HEAD = 44
 """Height of the names above the pages of a block."""
 _MOST_ROWS = 16
 _LETTER = 7.4
-"""Width of a letter of the captions in pixels, on average and in wide fonts."""
+"""Average width of a caption letter in pixels, for wide fonts."""
 _SMALL = 'font-size="9.5"'
 _LIGHT, _, _ = (HERE / "page.css").read_text("utf-8").partition("@media")
 _COLOURS: dict[str, str] = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", _LIGHT))
@@ -98,7 +98,7 @@ class _Drawing:
         self._size = width * len(lanes), top + max(lane.height(lines) for lane in lanes)
 
     def file(self, pieces: Iterable[str]) -> str:
-        """Returns the text of an SVG file that shows these pieces."""
+        """Returns the text of an SVG file with the given pieces."""
         width, height = self._size
         body = "\n".join(pieces)
         return (
