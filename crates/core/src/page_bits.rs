@@ -119,7 +119,7 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Random ranges are filled, copied, set and read, and compared with an array of booleans.
+        /// Fills, copies, sets and reads random ranges, and compares the bits with an array of booleans.
         #[test]
         fn runs_of_bits_are_those_of_an_array(
             steps in prop::collection::vec((0..4_u8, 0_u32..300, 0_u32..300, 0_u32..300), 1..60),

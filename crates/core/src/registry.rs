@@ -149,10 +149,7 @@ impl<R> Registry<R> {
     /// # Panics
     /// Panics if an entry has parameters.
     pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
-        assert!(
-            self.iter().all(|info| info.parameters.is_empty()),
-            "choices of a parameter cannot have parameters of their own"
-        );
+        assert!(self.iter().all(|info| info.parameters.is_empty()), "choices of a parameter cannot have parameters");
         self.iter().map(|info| (info.name, info.help)).collect()
     }
 
