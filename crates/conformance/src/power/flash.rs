@@ -239,7 +239,7 @@ impl FlashSink for Flash {
         if self.cells[ppn.index()] != Cell::Erased || passed || self.half_erased[block] || self.bad[block] {
             let (cell, next, half) = (self.cells[ppn.index()], self.next[block], self.half_erased[block]);
             self.blame(format!(
-                "program of page {ppn} (offset {page}, {cell:?}), but the next offset is {next}; block half erased: {half}"
+                "program of page {ppn} (offset {page}, {cell:?}): next offset is {next}, block half erased: {half}"
             ));
         }
         self.ordered(oob.sequence);

@@ -107,7 +107,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     let [sequential_blocks, sub_block_pages] = [SLB, SUB_BLOCK].map(|parameter| settings.get(parameter.name) as u32);
     if sequential_blocks >= count {
         let message = format!(
-            "{sequential_blocks} sequential log blocks leave none of the {count} log blocks for random pages; lower it to {}",
+            "{sequential_blocks} sequential log blocks leave no random log block (total: {count}); lower it to {}",
             count - 1
         );
         return Err(Problem::new(SLB.name, message));

@@ -64,7 +64,7 @@ impl<M: MapModel> PageFtl<M> {
         if map != plane.valid_map || data != plane.valid {
             let (counted, counted_map) = (plane.valid, plane.valid_map);
             return Err(format!(
-                "plane {index} has {data} valid data and {map} valid map pages; its counts are {counted} and {counted_map}"
+                "plane {index} has {data} valid data pages, {map} valid map pages; counts: {counted}, {counted_map}"
             ));
         }
         // After a block failure, a plane may hold more valid pages than its new limit.

@@ -345,7 +345,7 @@ impl<M: MapModel> PageFtl<M> {
         let (own, others): (Vec<BlockId>, Vec<BlockId>) = written.iter().partition(|&&block| cache.owns(block));
         if own.len() + erased.len() != cache.options.own_blocks as usize || others.len() != *borrowed as usize {
             return Err(format!(
-                "SLC cache of plane {plane}: {} written and {} erased own blocks; {} borrowed blocks instead of {borrowed}",
+                "SLC cache of plane {plane}: own blocks {} written, {} erased; {} borrowed instead of {borrowed}",
                 own.len(),
                 erased.len(),
                 others.len()
