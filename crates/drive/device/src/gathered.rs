@@ -89,7 +89,7 @@ impl Gathered {
         (unit.spares.len() == self.unit_pages as usize).then(|| self.units.swap_remove(place))
     }
 
-    /// Takes back the memory of a unit that was programmed.
+    /// Keeps the memory of a programmed unit for reuse.
     pub fn reuse(&mut self, unit: ProgramUnit) {
         self.unused = unit.data;
         self.unused.clear();
