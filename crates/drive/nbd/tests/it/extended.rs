@@ -1,4 +1,4 @@
-//! Extended headers: 64-bit lengths in both directions.
+//! Tests of extended headers, which have 64-bit lengths in both directions.
 
 use std::sync::Arc;
 
