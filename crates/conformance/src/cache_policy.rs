@@ -201,9 +201,11 @@ impl Shadow {
         for item in 0..ITEMS {
             let is_cached = self.cached.contains_key(&item);
             let holds = policy.contains(item);
-            ensure(holds == is_cached, || format!("contains({item}) is {holds}, not {is_cached}"))?;
+            ensure(holds == is_cached, || format!("contains({item}) returns {holds} instead of {is_cached}"))?;
             if let Some(&size) = self.cached.get(&item) {
-                ensure(policy.size(item) == size, || format!("size({item}) is {}, not {size}", policy.size(item)))?;
+                ensure(policy.size(item) == size, || {
+                    format!("size({item}) returns {} instead of {size} units", policy.size(item))
+                })?;
             }
         }
         let used = self.cached.values().map(|&size| u64::from(size)).sum::<u64>();

@@ -203,10 +203,13 @@ impl Host {
             assert_eq!(dispatched.sectors == 0, dispatched.operation == Operation::Flush, "{dispatched:?}");
             self.at_device.push(dispatched);
             self.log.push(dispatched);
-            assert!(self.slots_in_use().iter().all(|&used| used <= self.options.slots), "more requests than slots");
+            assert!(
+                self.slots_in_use().iter().all(|&used| used <= self.options.slots),
+                "more requests than device slots"
+            );
         }
         let left = self.layer.left();
-        assert_eq!(left.in_flight, self.at_device.len(), "requests in flight");
+        assert_eq!(left.in_flight, self.at_device.len(), "number of requests in flight");
         // Without barriers and plugs, a work-conserving scheduler leaves no device slot free while a request waits.
         let plugged = self.options.kind == BlockLayerKind::SingleQueue && self.options.plug;
         if self.info.role.work_conserving && !plugged && left.queued > 0 && left.ahead == 0 {
@@ -292,10 +295,12 @@ impl Host {
         let mut steps = 0;
         while self.ended.len() < self.submitted.len() {
             steps += 1;
-            assert!(steps < 10_000, "{}: no progress: {}", self.info.name, self.layer.left());
+            assert!(steps < 10_000, "{}: requests never complete: {}", self.info.name, self.layer.left());
             if self.at_device.is_empty() {
                 let time = self.layer.timer_ns();
-                let time = time.unwrap_or_else(|| panic!("{}: stuck: {}", self.info.name, self.layer.left()));
+                let time = time.unwrap_or_else(|| {
+                    panic!("{}: no event is due, but requests wait: {}", self.info.name, self.layer.left())
+                });
                 self.advance(time.max(self.now));
             } else {
                 self.advance(self.now + 50_000);
@@ -347,7 +352,9 @@ fn known(info: &'static SchedulerInfo) -> &'static SchedulerInfo {
     let role = SchedulerRules { ..*role };
     let copy = Box::leak(Box::new(SchedulerInfo { name: name.leak(), help, source, parameters, role }));
     // Another test may have registered the copy in the meantime.
-    SCHEDULERS.register(copy).map_or_else(|taken| known(SCHEDULERS.find(taken.name).expect("it is taken")), |()| copy)
+    SCHEDULERS
+        .register(copy)
+        .map_or_else(|taken| known(SCHEDULERS.find(taken.name).expect("the name is taken")), |()| copy)
 }
 
 fn with_host(

@@ -95,13 +95,13 @@ fn stays(info: &'static PatternInfo, limit: Option<Limit>, name: &'static str, c
                 } else if !offset.is_multiple_of(workload.align_bytes.into()) {
                     "is not aligned"
                 } else if bytes == 0 {
-                    "has no bytes"
+                    "has length 0"
                 } else if !matches!(op, Op::Read | Op::Write) {
                     "is neither a read nor a write"
                 } else {
                     continue;
                 };
-                return Err(format!("request {number}, {op:?} of {bytes} bytes at {offset}, {wrong}"));
+                return Err(format!("request {number} ({op:?} of {bytes} bytes at offset {offset}) {wrong}"));
             }
             Ok(())
         },

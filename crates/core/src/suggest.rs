@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_and_hyphens_do_not_tell_names_apart() {
+    fn names_match_regardless_of_case_and_hyphens() {
         let known = ["mq-deadline", "d_choices", "Greedy", "a-b", "a_b", "none", "none"];
         for (typed, meant) in [
             ("MQ_Deadline", Some("mq-deadline")),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_near_by_a_slip_or_as_an_abbreviation() {
+    fn typing_errors_and_abbreviations_are_near() {
         let known = ["vscsi1", "vscsi2", "fio", "elapsed_ns", "low", "my-csv", "a_csv"];
         for (wrong, meant) in [
             ("vcsi1", Some("vscsi1")),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_found_and_strangers_are_not() {
+    fn typing_errors_get_suggestions_and_other_names_do_not() {
         let known = ["nand", "nand.read", "nand.erase", "device.capacity", "seed", "host.replay.closed.queue_depth"];
         for (wrong, meant) in [
             ("nand.reed", Some("nand.read")),

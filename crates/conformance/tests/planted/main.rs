@@ -22,7 +22,7 @@ fn an_ftl_without_a_bug_passes() {
 
 /// The template cannot recover from a power loss and has no parameters; the checks for these features must be skipped.
 #[test]
-fn what_the_ftl_does_not_offer_is_skipped() {
+fn checks_of_missing_features_are_skipped() {
     let part = Part::Ftl(with(Bug::None));
     let skipped = CHECKS.iter().filter(|(_, check)| matches!(check(part), Ok(Verdict::Skipped(_))));
     let names: Vec<&str> = skipped.map(|(name, _)| *name).collect();
@@ -62,7 +62,7 @@ fn a_wrong_trim_is_found() {
 }
 
 #[test]
-fn an_error_by_one_at_the_end_is_found() {
+fn an_off_by_one_error_is_found() {
     is_found(Bug::OffByOne, "reads_return_the_last_write", "only copy", 20);
 }
 

@@ -148,7 +148,7 @@ fn opened(drive: Drive<InMemory>, shown: &str) -> Result<Drive<InMemory>, Box<dy
             return Ok(drive);
         }
     }
-    unreachable!("there are rounds")
+    unreachable!("the number of rounds is above 0")
 }
 
 fn report(mut drive: Drive<InMemory>, history: &str) -> Result<Drive<InMemory>, Box<dyn Error>> {
@@ -231,7 +231,7 @@ fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
         let mut drive = Drive::off(file, options)?;
         let watch = Watch::start();
         report = drive.mount()?;
-        assert!(report.full_scan, "there is no log");
+        assert!(report.full_scan, "the log was removed");
         fastest[2] = least(fastest[2], watch.seconds());
         fastest[3] = least(fastest[3], first_write(&mut drive)?);
     }
@@ -307,5 +307,5 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn a_small_drive_is_mounted_as_the_large_one() {
-    run(20_000).expect("it is mounted");
+    run(20_000).expect("the example runs on a small drive");
 }

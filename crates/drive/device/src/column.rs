@@ -127,7 +127,7 @@ mod tests {
     /// Goal: numbers are decoded unchanged, and stored with the fewest bytes. Method: encodes and decodes columns whose
     /// largest distance is just within or just beyond the limit of each width.
     #[test]
-    fn numbers_come_back_in_the_width_that_they_need() {
+    fn numbers_are_decoded_from_the_smallest_width() {
         let on_line = [Some(5), Some(6), Some(7), Some(8)];
         let below_zero = [Some(0), Some(0), Some(0), Some(0)];
         let far = |distance: u64| [Some(9), None, Some(11 + distance), Some(12)];

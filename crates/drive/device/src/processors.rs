@@ -38,7 +38,9 @@ pub(crate) fn share<T: Send>(
         // If a thread cannot be started, the other threads do its work.
         let others: Vec<_> = others.filter_map(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
         let own = run();
-        iter::once(own).chain(others.into_iter().map(|other| other.join().expect("it does not panic"))).collect()
+        iter::once(own)
+            .chain(others.into_iter().map(|other| other.join().expect("work on blocks does not panic")))
+            .collect()
     })
 }
 

@@ -324,7 +324,7 @@ mod tests {
     /// Goal: one wrong bit of a head is corrected; more wrong bits never make an older journal valid. Method: flips
     /// each bit of the newer head alone, and together with another bit.
     #[test]
-    fn no_older_journal_is_taken_for_a_damaged_one() {
+    fn an_older_journal_never_replaces_a_damaged_one() {
         let (backend, journal) = second_journal();
         for bit in 0..8 * HEAD_BYTES {
             let mut backend = backend.clone();
@@ -343,7 +343,7 @@ mod tests {
     /// Goal: if the start of a journal is interrupted, its records do not count in the next journal at the same place.
     /// Method: removes or tears the head that is written last, then starts a journal without records.
     #[test]
-    fn a_beginning_that_was_interrupted_leaves_no_record() {
+    fn an_interrupted_start_leaves_no_records() {
         for torn in [false, true] {
             let (mut backend, second) = second_journal();
             let before = [0, HEAD_EVERY].map(|at| (at, read_head(&backend, at).unwrap()));

@@ -97,7 +97,7 @@ mod tests {
     /// Goal: the note is read back; if the newest copy is damaged, the previous note is read. Method: damages each byte
     /// of the newest copy in turn, and loads the note.
     #[test]
-    fn a_damaged_copy_leaves_the_one_before() {
+    fn the_previous_copy_replaces_a_damaged_one() {
         let mut flash = flash();
         assert!(!SafeNote::load(&flash).unwrap().covers(0));
         let mut note = SafeNote::default();
@@ -117,7 +117,7 @@ mod tests {
 
     /// Checks that the previous note remains unchanged if there are more torn pages than fit in a copy.
     #[test]
-    fn too_many_torn_pages_end_the_notes() {
+    fn too_many_torn_pages_leave_the_note_unchanged() {
         let mut flash = flash();
         let mut note = SafeNote::default();
         note.write(&mut flash, 5).unwrap();

@@ -376,7 +376,7 @@ mod tests {
     /// Goal: decoding a block returns the mark of each outdated page if the marks are trusted. Method: encodes and
     /// decodes blocks of 1 to 130 pages, in which every third page is marked as outdated.
     #[test]
-    fn marks_come_back() {
+    fn marks_of_outdated_pages_are_decoded() {
         for pages in 1..=130 {
             let oob = |lpn| SpareArea { lpn: Lpn(lpn), sequence: 7, role: ROLES[0] };
             let is_marked = |at: u32| at.is_multiple_of(3);

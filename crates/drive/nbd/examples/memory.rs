@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut sizes, mut features, mut options) = (BlockSizes::default(), Features::default(), Options::default());
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
-        let mut value = || arguments.next().ok_or_else(|| format!("{name} needs a value"));
+        let mut value = || arguments.next().ok_or_else(|| format!("option {name} needs a value"));
         match name.as_str() {
             "--socket" => addresses.push(Address::Unix(value()?.into())),
             "--listen" => addresses.push(Address::Tcp(value()?.parse()?)),

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ratio_is_the_ratio_of_the_sums() {
+    fn effective_op_is_the_ratio_of_the_sums() {
         // The first plane has three invalid pages per valid page, the second has three valid pages per invalid page.
         let [mostly_invalid, mostly_valid] = [1, 3].map(|valid| GcOccupancy { victims: 1, before: 5, after: 3, valid });
         let mut both = mostly_invalid;

@@ -285,13 +285,13 @@ pub trait Ftl {
     where
         Self: Sized,
     {
-        unreachable!("this FTL has no parts");
+        unreachable!("this FTL returns no part");
     }
 
     /// Completes the device after the last call of [`Self::take_over`]. The device must not be read or written before
     /// this call.
     fn taken_over(&mut self, _shares: &Shares) {
-        unreachable!("this FTL has no parts");
+        unreachable!("this FTL returns no part");
     }
 
     /// Returns a smaller erased device with the same number of blocks. Its blocks and its logical address space have a
@@ -310,7 +310,7 @@ pub trait Ftl {
     where
         Self: Sized,
     {
-        unreachable!("this FTL has no sections");
+        unreachable!("this FTL returns no section");
     }
 
     /// Checks every internal invariant in O(pages); the error names the violated invariant.

@@ -167,7 +167,7 @@ mod tests {
     /// `origin` inverts `lpn`. Method: compares both maps entry by entry, for devices from one page to tiles that are
     /// not full.
     #[test]
-    fn a_map_filled_in_runs_is_the_one_of_single_pages() {
+    fn filling_by_runs_equals_filling_page_by_page() {
         for (count, pages) in [(1, 1), (1, 70_000), (2, 3), (3, 30_001), (32, 2_048), (32, 5_001), (Shares::MOST, 3)] {
             let shares = shares(count, pages);
             let mut map = vec![u32::MAX; (count * pages) as usize];
@@ -188,7 +188,7 @@ mod tests {
     /// Goal: neighbouring logical pages come from random shares and random positions in a slice. Method: counts the
     /// pairs of neighbours from the same share, and checks that their mean distance is a third of a slice.
     #[test]
-    fn neighbours_are_of_any_shares() {
+    fn neighbours_come_from_random_shares() {
         let (count, pages) = (32, 1 << 14);
         let shares = shares(count, pages);
         let mut from = vec![(0, 0); (count * pages) as usize];

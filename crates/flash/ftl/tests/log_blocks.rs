@@ -396,7 +396,7 @@ fn erases_without_a_merge_are_garbage_collection() {
 /// Goal: the note about a reclaim covers all work for which a host page waits. It is emitted exactly if a full merge
 /// occurs, or if any merge occurs while a block of the random log is reclaimed.
 #[test]
-fn a_reclaim_is_all_that_a_page_waits_for() {
+fn a_reclaim_covers_all_work_for_which_a_page_waits() {
     fn most_merged<F: Ftl>(mut ftl: F) -> u32 {
         let mut draw = 1_u32;
         let mut next = 0;

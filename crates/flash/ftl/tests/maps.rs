@@ -91,7 +91,7 @@ fn segments(cached: u64, segment_bytes: u32) -> PageFtl<SegmentCache> {
 }
 
 #[test]
-fn a_segment_is_loaded_once_and_written_back_when_it_gives_way() {
+fn a_segment_is_loaded_once_and_written_back_when_evicted() {
     use Cause::{Host, MapLoad, MapWriteBack};
     use Done::{Hit, Part, Program, Read};
     let mut ftl = segments(2, 16);
@@ -170,7 +170,7 @@ fn an_uncached_entry_costs_as_much_as_in_the_paper() {
 /// The victim and the new entry are in the same translation page. The page is written back before the new entry
 /// changes.
 #[test]
-fn a_newcomer_that_changes_is_dirty_whatever_is_written_back_for_it() {
+fn a_changed_new_entry_is_dirty_after_a_write_back() {
     use Cause::{Host, MapLoad, MapWriteBack};
     use Done::{Hit, Part, Program, Read};
     let write = |ftl: &mut PageFtl<Dftl>, page| during(|log| ftl.write(Lpn(page), 1, WriteContext::default(), log));
@@ -193,7 +193,7 @@ fn a_newcomer_that_changes_is_dirty_whatever_is_written_back_for_it() {
 /// Checks that a map cache with room for every entry equals page mapping: it has the same host and GC operations in the
 /// same order, and its only map operations are loads.
 #[test]
-fn a_table_of_everything_is_page_mapping() {
+fn a_cache_of_all_entries_equals_page_mapping() {
     // Four blocks stay unwritten for map pages, which are never written here.
     let blocks = 60;
     let mut page = PageFtl::new(shape(64, blocks - 4, 8), OPTIONS, 1).expect("large enough");

@@ -322,7 +322,7 @@ mod tests {
     /// Goal: no two pages have the same location, the locations fill the array, and the pages of a block ascend on each
     /// die. Method: checks the location of every page in arrays of several shapes and stripe orders.
     #[test]
-    fn pages_and_places_correspond_one_to_one_in_program_order() {
+    fn pages_and_locations_correspond_one_to_one() {
         for geometry in geometries() {
             let layout = Layout::new(&geometry);
             let Geometry { units, parallelism, .. } = geometry;

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_plane_has_its_own_place_in_every_order() {
+    fn no_two_planes_have_the_same_place_in_any_order() {
         let levels = [b'C', b'W', b'D', b'P'];
         let mut orders = 0;
         for code in 0..256_usize {

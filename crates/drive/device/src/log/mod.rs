@@ -386,7 +386,7 @@ mod tests {
     /// Tests a power loss of the computer that loses the second of three records, and later the zeros that mark the end
     /// of the journal.
     #[test]
-    fn records_behind_a_mount_are_those_that_followed_it() {
+    fn records_lost_before_a_mount_are_not_read_after_it() {
         let (mut backend, facts) = erased();
         let mut log = Log::begin(None, &mut backend, &facts).unwrap();
         (0..3).for_each(|ppn| log.damaged(&mut backend, Ppn(ppn)).unwrap());
@@ -451,7 +451,7 @@ mod tests {
     /// Goal: an erase during a recovery makes the marks of outdated copies invalid until the next checkpoint; garbage
     /// collection does not. Method: loads the log after each erase, and checks if its marks are valid.
     #[test]
-    fn marks_count_until_a_recovery_gives_up_copies() {
+    fn marks_are_valid_until_a_recovery_discards_copies() {
         let (mut backend, facts) = erased();
         let mut log = Log::begin(None, &mut backend, &facts).unwrap();
         for (cause, trusted) in [(Cause::Gc, true), (Cause::Recovery, false), (Cause::Gc, false)] {

@@ -127,7 +127,7 @@ mod tests {
     /// Goal: one wrong bit in a record is corrected, and more wrong bits end the journal. Method: flips every bit of a
     /// record alone, and together with another bit.
     #[test]
-    fn records_come_back_and_damage_ends_the_journal() {
+    fn records_are_decoded_and_damage_ends_the_journal() {
         let trim = Trimmed { lpn: Lpn(4), count: 9, sequence: 77 };
         let all = [
             Record::Opened(BlockId(3)),

@@ -102,7 +102,7 @@ fn one_wrong_bit_breaks_no_promise_now_or_later() {
 /// only the second copy is right, so reading must fail. Without the second flush, the first copy (all ones) may be
 /// read.
 #[test]
-fn a_scan_without_a_log_goes_back_to_no_older_copy_of_a_flushed_page() {
+fn a_scan_returns_no_older_copy_of_a_flushed_page() {
     for kind in smallest() {
         for flushed in [false, true] {
             let flash = FaultBackend::new(MemoryBackend::new(kind.geometry), FaultPlan::default());

@@ -88,7 +88,7 @@ fn failures_and_cuts_together_lose_nothing() {
 /// Checks that a flushed page reads unchanged or as an error after faults of every kind and power losses, with and
 /// without the log.
 #[test]
-fn lost_pages_failures_and_cuts_together_bring_no_older_copy_back() {
+fn faults_and_cuts_together_return_no_older_copies() {
     let mut points = 0;
     for (seed, log_lost) in [(1, false), (2, true)] {
         for kind in all_buffers(roomy()) {

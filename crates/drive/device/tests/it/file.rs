@@ -70,7 +70,7 @@ fn open(scratch: &Scratch, kind: &Kind) -> Result<FileBackend, FileError> {
 }
 
 #[test]
-fn every_kind_of_drive_is_there_for_the_next_process() {
+fn every_kind_of_drive_can_be_reopened() {
     for (number, kind) in smallest().into_iter().enumerate() {
         let scratch = Scratch::new(&format!("kinds-{number}"));
         let bytes = kind.options.logical_pages as usize * kind.geometry.page_bytes as usize;
@@ -236,7 +236,7 @@ fn other_files_are_refused_with_a_remedy() {
 
 /// Checks that the next process creates the drive again after an interrupted creation, and reads none of the old data.
 #[test]
-fn a_creation_that_was_interrupted_is_done_anew() {
+fn an_interrupted_creation_is_repeated() {
     let (scratch, kind) = (Scratch::new("begun"), page_mapped());
     let flash = FileBackend::create(scratch.path(), kind.geometry, &lines("fast"), &[]).expect("a new file");
     assert!(flash.is_begun());

@@ -136,7 +136,7 @@ fn the_first_change_after_a_scan_begins_the_log() {
 /// Goal: a large checkpoint, which several threads write in several rounds, agrees with flash and map, including
 /// trimmed pages. Method: writes and trims large drives at random, shuts them down, mounts, checks and reads them.
 #[test]
-fn a_drive_of_many_blocks_comes_back() {
+fn a_large_drive_survives_a_remount() {
     for kind in roomy() {
         let mut rng = Rng::named(1, kind.name);
         let (geometry, more) = (kind.geometry, 2200);

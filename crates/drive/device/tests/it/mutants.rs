@@ -163,7 +163,7 @@ fn a_checkpoint_whose_header_comes_first_is_caught() {
 }
 
 #[test]
-fn a_journal_that_comes_late_is_caught() {
+fn a_late_journal_is_caught() {
     assert!(caught(Mistake::LateJournal).is_some());
 }
 
@@ -180,7 +180,7 @@ fn a_protected_buffer_that_forgets_is_caught() {
 /// Plants bugs that make a mount treat a lost page as an interrupted program, although the block with the previous copy
 /// was erased or retired meanwhile.
 #[test]
-fn lost_pages_taken_for_torn_ones_are_caught() {
+fn lost_pages_treated_as_torn_are_caught() {
     let found = is_caught(roomy().into_iter(), |kind, seed| {
         let inner = MemoryBackend::new(kind.geometry);
         let trial = Trial { twice: false, plan: faulty(seed), ..Trial::new(kind, seed) };
@@ -222,7 +222,7 @@ fn without_logs<B: Backend + 'static>(kind: &Kind, flash: B, seed: u64) -> Resul
 }
 
 #[test]
-fn pages_taken_for_safe_that_are_torn_are_caught() {
+fn torn_pages_considered_safe_are_caught() {
     let mistaken = |kind: Kind, seed| {
         let inner = MemoryBackend::new(kind.geometry);
         without_logs(&kind, Mutant { inner, mistake: Mistake::TakenForSafe, late: Vec::new(), headed: false }, seed)

@@ -176,7 +176,7 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(150))]
 
     #[test]
-    fn requests_do_what_they_do_to_an_array(
+    fn requests_change_an_export_like_an_array(
         shape in prop_oneof![Just(Shape::Simple), Just(Shape::Structured), Just(Shape::Extended)],
         ops in ops(),
         piece in prop_oneof![1..100_usize, Just(4096), Just(1 << 20)],

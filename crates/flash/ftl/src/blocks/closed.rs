@@ -278,7 +278,7 @@ impl ClosedBlocks {
         for (chunk, &min) in self.chunk_min.iter().enumerate() {
             let truth = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
             if min != truth {
-                return Err(format!("chunk {chunk} records {min} as its minimum valid count, but it is {truth}"));
+                return Err(format!("chunk {chunk} has the minimum valid count {truth}, but stores {min}"));
             }
         }
         for (index, state) in self.planes.iter().enumerate() {
@@ -288,7 +288,7 @@ impl ClosedBlocks {
             if listed != closed || closed != state.closed as usize {
                 let counted = state.closed;
                 return Err(format!(
-                    "plane {index} has {closed} closed blocks, but {listed} are listed and {counted} counted"
+                    "plane {index} has {closed} closed blocks, but lists {listed} and counts {counted}"
                 ));
             }
         }
@@ -427,7 +427,7 @@ mod tests {
 
     /// Tests planes that are smaller than a chunk, span several chunks, or end within a chunk.
     #[test]
-    fn the_least_valid_block_of_a_plane_is_the_first_of_its_least() {
+    fn the_first_block_with_the_fewest_valid_pages_is_found() {
         for (blocks_per_plane, planes) in [(1, 7), (5, 30), (63, 4), (64, 3), (66, 5), (200, 3), (193, 1)] {
             let blocks = blocks_per_plane * planes;
             let mut pool = ClosedBlocks::new(blocks, planes, 16, Allocation::Fifo);

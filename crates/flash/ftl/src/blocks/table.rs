@@ -120,7 +120,7 @@ impl BlockTable {
     /// of blocks, in the order of block numbers. The array of valid counts has `padding` additional entries, because
     /// callers read whole chunks.
     pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
-        debug_assert!(pages_per_block < FLAG, "flash has fewer than 2^32 pages, and two blocks");
+        debug_assert!(pages_per_block < FLAG, "a block must have fewer than 2^31 pages");
         let blocks: usize = lists.iter().map(FreeList::len).sum();
         Self {
             pages_per_block,

@@ -54,7 +54,7 @@ pub static INFO: LogInfo = LogInfo {
 const SECOND_CHANCE: Parameter = Parameter::switch(
     "second_chance",
     true,
-    "Gives pages a second chance: those still valid when their log block is reclaimed are written to the log once \
+    "Gives pages a second chance: pages still valid when their log block is reclaimed are written to the log once \
      more.",
 )
 .example(0);

@@ -417,7 +417,7 @@ impl MapModel for Dftl {
     fn check(&self) -> Result<(), String> {
         let queued = self.probation.iter(&self.slots).count() + self.protection.iter(&self.slots).count();
         if queued != self.taken as usize {
-            return Err(format!("{queued} entries are on replacement lists, but {} are cached", self.taken));
+            return Err(format!("the replacement lists have {queued} entries, but {} are cached", self.taken));
         }
         let mut dirty = 0;
         for (page, &first) in self.dirty.iter().enumerate() {
@@ -434,7 +434,7 @@ impl MapModel for Dftl {
         let cached = self.probation.iter(&self.slots).chain(self.protection.iter(&self.slots));
         let counted = cached.filter(|&slot| self.slots[slot as usize].dirty).count();
         if dirty != counted {
-            return Err(format!("{counted} entries are dirty, but {dirty} are listed"));
+            return Err(format!("{counted} entries are dirty, but the lists of dirty entries have {dirty}"));
         }
         Ok(())
     }
@@ -455,10 +455,7 @@ impl MapModel for Dftl {
         match archive {
             Archive::Save(_) => Ok(()),
             Archive::Load(_) => self.refill(segments).ok_or_else(|| {
-                io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    "the saved map cache has duplicate or too many entries",
-                )
+                io::Error::new(io::ErrorKind::InvalidData, "the saved map cache has duplicate or too many entries")
             }),
         }
     }

@@ -119,7 +119,7 @@ impl<M: MapModel> PageFtl<M> {
             return false;
         }
         self.collect(plane, pages.max(1), sink, |ftl, plane| {
-            let gain = ftl.gain(plane).expect("the plane was worth it");
+            let gain = ftl.gain(plane).expect("the plane has a block with invalid pages");
             if !ftl.may_linger(plane) {
                 return (gain, VictimReason::Yield);
             }
@@ -209,7 +209,7 @@ impl<M: MapModel> PageFtl<M> {
 
     fn copy_from_victim<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) {
         let at = &self.planes[plane];
-        let mut victim = at.victim.expect("a victim is under way");
+        let mut victim = at.victim.expect("the plane has a victim");
         let valid = self.blocks.valid(victim.block);
         let copies = valid.min(pages);
         let number = self.options.placement.info.role.gc();
@@ -241,7 +241,7 @@ impl<M: MapModel> PageFtl<M> {
     ) {
         let mut left = count;
         while left > 0 {
-            assert!(victim.next < victim.end, "block {} has fewer valid pages than are counted", victim.block);
+            assert!(victim.next < victim.end, "block {} has fewer valid pages than its valid count", victim.block);
             let window = self.window(victim.next, victim.end);
             if self.prefetching {
                 self.fetch_entries(victim);

@@ -234,7 +234,7 @@ mod tests {
         /// Goal: an entry that is computed at its first use equals the entry of a complete map. Method: compares two
         /// equal devices after random writes and trims; one of the devices completes its maps at the start.
         #[test]
-        fn computed_entries_are_those_of_complete_maps(
+        fn computed_entries_equal_complete_maps(
             own_gc_block: bool,
             partial: bool,
             writes in 0_u32..400,

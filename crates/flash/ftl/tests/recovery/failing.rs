@@ -57,7 +57,7 @@ fn drives_wear_out() {
 /// Regression test of a drive that wears out because the target of a merge fails. The target holds pages of the current
 /// request, which can be read until recovery discards them.
 #[test]
-fn a_request_that_wears_a_drive_out_is_there_or_not_after_recovery() {
+fn a_request_that_wears_out_a_drive_is_kept_or_lost() {
     let happened = lives(6_340_810_420_049_339_431, 4).unwrap_or_else(|error| panic!("{error}"));
     assert!(happened.worn_out);
 }

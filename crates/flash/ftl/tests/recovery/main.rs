@@ -94,7 +94,7 @@ fn losing_the_last_trim_is_detected() {
 
 /// A recovery that considers half-programmed pages and half-erased blocks erased would program them again.
 #[test]
-fn taking_unreadable_pages_for_erased_ones_is_detected() {
+fn treating_unreadable_pages_as_erased_is_detected() {
     let blind: fn(&Flash, Ppn) -> Found = |flash, ppn| match flash.page(ppn) {
         Found::Unreadable => Found::Erased,
         other => other,

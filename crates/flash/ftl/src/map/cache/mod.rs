@@ -37,7 +37,7 @@ mod tests {
     /// Goal: with every policy, the cache holds the items that were inserted and not evicted, and never exceeds its
     /// capacity. Method: compares the evictions with a set of the cached items.
     #[test]
-    fn policies_keep_their_books() {
+    fn policies_track_the_cached_items() {
         for info in POLICIES.iter() {
             for capacity in [1, 2, 3, 7] {
                 let mut policy = (info.role)(20, capacity);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn each_policy_by_hand() {
+    fn each_policy_evicts_as_worked_by_hand() {
         assert_eq!(evicted(&lru::INFO, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
         assert_eq!(evicted(&fifo::INFO, 3, &[1, 2, 3, 1, 4, 5]), [1, 2]);
         // With CLOCK, the hand skips item 1 once because the item was used again, and evicts item 2, then item 3.

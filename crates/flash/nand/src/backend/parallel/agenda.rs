@@ -134,7 +134,7 @@ mod tests {
 
     /// Tests events that are days apart, as on an idle drive.
     #[test]
-    fn a_lonely_event_may_come_at_any_time() {
+    fn events_may_be_days_apart() {
         const HOUR_NS: u64 = 3_600_000_000_000;
         let mut agenda = Agenda::new(5);
         for hours in [1, 4, 5, 6, 9, 10, 20, 40, 100, 1_000, 1_000_000] {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earliest_is_the_least_and_ties_go_to_the_lower_number() {
+    fn the_earliest_event_wins_and_ties_go_to_the_lower_number() {
         let mut rng = Rng::named(1, "agenda");
         // With steps of hours, times soon exceed the range of the first base time.
         for (resources, step_ns) in [(1_usize, 50), (2, 50), (3, 1 << 40), (7, 50), (72, 1 << 41), (130, 50)] {

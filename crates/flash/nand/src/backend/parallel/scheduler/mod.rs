@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn each_scheduler_has_its_preference() {
+    fn each_scheduler_picks_as_documented() {
         use Class::{HostProgram, HostRead, Internal, InternalRead};
         let all = [9, 7, 5, NOTHING];
         // Operation 4 has not begun, so a scheduler that keeps the order of emission waits for it.
