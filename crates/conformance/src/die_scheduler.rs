@@ -36,8 +36,8 @@ impl Display for Waiting {
     }
 }
 
-/// Checks that the scheduler picks a class with a ready operation, starts the earliest operation if that is ready and
-/// nothing else is picked, and makes equal choices for equal views.
+/// Checks that the scheduler only picks a class with a ready operation, and makes equal choices for equal views. It may
+/// leave the die idle only if the earliest operation is not ready.
 pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
     let component = format!("die scheduler {}", info.name);
     let subject = Subject { component, check: "a_ready_operation_begins", cases: 2_000 };

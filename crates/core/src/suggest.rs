@@ -49,9 +49,9 @@ fn slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option
 const SYNONYMS: [(&str, &str); 4] =
     [("qd", "queue_depth"), ("iodepth", "queue_depth"), ("overprovisioning", "op"), ("over_provisioning", "op")];
 
-/// Returns the known configuration key nearest to `key`. Prefers a key with a misspelt last part, then a key with the
-/// right name in another table, then a key below the same table whose name contains the last part as a word, then a
-/// typing error anywhere.
+/// Returns the known configuration key nearest to `key`. Tries these candidates in order: a key with a misspelt last
+/// part; a key with the right name in another table; a key below the same table whose name contains the last part as a
+/// word; a key with a typing error anywhere.
 pub fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     let (table, name) = split(key);
     let name = SYNONYMS.iter().find(|(other, _)| *other == name).map_or(name, |(_, setting)| setting);

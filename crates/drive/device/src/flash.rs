@@ -65,7 +65,7 @@ pub(crate) struct Medium<B> {
 
 impl<B: Backend> Medium<B> {
     /// Creates the flash. `unit_pages` is the number of pages that are gathered in volatile memory and then programmed
-    /// together; 1 if each page is programmed at once.
+    /// together; 1 if each page is programmed immediately.
     pub fn new(backend: B, unit_pages: u32) -> Self {
         let geometry = *backend.geometry();
         let failures = Failures { are_possible: backend.fails(), latest: None, have_occurred: false };

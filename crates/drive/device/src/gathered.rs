@@ -24,7 +24,7 @@ impl ProgramUnit {
 
 /// Incomplete program units.
 pub(crate) struct Gathered {
-    /// Number of pages of a program unit; 1 if pages are programmed at once.
+    /// Number of pages of a program unit; 1 if each page is programmed immediately.
     unit_pages: u32,
     page_bytes: usize,
     units: Vec<ProgramUnit>,

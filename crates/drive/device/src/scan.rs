@@ -1,9 +1,9 @@
 //! Scan of all spare areas on all processors, for a mount without a log.
 //!
 //! The FTL recovers from the spare areas while they are read for the first time. It must not change the flash before
-//! the damaged pages are known. The last program unit of a block may be torn, so the checksums of its pages are
-//! compared, unless a later page shows that all earlier pages were safe. These pages are far apart and are therefore
-//! prefetched.
+//! the damaged pages are known. The last program unit of a block may be torn, so the scan compares the checksums of its
+//! pages. This is not necessary if a later page shows that all earlier pages were safe. These pages are far apart and
+//! are therefore prefetched.
 //!
 //! Only the versions of pages are kept in memory, because recovery reads many of them. All other contents are read from
 //! flash again.

@@ -280,10 +280,10 @@ fn sbfast_partial_merge_of_the_slides() {
     assert_eq!(captured, (12..17).map(|page| Note::Captured(Lpn(page))).collect::<Vec<_>>());
 }
 
-/// SBFAST slides, case 2.2.1: reclaiming a random log block of twelve pages from eleven logical blocks, one page of
-/// which is copied to an SLB: "Erase = 10 Data + 1 Log". The slide's third random log block holds page 147 a second
-/// time, which would invalidate the older copy; this test uses page 149 instead. Pages 21, 31 and 149 belong to merged
-/// logical blocks and stay in their log block, as on the slide.
+/// SBFAST slides, case 2.2.1: reclaims a random log block with twelve pages from eleven logical blocks. One page is
+/// copied to an SLB: "Erase = 10 Data + 1 Log". The slide's third random log block holds page 147 a second time, which
+/// would invalidate the older copy; this test uses page 149 instead. Pages 21, 31 and 149 belong to merged logical
+/// blocks and stay in their log block, as on the slide.
 #[test]
 fn sbfast_full_merge_of_the_slides() {
     let mut ftl = sbfast(5930, 3, 3);

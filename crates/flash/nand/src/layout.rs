@@ -225,8 +225,8 @@ impl Layout {
         self.pages_per_die_block
     }
 
-    /// Returns the number of pages at the start of a block that the chips have programmed completely, if the first
-    /// `pages` pages of the block are in memory or programmed.
+    /// Returns the number of completely programmed pages at the start of a block. The first `pages` pages of the block
+    /// are programmed or still in memory.
     pub fn programmed_pages(&self, block: BlockId, pages: u32) -> u32 {
         let (unit, slc) = (self.program_unit(block), self.is_slc(block));
         let waiting = self.pass_distance(slc) * self.units_per_word_line * unit;

@@ -22,8 +22,8 @@ pub enum Note {
         data: Option<BlockId>,
     },
     /// Log space was reclaimed for a host page, by a full merge or by any merges that freed a block of the random log.
-    /// (The FAST papers count the latter as a full merge.) The note is emitted once, after the write, and covers all
-    /// work for which the page waited.
+    /// (The FAST papers also count such merges as a full merge.) The note is emitted once, after the write, and covers
+    /// all work for which the page waited.
     Reclaimed {
         /// Number of logical blocks merged to reclaim the space.
         associated: u32,

@@ -208,7 +208,7 @@ impl FileBackend {
     }
 
     /// Opens the flash stored in a file that was created with the same settings. A file whose creation was interrupted
-    /// becomes erased flash, whatever its settings. `lines` and `settings` have the same meaning as in
+    /// becomes erased flash, regardless of its settings. `lines` and `settings` have the same meaning as in
     /// [`Self::create`].
     ///
     /// # Errors

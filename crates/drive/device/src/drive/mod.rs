@@ -65,9 +65,8 @@ impl Options {
         geometry.blocks.saturating_sub(data + kept + self.ftl.device_reserve_blocks(&shape))
     }
 
-    /// Returns the number of pages that are gathered in volatile memory before they are programmed together. If the
-    /// memory survives power losses, as the buffer of a drive with power-loss protection does, each page is stored at
-    /// once.
+    /// Returns the number of pages that are gathered in volatile memory before they are programmed together. Returns 1
+    /// if the memory survives power losses (power-loss protection), because each page is then stored immediately.
     pub(crate) fn gathered_pages(&self, geometry: &Geometry) -> u32 {
         if self.buffer.is_some_and(|buffer| !buffer.protected) { geometry.program_unit() } else { 1 }
     }

@@ -59,7 +59,7 @@ pub(crate) struct LogContents {
     pub trims: Vec<Trimmed>,
     /// Number of trims that the checkpoint contains.
     pub older_trims: usize,
-    /// Number of programs and trims so far, as far as the log shows.
+    /// Number of programs and trims so far, according to the log.
     pub sequence: u64,
     /// Every program with a sequence number below this is known to be complete.
     pub synced: u64,

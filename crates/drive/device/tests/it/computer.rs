@@ -59,8 +59,8 @@ impl Disk {
         let Self { mut safe, unsafe_writes, .. } = self;
         let mut page = vec![0; safe.geometry().page_bytes as usize];
         let mut spare = [0; SPARE_BYTES];
-        // Keeps between nearly all and nearly none of the writes. For some power losses, the kept share of one kind of
-        // writes is very different from the share of the other kinds.
+        // The share of writes that the disk keeps is random, from nearly none to nearly all. In some power losses, the
+        // share of one kind of writes is very different from the share of the other kinds.
         let (kept_of_8, odd) = (rng.below(9), rng.below(10));
         for write in unsafe_writes {
             let kept_of_8 = match write.kind() == odd {

@@ -1,6 +1,6 @@
-//! Goal: after a wrong bit in a log, a note of safe programs or a head of a protected buffer's journal, a drive keeps
-//! its promises, except for trims if the log is lost. Method: flips a bit between two mounts, and continues to compare
-//! the drive with the model.
+//! Goal: a drive keeps its promises despite a wrong bit in a log, a note of safe programs or a head of a protected
+//! buffer's journal. If the log is lost, trims may be lost too. Method: flips a bit between two mounts, and continues
+//! to compare the drive with the model.
 
 use ssdlab_core::{Lpn, Ppn, Rng};
 use ssdlab_device::{

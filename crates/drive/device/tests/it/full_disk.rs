@@ -1,6 +1,6 @@
-//! Goal: a full disk loses no acknowledged data. Method: for every number of writes, memory that accepts this number of
-//! writes and then reports the system's error for a full disk, after a part of the next write. Later the disk has room
-//! again, and the drive continues to work.
+//! Goal: a full disk loses no acknowledged data. Method: memory accepts a number of writes, then a part of the next
+//! write, and reports the system's error for a full disk. The number takes every value. Later the disk has room again,
+//! and the drive continues to work.
 
 use std::io;
 

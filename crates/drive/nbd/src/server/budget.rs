@@ -38,7 +38,7 @@ pub struct MemoryUse {
 
 /// Memory that the connections of a server share.
 pub(super) struct Budget {
-    /// Maximum number of clients connected at a time.
+    /// Maximum number of connected clients.
     pub clients: usize,
     /// Size in bytes of the memory that all clients share.
     common: usize,

@@ -10,8 +10,8 @@
 //! a plane short of pages:                collect the blocks with the fewest valid pages
 //! a map in flash:                        write every map page that has an entry
 //! ```
-//! **One erased block is enough.** The host writes to a plane only while the plane has more unwritten pages than its
-//! spare blocks hold, so at least one block is erased. Collection opens that block only when the copies of a victim do
+//! **One erased block is enough.** The host writes to a plane only while it has more unwritten pages than its spare
+//! blocks hold. Therefore at least one block is erased. Collection opens that block only when the copies of a victim do
 //! not fit into the open blocks. Until the victim is erased, the block holds only copies from the victim.
 //!
 //! **The map in flash** is not read, because the spare areas have all its information. It may also be outdated, because
