@@ -7,6 +7,7 @@
 //!     ssdlab_conformance::victim!(super::MINE);
 //! }
 //! ```
+//!
 //! A test runs the component in small random worlds: drives of a few blocks, caches of a few items, block layers with a
 //! few requests. If the component breaks its contract, the test reduces the world and prints its operations, with the
 //! command that repeats the test. It also prints the command that draws each step, if possible. Every run tries the
@@ -20,6 +21,7 @@
 //! | `die_scheduler!(INFO)` | a ready operation begins |
 //! | `workload!(INFO)` | addresses, determinism, limits of parameters |
 //! | `trace_format!(INFO, "lines of an example")` | damaged files, determinism, written files are read back |
+//!
 //! `INFO` is the static value that describes the component; it need not be registered. Tests of optional features that
 //! the component lacks, such as recovery from a power loss, are skipped; `--nocapture` shows the reason.
 

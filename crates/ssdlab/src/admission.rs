@@ -1,5 +1,7 @@
-//! Admission policies: which items may enter a cache. An [`Admission`] decides about each item that misses the cache,
-//! before the replacement policy inserts it. [`guarded`] combines an admission policy with a replacement policy.
+//! Admission policies: which items may enter a cache.
+//!
+//! An [`Admission`] decides about each item that misses the cache, before the replacement policy inserts it.
+//! [`guarded`] combines an admission policy with a replacement policy.
 //!
 //! # Example
 //!

@@ -1,6 +1,7 @@
-//! Replacement policies: which item leaves a full cache. A [`Policy`] is a cache without contents: it gets accesses to
-//! numbered items and decides which items are cached. [`Lists`] provides ordered lists of items with sizes. The host
-//! cache and `ssdlab cache` can use the policy.
+//! Replacement policies: which item leaves a full cache.
+//!
+//! A [`Policy`] is a cache without contents: it gets accesses to numbered items and decides which items are cached.
+//! [`Lists`] provides ordered lists of items with sizes. The host cache and `ssdlab cache` can use the policy.
 //!
 //! # Example
 //!

@@ -2,11 +2,14 @@
 //!
 //! An [`Ftl`] turns writes, reads and trims of logical pages into operations of a [`FlashSink`]. It never waits and
 //! sees no bytes. `write`, `read`, `trim` and `lookup` are required. Other capabilities, such as recovery after a power
-//! loss, return an error by default. The setting `check=true` checks every operation and every page read. An FTL with
-//! log blocks can implement [`Log`] instead. [`LogFtl`] then writes pages in place, merges, recovers and handles failed
-//! programs. The [`Log`] decides where all other pages are written, and which blocks are merged to make space. In
-//! tests, [`Counts`] can serve as the [`FlashSink`]. An FTL must obey the rules of the flash. The pages of a block are
-//! programmed in order, each once between two erases. The only copy of a page must not be erased. A barrier must
+//! loss, return an error by default. The setting `check=true` checks every operation and every page read.
+//!
+//! An FTL with log blocks can implement [`Log`] instead. [`LogFtl`] then writes pages in place, merges, recovers and
+//! handles failed programs. The [`Log`] decides where all other pages are written, and which blocks are merged to make
+//! space.
+//!
+//! In tests, [`Counts`] can serve as the [`FlashSink`]. An FTL must obey the rules of the flash. The pages of a block
+//! are programmed in order, each once between two erases. The only copy of a page must not be erased. A barrier must
 //! separate copies from the erase of their originals.
 //!
 //! # Example

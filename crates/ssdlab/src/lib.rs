@@ -1,6 +1,7 @@
-//! Compiles your own components into the simulator of ssdlab. A component is a static description (`INFO`) and, for
-//! most kinds, a type that implements a trait. A crate holds any number of components. Its function `register` adds
-//! them to ssdlab:
+//! Compiles your own components into the simulator of ssdlab.
+//!
+//! A component is a static description (`INFO`) and, for most kinds, a type that implements a trait. A crate holds any
+//! number of components. Its function `register` adds them to ssdlab:
 //!
 //! ```
 //! use ssdlab::NameTaken;
@@ -29,6 +30,7 @@
 //! drives, caches or block layers.
 //!
 //! # Contents
+//!
 //! Each module has the trait for one kind of component, the function that registers a component, and a complete
 //! example, which `ssdlab new` also writes.
 //!

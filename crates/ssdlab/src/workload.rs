@@ -1,6 +1,7 @@
-//! Workload patterns: which addresses a generated workload requests. [`Addresses`] generates the addresses of
-//! successive requests. Other workload settings determine sizes, operations and times, each from a separate stream of
-//! random numbers.
+//! Workload patterns: which addresses a generated workload requests.
+//!
+//! [`Addresses`] generates the addresses of successive requests. Other workload settings determine sizes, operations
+//! and times, each from a separate stream of random numbers.
 //!
 //! # Example
 //!

@@ -8,6 +8,7 @@
 //! ```
 //! Source: Chiang, Lee, Chang, "Using data clustering to improve cleaning performance for flash memory", Software:
 //! Practice and Experience 29(3), 1999.
+//!
 //! **Rejuvenator** collects the block with the fewest valid pages, but avoids worn blocks:
 //!
 //! ```text

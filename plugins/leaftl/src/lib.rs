@@ -8,10 +8,11 @@
 //! read(lpn):         the line of the first level that has the page predicts its ppn; a wrong ppn costs a read
 //! ```
 //! A line for one page takes 5 bytes. A line for more pages takes 8 bytes, plus a byte for each gap between its pages
-//! unless the pages are evenly spaced. Each group takes 4 more bytes. The map is in RAM. Lines are fitted to pages in
-//! the order of their writes. The drive does not sort its write buffer by page, so lines are short unless the host
-//! writes in order. Use this map with one plane, because the flash pages of successive writes to several planes are not
-//! on a line.
+//! unless the pages are evenly spaced. Each group takes 4 more bytes.
+//!
+//! The map is in RAM. Lines are fitted to pages in the order of their writes. The drive does not sort its write buffer
+//! by page, so lines are short unless the host writes in order. Use this map with one plane, because the flash pages of
+//! successive writes to several planes are not on a line.
 //!
 //! Source: Sun, Li, Sun, Sun, Vucinic, Huang, "LeaFTL: a learning-based flash translation layer for solid-state
 //! drives", ASPLOS 2023. The rules follow the authors' simulator, without its list of recent spare areas.

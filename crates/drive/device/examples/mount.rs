@@ -1,7 +1,9 @@
 //! Times the mount of a drive and the write of its checkpoint: `mount [GIBIBYTES]`, 64 by default. Part of `make
-//! bench`. The drive is full, so a mount reads as much as possible. Page data is not stored, because a mount reads
-//! hardly any of it. The first part keeps spare areas and log in memory, like a file in the system's cache. The second
-//! part uses a file that must be read from the disk. Processor time is summed over all threads.
+//! bench`.
+//!
+//! The drive is full, so a mount reads as much as possible. Page data is not stored, because a mount reads hardly any
+//! of it. The first part keeps spare areas and log in memory, like a file in the system's cache. The second part uses a
+//! file that must be read from the disk. Processor time is summed over all threads.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::error::Error;

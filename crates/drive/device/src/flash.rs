@@ -1,6 +1,7 @@
-//! Flash sink that moves bytes: executes the operations of an FTL on a [`Backend`]. The methods of a sink return
-//! nothing, so the sink stores the first fault that is not a flash failure. From then on it executes no operation, as
-//! if the power were off. The drive reports the fault when the FTL has finished.
+//! Flash sink that moves bytes: executes the operations of an FTL on a [`Backend`].
+//!
+//! The methods of a sink return nothing, so the sink stores the first fault that is not a flash failure. From then on
+//! it executes no operation, as if the power were off. The drive reports the fault when the FTL has finished.
 
 use std::collections::BTreeSet;
 

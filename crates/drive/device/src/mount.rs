@@ -6,8 +6,10 @@
 //! = current contents of the spare areas     -> Ftl::recover -> the map
 //! ```
 //! Copies that the checkpoint marks as outdated are not compared. A recovery may discard newer copies, so the marks
-//! become invalid once a recovery has erased a block. Without a complete log, every spare area is read. Trims, erase
-//! counts and the drive's counters are then unknown, and trimmed pages regain older data.
+//! become invalid once a recovery has erased a block.
+//!
+//! Without a complete log, every spare area is read. Trims, erase counts and the drive's counters are then unknown, and
+//! trimmed pages regain older data.
 //!
 //! A mount does not trust:
 //!
@@ -15,8 +17,10 @@
 //! - a block whose last record announces its erase;
 //! - data programmed since the last flush, until its checksum has been compared;
 //! - pages older than the erase of their block: a power loss of the computer may have lost the erase but not later
-//!   writes. An older copy replaces a damaged page that may have been torn. A damaged page that was durable counts as
-//!   lost instead. The log and a separate note (`safe.rs`) record which programs were durable.
+//!   writes.
+//!
+//! An older copy replaces a damaged page that may have been torn. A damaged page that was durable counts as lost
+//! instead. The log and a separate note (`safe.rs`) record which programs were durable.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Found, Scan, SpareArea, Trimmed};

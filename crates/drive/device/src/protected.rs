@@ -8,11 +8,14 @@
 //! Each page that the buffer accepts, and each trim of a recorded page, is recorded before it is acknowledged.
 //! Checksums are seeded with generation and position, so that a journal ends at the first incomplete record. When a
 //! journal is long, the waiting pages are written to a second journal, and its head is written last. Then the head of
-//! the first journal is wiped. A single wrong bit of a head is corrected. A head without a journal contains the
-//! generation of a journal that is being started. If the start is interrupted, the records of this journal are not
-//! valid in the next journal, which may be at the same offset. A partly written page belongs to the version on flash at
-//! that time. After a power loss of the computer, the flash may have another version. In that case, neither the partial
-//! write nor the writes before it were flushed. The partial write is then dropped, and an earlier record is used.
+//! the first journal is wiped. A single wrong bit of a head is corrected.
+//!
+//! A head without a journal contains the generation of a journal that is being started. If the start is interrupted,
+//! the records of this journal are not valid in the next journal, which may be at the same offset.
+//!
+//! A partly written page belongs to the version on flash at that time. After a power loss of the computer, the flash
+//! may have another version. In that case, neither the partial write nor the writes before it were flushed. The partial
+//! write is then dropped, and an earlier record is used.
 //!
 //! Programs are not recorded. A record is outdated if the flash holds a version of its page not below the recorded
 //! sequence number, or if the page was trimmed since. The next mount programs the pages of all records that are not

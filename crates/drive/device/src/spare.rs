@@ -56,9 +56,11 @@ pub enum Content {
 }
 
 impl Spare {
-    /// Returns the bytes to program at `ppn`, with a checksum of `page` if given. The bytes are assembled in registers.
-    /// Otherwise, loading bytes that were just stored in pieces would wait for these stores, which wait for the stores
-    /// of the previous page. The processor could then not begin a page before the previous page has reached memory.
+    /// Returns the bytes to program at `ppn`, with a checksum of `page` if given.
+    ///
+    /// The bytes are assembled in registers. Otherwise, loading bytes that were just stored in pieces would wait for
+    /// these stores, which wait for the stores of the previous page. The processor could then not begin a page before
+    /// the previous page has reached memory.
     #[inline]
     pub fn encode(&self, ppn: Ppn, page: Option<&[u8]>) -> SpareBytes {
         let mark = |set: bool, mark: u8| if set { mark } else { 0 };

@@ -1,6 +1,8 @@
-//! The table of FTLs and maps, and the function that builds an FTL. FTLs and maps are types that are compiled for every
-//! sink; therefore their tables are macros. Each line becomes a table entry and an arm of [`FtlChoice::build`]. FTLs
-//! and maps of other crates provide a constructor, and run behind `dyn`.
+//! The table of FTLs and maps, and the function that builds an FTL.
+//!
+//! FTLs and maps are types that are compiled for every sink; therefore their tables are macros. Each line becomes a
+//! table entry and an arm of [`FtlChoice::build`]. FTLs and maps of other crates provide a constructor, and run behind
+//! `dyn`.
 
 use ssdlab_core::Registry;
 

@@ -3,13 +3,14 @@
 use ssdlab_core::counters;
 
 counters! {
-    /// Number of occupied pages in the plane of each collected victim, summed over all victims. Under uniform writes,
-    /// these sums alone determine write amplification. A page is occupied from its program to the erase of its block.
-    /// By Little's law, the mean time for which a page stays occupied equals the mean number of occupied pages, if time
-    /// is counted in programs. During this time, each host write overwrites a given valid page with a probability of 1
-    /// / (number of valid pages). Between two collections, the number of pages written equals the number of pages that
-    /// the first collection freed. The mean number of occupied pages is therefore half-way between the numbers before
-    /// and after a collection. This holds even if several blocks are collected together.
+    /// Number of occupied pages in the plane of each collected victim, summed over all victims.
+    ///
+    /// Under uniform writes, these sums alone determine write amplification. A page is occupied from its program to the
+    /// erase of its block. By Little's law, the mean time for which a page stays occupied equals the mean number of
+    /// occupied pages, if time is counted in programs. During this time, each host write overwrites a given valid page
+    /// with a probability of 1 / (number of valid pages). Between two collections, the number of pages written equals
+    /// the number of pages that the first collection freed. The mean number of occupied pages is therefore half-way
+    /// between the numbers before and after a collection. This holds even if several blocks are collected together.
     ///
     /// These relations hold for complete rounds of collection. If a run ends within a round, it may have written host
     /// pages but not the relocated pages that belong to them, or the reverse.

@@ -1,6 +1,9 @@
-//! Flash translation layers: deterministic state machines that turn host page operations into flash operations. An FTL
-//! emits operations into a [`FlashSink`], and sees neither a clock nor page contents. The same code, compiled once per
-//! sink, counts operations, drives a timing model, or moves real bytes. Rules for every FTL in this crate:
+//! Flash translation layers: deterministic state machines that turn host page operations into flash operations.
+//!
+//! An FTL emits operations into a [`FlashSink`], and sees neither a clock nor page contents. The same code, compiled
+//! once per sink, counts operations, drives a timing model, or moves real bytes.
+//!
+//! Rules for every FTL in this crate:
 //!
 //! - **A flat map is authoritative.** One array holds the location of each page's newest copy, under block mapping too.
 //!   Block tables, log tables and cached parts of a map only affect costs and reported sizes. They cannot make a read
@@ -109,9 +112,10 @@ pub const NO_RECOVERY: &str = "this FTL cannot recover from a power loss";
 /// A flash translation layer.
 ///
 /// Contract: logical pages are below the size given at construction (the caller checks); operations are emitted in
-/// dependency order; after each call the map and the emitted operations agree. `write`, `read`, `trim` and `lookup` are
-/// required. The other methods are optional; their defaults do nothing or return an error. The trait is object-safe:
-/// [`DynFtl`] has the operations for an FTL behind `dyn`.
+/// dependency order; after each call the map and the emitted operations agree.
+///
+/// `write`, `read`, `trim` and `lookup` are required. The other methods are optional; their defaults do nothing or
+/// return an error. The trait is object-safe: [`DynFtl`] has the operations for an FTL behind `dyn`.
 pub trait Ftl {
     /// Writes `count` pages from `lpn`; host page `i` of the request is the payload of `lpn + i`.
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S)

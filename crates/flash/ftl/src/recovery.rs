@@ -5,10 +5,11 @@
 //! - A block is erased once all its valid pages have been copied. If power fails before the erase, the copies equal
 //!   their originals, so the block with the copies can be discarded without loss ([`Survey::without`]).
 //! - If power fails during the erase, the remaining pages of the block are outdated or equal to copies elsewhere.
-//! - A page being programmed for the host is not acknowledged. It may or may not be in the flash afterwards. If the
-//!   last page of a partly written block cannot be read, recovery writes no more pages to the block. Interrupted and
-//!   failed programs look the same, so recovery does not need to know which programs failed. If the later erase of the
-//!   block fails too, the block becomes bad; otherwise the block is used again.
+//! - A page being programmed for the host is not acknowledged. It may or may not be in the flash afterwards.
+//!
+//! If the last page of a partly written block cannot be read, recovery writes no more pages to the block. Interrupted
+//! and failed programs look the same, so recovery does not need to know which programs failed. If the later erase of
+//! the block fails too, the block becomes bad; otherwise the block is used again.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::cmp::Reverse;

@@ -247,11 +247,12 @@ fn sbfast(data_blocks: u32, sequential_blocks: u32, random_blocks: u32) -> Sbfas
     filled(SbfastFtl::new(shape, log_blocks, &choice), shape)
 }
 
-/// SBFAST slides, case 1.3.2.1, "before" and "after". Three SLBs hold versions of pages 0 to 11. The first has page 7,
-/// the second has pages 0 to 3 and 10, and the newest has pages 4, 5, 6, 8 and 9. Page 11 is in the random log. The
-/// slide merges the newest SLB, which neither LRU nor FIFO would select. In this test, a second write of page 5, whose
-/// offset is already programmed, merges the newest SLB. Seven pages are copied and one block is erased, as on the
-/// slide.
+/// SBFAST slides, case 1.3.2.1, "before" and "after".
+///
+/// Three SLBs hold versions of pages 0 to 11. The first has page 7, the second has pages 0 to 3 and 10, and the newest
+/// has pages 4, 5, 6, 8 and 9. Page 11 is in the random log. The slide merges the newest SLB, which neither LRU nor
+/// FIFO would select. In this test, a second write of page 5, whose offset is already programmed, merges the newest
+/// SLB. Seven pages are copied and one block is erased, as on the slide.
 #[test]
 fn sbfast_partial_merge_of_the_slides() {
     let mut ftl = sbfast(11, 3, 3);
@@ -281,9 +282,11 @@ fn sbfast_partial_merge_of_the_slides() {
 }
 
 /// SBFAST slides, case 2.2.1: reclaims a random log block with twelve pages from eleven logical blocks. One page is
-/// copied to an SLB: "Erase = 10 Data + 1 Log". The slide's third random log block holds page 147 a second time, which
-/// would invalidate the older copy; this test uses page 149 instead. Pages 21, 31 and 149 belong to merged logical
-/// blocks and stay in their log block, as on the slide.
+/// copied to an SLB: "Erase = 10 Data + 1 Log".
+///
+/// The slide's third random log block holds page 147 a second time, which would invalidate the older copy; this test
+/// uses page 149 instead. Pages 21, 31 and 149 belong to merged logical blocks and stay in their log block, as on the
+/// slide.
 #[test]
 fn sbfast_full_merge_of_the_slides() {
     let mut ftl = sbfast(5930, 3, 3);

@@ -25,9 +25,10 @@ impl Commands {
     }
 }
 
-/// Operations that a host read may interrupt. A suspended program keeps its data in the chip. The next page of a cached
-/// program also keeps its data, even during its transfer. The host read uses the cells as soon as they are free, then
-/// the bus.
+/// Operations that a host read may interrupt.
+///
+/// A suspended program keeps its data in the chip. The next page of a cached program also keeps its data, even during
+/// its transfer. The host read uses the cells as soon as they are free, then the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Suspend {
     /// Host reads interrupt no operation.

@@ -35,10 +35,12 @@ impl Units {
         Self { per_flash_page: 1, word_line: 1, collected: Collected::Plane, parity: 0, pass_distance: 0 };
 }
 
-/// Geometry of a flash array: pages, erase blocks and levels of parallelism. A *page* is the unit that an FTL maps,
-/// reads and writes. A *block* is the unit that the FTL erases; [`Units::collected`] may join blocks of several planes
-/// or dies. An *area* (a plane, a die or the whole array) has its own free blocks; all areas have the same number of
-/// blocks. Only data pages have page numbers; parity takes other pages of the chips.
+/// Geometry of a flash array: pages, erase blocks and levels of parallelism.
+///
+/// A *page* is the unit that an FTL maps, reads and writes. A *block* is the unit that the FTL erases;
+/// [`Units::collected`] may join blocks of several planes or dies. An *area* (a plane, a die or the whole array) has
+/// its own free blocks; all areas have the same number of blocks. Only data pages have page numbers; parity takes other
+/// pages of the chips.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
     /// Number of bytes per page.

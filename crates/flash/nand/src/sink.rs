@@ -19,8 +19,10 @@ pub enum Source {
     Padding,
 }
 
-/// Failure of a flash operation, as the chip reports it. An unreadable page is not a failure for an FTL: its data is
-/// lost, and a copy of the page is unreadable too. The host gets an error when it reads the page.
+/// Failure of a flash operation, as the chip reports it.
+///
+/// An unreadable page is not a failure for an FTL: its data is lost, and a copy of the page is unreadable too. The host
+/// gets an error when it reads the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The page could not be programmed; earlier pages of the block can still be read.

@@ -24,6 +24,7 @@ pub enum Role {
 }
 
 /// Spare area of a page, written by the FTL and read by recovery.
+///
 /// **The newer of two copies.** Flash that stores spare areas adds a third number, the *version*. The version of a host
 /// page or map page equals `sequence`. A copy inherits the version of its source page, which the controller has read
 /// with the data. Among the copies of a logical page, the copy with the highest version is the newest. Copies with the

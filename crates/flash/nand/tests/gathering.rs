@@ -1,4 +1,5 @@
 //! Random operations on arrays whose dies program several pages at once, some with parity of stripes or two passes.
+//!
 //! Goal: no operation is lost or breaks the order that the chips require, and exactly the complete stripes get parity.
 //! Method: an FTL without a policy writes, copies, reads and erases at random, and the timing checker follows the dies.
 

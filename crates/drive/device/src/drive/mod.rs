@@ -95,6 +95,7 @@ impl Options {
     }
 
     /// Checks that a drive can be built with these options.
+    ///
     /// # Errors
     /// Fails if the options conflict, or leave the drive too few blocks or pages.
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {

@@ -1,7 +1,9 @@
 //! Log stored next to the flash, so that a mount does not read all of the flash: a checkpoint of the spare areas,
-//! followed by a journal of the blocks changed since. A record is written before the change that it announces, and is
-//! durable before the flash may contradict it. The journal therefore lists every block that a power loss leaves half
-//! written. It also records trims, which flash cannot store.
+//! followed by a journal of the blocks changed since.
+//!
+//! A record is written before the change that it announces, and is durable before the flash may contradict it. The
+//! journal therefore lists every block that a power loss leaves half written. It also records trims, which flash cannot
+//! store.
 //!
 //! ```text
 //! slot A:  checkpoint 6 | records ...          slot B:  checkpoint 7 | records ...   <- in use

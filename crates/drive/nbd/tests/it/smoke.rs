@@ -1,5 +1,6 @@
-//! Runs the fuzzer's body on seeded mutations of valid conversations; fast enough for every test run. A failure prints
-//! its seed; `fuzz/` runs the same body for longer.
+//! Runs the fuzzer's body on seeded mutations of valid conversations; fast enough for every test run.
+//!
+//! A failure prints its seed; `fuzz/` runs the same body for longer.
 
 use ssdlab_core::Rng;
 use ssdlab_nbd::fuzz;

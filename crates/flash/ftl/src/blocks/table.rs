@@ -100,8 +100,10 @@ impl FreeList {
     }
 }
 
-/// State of every erase block of a device. Valid counts are a dense array of `u32`.
-/// [`ClosedBlocks`](super::ClosedBlocks) sets the high bit of the count if a block must not be collected.
+/// State of every erase block of a device.
+///
+/// Valid counts are a dense array of `u32`. [`ClosedBlocks`](super::ClosedBlocks) sets the high bit of the count if a
+/// block must not be collected.
 #[derive(Debug)]
 pub struct BlockTable {
     pages_per_block: u32,

@@ -1,5 +1,6 @@
-//! Victim policies, which choose the block to collect next. Each policy has a file and is registered in [`VICTIMS`]. To
-//! add a victim policy, write a file with an `INFO`, and add a line to [`VICTIMS`]. Settings, help, documents, the
+//! Victim policies, which choose the block to collect next. Each policy has a file and is registered in [`VICTIMS`].
+//!
+//! To add a victim policy, write a file with an `INFO`, and add a line to [`VICTIMS`]. Settings, help, documents, the
 //! benchmark and the oracle tests read this table.
 
 pub mod cost_benefit;

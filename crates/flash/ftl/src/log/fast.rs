@@ -10,6 +10,7 @@
 //!         fully, or partially if it owns the sequential log block
 //!     erase the victim
 //! ```
+//!
 //! A merge copies the newest version of every page of the logical block. All pages of this logical block in the victim
 //! and in other log blocks then become invalid.
 //!

@@ -12,6 +12,7 @@
 //! drain: merge the logical block of the oldest valid page in the isolation area; erase the oldest block of the area
 //!     once it has no valid page
 //! ```
+//!
 //! In its new block, a copied page precedes all host pages. One offset per block therefore marks the end of the pages
 //! on their second chance.
 //!

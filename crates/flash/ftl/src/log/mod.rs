@@ -7,6 +7,7 @@
 //! line in the table of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
 //!
 //! Conventions of all four log-block FTLs:
+//!
 //! - A page without a valid copy is written to its own offset in the data block if that flash page is erased. If the
 //!   chip requires ascending order, the offset must also follow all programmed pages. Any other write is a collision
 //!   and goes to the log.

@@ -15,8 +15,10 @@
 //! **One erased block is enough** for a merge, and there are enough blocks: one per logical block, the log, and the
 //! reserve of merges ([`super::LogRules::reserve_blocks`]). If no block is erased, all reserved blocks are in use, and
 //! the block opened last is the target of a merge. The target holds copies from the other blocks, and perhaps the host
-//! page that was being written. A log block whose pages are all at their own offsets becomes the data block if the
-//! logical block has no other data block. This occurs after a merge without copies.
+//! page that was being written.
+//!
+//! A log block whose pages are all at their own offsets becomes the data block if the logical block has no other data
+//! block. This occurs after a merge without copies.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,9 +2,10 @@
 //!
 //! The flat map of [`crate::page::PageFtl`] always gives the location of a page. A [`MapModel`] only decides which *map
 //! pages* are read and programmed for a page, and cannot corrupt data. A map page is a flash page full of entries. It
-//! is relocated and collected like any other page, but is stored in separate blocks. To add a map, write a file with an
-//! `INFO` and a `new`, and add a line to the table of [`crate::choice`]. Settings, help, documents and the oracle tests
-//! read the table.
+//! is relocated and collected like any other page, but is stored in separate blocks.
+//!
+//! To add a map, write a file with an `INFO` and a `new`, and add a line to the table of [`crate::choice`]. Settings,
+//! help, documents and the oracle tests read the table.
 
 pub mod cache;
 pub mod dftl;

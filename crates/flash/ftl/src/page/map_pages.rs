@@ -4,11 +4,12 @@
 //! may program more map pages than it frees pages. Old versions of map pages then fill the blocks of map pages. A plane
 //! then may reach its limit of blocks of map pages, or have too few free blocks for a victim with data. In these cases,
 //! the block of map pages with the fewest valid pages is collected first. This collection changes no map entries.
-//! Without the limit, collection might not end on small devices or with FIFO victims. With several planes, map pages
-//! are written to each plane in turn, regardless of the victim's plane. Each plane accepts at most an equal share of
-//! all valid map pages; further map pages go to the next plane. A plane keeps enough pages unwritten for the part of
-//! its share that it has not received yet. Therefore data pages never use the space of map pages, and a plane without a
-//! spare free block has old map pages to collect.
+//! Without the limit, collection might not end on small devices or with FIFO victims.
+//!
+//! With several planes, map pages are written to each plane in turn, regardless of the victim's plane. Each plane
+//! accepts at most an equal share of all valid map pages; further map pages go to the next plane. A plane keeps enough
+//! pages unwritten for the part of its share that it has not received yet. Therefore data pages never use the space of
+//! map pages, and a plane without a spare free block has old map pages to collect.
 
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason};

@@ -20,12 +20,14 @@
 //! [`PageOptions::reserve_blocks`]. Host pages skip a plane that has reached its limit of valid pages. The logical
 //! pages fit in all planes together. Therefore some plane always has room, or all planes are full and the overwritten
 //! page leaves room in its plane.
+//!
 //! **Program units.** Flash may gather several pages in memory and program them with one command. Host pages then go to
 //! the same plane until they complete a program unit. At most one program unit of host pages is therefore incomplete,
-//! and a buffer of one program unit suffices. With [`Trigger::Partial`] and [`Ftl::background`], a victim is emptied in
-//! several steps, with host writes between the steps. There is always room for the remaining pages of the victim: a
-//! step begins only while the plane is not short of free pages, and a plane short of free pages finishes its victim
-//! first.
+//! and a buffer of one program unit suffices.
+//!
+//! With [`Trigger::Partial`] and [`Ftl::background`], a victim is emptied in several steps, with host writes between
+//! the steps. There is always room for the remaining pages of the victim: a step begins only while the plane is not
+//! short of free pages, and a plane short of free pages finishes its victim first.
 //!
 //! The map may be too large for RAM. A [`MapModel`] then determines the map pages read and written for each use. Map
 //! pages are numbered after the logical pages. They are mapped, moved and collected like logical pages, in separate

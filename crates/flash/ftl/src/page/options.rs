@@ -155,11 +155,13 @@ impl PageOptions {
 }
 
 /// Returns the number of blocks that a device with a map in flash reserves in addition to
-/// [`PageOptions::reserve_blocks`]. The map gets twice the blocks that it fills, because this makes its collection
-/// cheap. It also gets two more blocks, an open block, and the blocks that stay unwritten for map pages. With several
-/// planes, each plane gets these blocks for an equal part of the map. In addition, each plane gets the number of blocks
-/// that its part of the map fills. The whole part may be rewritten while the other blocks are full of old versions. One
-/// more block is for map pages of victims in other planes.
+/// [`PageOptions::reserve_blocks`].
+///
+/// The map gets twice the blocks that it fills, because this makes its collection cheap. It also gets two more blocks,
+/// an open block, and the blocks that stay unwritten for map pages. With several planes, each plane gets these blocks
+/// for an equal part of the map. In addition, each plane gets the number of blocks that its part of the map fills. The
+/// whole part may be rewritten while the other blocks are full of old versions. One more block is for map pages of
+/// victims in other planes.
 pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32, planes: u32) -> u32 {
     let share = map_pages.div_ceil(planes);
     let passed_on = if planes > 1 { share.div_ceil(pages_per_block) + 1 } else { 0 };

@@ -7,9 +7,10 @@
 //! ```
 //! A superblock extends over all planes, and a sample of the planes would divide it. But a superblock has so many pages
 //! that their number hardly affects collection: blocks with fewer pages have the same ages and the same shares of valid
-//! pages. The maps are not copied: an entry that was not set afterwards is computed from the maps of the part.
-//! Preparing a device of any size is therefore as fast as preparing its part, and takes memory only for entries that a
-//! run sets.
+//! pages.
+//!
+//! The maps are not copied: an entry that was not set afterwards is computed from the maps of the part. Preparing a
+//! device of any size is therefore as fast as preparing its part, and takes memory only for entries that a run sets.
 
 use ssdlab_core::{BlockId, Entry, HugeVec, PageBits, Reciprocal};
 

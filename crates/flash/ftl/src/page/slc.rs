@@ -10,13 +10,16 @@
 //! A block in SLC mode has one flash page per word line, so with word lines of `b` flash pages it holds `1/b` of the
 //! pages. A plane's cache has blocks of its own (a static cache), or borrows free native blocks (a dynamic cache), or
 //! both. Borrowed blocks are limited to a share of all borrowed and free blocks.
+//!
 //! **Room.** Pages in the cache count as valid pages of their plane, so they always fit in native blocks. A folded page
 //! needs room like a host page. A plane that is short of free pages folds its borrowed blocks before it collects
 //! victims, because copying the pages of `1/b` block frees a whole block.
+//!
 //! **Program units.** Host writes change between the cache and native blocks only after a complete program unit, so at
-//! most one program unit of host pages is incomplete. Cache blocks have smaller program units. Erases in SLC mode are
-//! counted separately, because a block endures more of them. Borrowed blocks return to the free blocks without
-//! additional wear.
+//! most one program unit of host pages is incomplete. Cache blocks have smaller program units.
+//!
+//! Erases in SLC mode are counted separately, because a block endures more of them. Borrowed blocks return to the free
+//! blocks without additional wear.
 
 use std::collections::VecDeque;
 

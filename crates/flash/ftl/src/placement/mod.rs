@@ -56,9 +56,10 @@ impl PlacementRules {
         self.own_gc_block as u8
     }
 
-    /// Returns the number of open blocks that the host and GC use. Before each host write, a plane has at least this
-    /// number of unwritten blocks. Every open block can then be replaced, and there is room for the pages of one
-    /// victim.
+    /// Returns the number of open blocks that the host and GC use.
+    ///
+    /// Before each host write, a plane has at least this number of unwritten blocks. Every open block can then be
+    /// replaced, and there is room for the pages of one victim.
     pub fn open_blocks(&self, settings: &Settings) -> u32 {
         match &self.by_page {
             None => 1 + u32::from(self.own_gc_block),

@@ -1,7 +1,8 @@
-//! The agenda: the next event of each resource, in a tournament tree with one leaf per resource. Each die or channel
-//! has at most one pending event. Setting an event costs seven comparisons without branches per level. With eight
-//! children per node, there are a third as many levels as in a binary tree. The earliest event is the root. At equal
-//! times the lower resource number goes first.
+//! The agenda: the next event of each resource, in a tournament tree with one leaf per resource.
+//!
+//! Each die or channel has at most one pending event. Setting an event costs seven comparisons without branches per
+//! level. With eight children per node, there are a third as many levels as in a binary tree. The earliest event is the
+//! root. At equal times the lower resource number goes first.
 
 /// Time that means "no event".
 pub const NEVER: u64 = u64::MAX;

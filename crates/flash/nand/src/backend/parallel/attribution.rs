@@ -10,12 +10,15 @@
 //! | its die, whose cells work on anything else | the cause of that work (for several planes: of the first page) |
 //! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
 //! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die must end first |
+//!
 //! A die has a clock per cause, of which exactly one is running. When an operation waits for its die, the clocks of the
 //! die are read at the start and at the end of the wait. The operation is charged the difference. If an operation
 //! waited for another operation of the same request, it inherits the charges of the other operation. A request gets the
-//! charges of its last operation. Clocks are updated only when they start or stop: starting a clock at time `a`
-//! subtracts `a` from its value, and stopping it at time `b` adds `b`. The reading of a running clock is its value plus
-//! the current time. All values are modulo 2^64.
+//! charges of its last operation.
+//!
+//! Clocks are updated only when they start or stop: starting a clock at time `a` subtracts `a` from its value, and
+//! stopping it at time `b` adds `b`. The reading of a running clock is its value plus the current time. All values are
+//! modulo 2^64.
 
 use std::num::Wrapping;
 

@@ -3,10 +3,13 @@
 //! The pages of a program unit stay in the controller's memory until the cells have programmed the unit. A read of such
 //! a page takes no time. The first program of a unit represents the unit in the queue of its die, and waits until all
 //! other programs of the unit are emitted. If the controller's memory survives a power loss, a block may be erased once
-//! its pages are read. Otherwise an erase waits until the copies are programmed. A read does not wait for earlier
-//! operations on its die block: a page that is not in memory has already been programmed. The next erase of the die
-//! block waits for the read. Operations of a die are numbered in the order in which they become ready, because in the
-//! order of emission an erase might precede a program unit for which it waits.
+//! its pages are read. Otherwise an erase waits until the copies are programmed.
+//!
+//! A read does not wait for earlier operations on its die block: a page that is not in memory has already been
+//! programmed. The next erase of the die block waits for the read.
+//!
+//! Operations of a die are numbered in the order in which they become ready. In the order of emission, an erase might
+//! precede a program unit for which it waits.
 
 use super::ParallelFlash;
 use super::ops::{NONE, Op};

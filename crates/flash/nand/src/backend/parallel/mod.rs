@@ -24,6 +24,7 @@
 //! ```
 //! A die holds the command until both cells and bus are done. Transfers on a channel are served first come, first
 //! served. A read may suspend a longer operation; see [`crate::Suspend`].
+//!
 //! **Events.** Each die and each channel has at most one pending event. Therefore a tournament tree with a leaf for
 //! each die and channel replaces a heap of events (`agenda.rs`).
 //!

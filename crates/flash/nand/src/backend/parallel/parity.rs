@@ -2,9 +2,10 @@
 //!
 //! The controller computes the parity from data that passes through its memory. The last page of a stripe emits the
 //! program unit of parity, which is processed like other program units: transfers, then one program. The parity waits
-//! for the reads of all copied pages in the stripe. No request waits for parity. An operation without a die represents
-//! the reads of an incomplete stripe: it waits for these reads, and then ends immediately. If a block is erased before
-//! its last stripe is complete, this stripe gets no parity.
+//! for the reads of all copied pages in the stripe. No request waits for parity.
+//!
+//! An operation without a die represents the reads of an incomplete stripe: it waits for these reads, and then ends
+//! immediately. If a block is erased before its last stripe is complete, this stripe gets no parity.
 
 use ssdlab_core::Ppn;
 

@@ -1,11 +1,12 @@
 //! Checks the order in which dies execute operations in simulated time.
 //!
 //! Operations on one block begin in the order of emission. A page is read only after its program has ended, and
-//! programmed only after its erase. A block is erased only after every copy from it has been programmed. If program
-//! units are gathered in memory, blocks are die blocks, and reads need not keep the order of emission. A die block is
-//! erased only after every read emitted before the erase has ended. A page is read from memory only until its program
-//! has ended. A fine pass begins only after the coarse passes of its page and of the following word lines that it
-//! requires.
+//! programmed only after its erase. A block is erased only after every copy from it has been programmed.
+//!
+//! If program units are gathered in memory, blocks are die blocks, and reads need not keep the order of emission. A die
+//! block is erased only after every read emitted before the erase has ended. A page is read from memory only until its
+//! program has ended. A fine pass begins only after the coarse passes of its page and of the following word lines that
+//! it requires.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,8 +33,9 @@ struct Block {
     erases_begun: u64,
 }
 
-/// Detects flash operations that begin in an order that no chip allows. The methods of the checker are never inlined,
-/// to keep drives without checks fast.
+/// Detects flash operations that begin in an order that no chip allows.
+///
+/// The methods of the checker are never inlined, to keep drives without checks fast.
 #[derive(Debug)]
 pub struct TimingChecker {
     /// Number of pages of a die block.
