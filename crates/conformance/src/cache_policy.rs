@@ -1,4 +1,4 @@
-//! Checks of replacement policies, and of admission policies in front of one.
+//! Checks for cache replacement policies, and for admission policies in front of LRU.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -13,34 +13,34 @@ use crate::parameters::{Limit, limits, settings, values};
 /// Number of items in the random traces.
 const ITEMS: u32 = 40;
 
-/// Component that is checked as a cache.
+/// A cache component to check.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
     /// A replacement policy.
     Policy(&'static PolicyInfo),
-    /// An admission policy, in front of LRU.
+    /// An admission policy in front of an LRU cache.
     Admission(&'static AdmissionInfo),
 }
 
-/// Slow, obvious implementation of a replacement policy, with which the fast one is compared.
+/// A slow, simple implementation of a replacement policy, to compare with the fast implementation.
 pub trait Twin {
-    /// Returns an empty cache, with the parameters of the policy and a capacity in units.
+    /// Creates an empty cache from the parameters of the policy and a capacity in units.
     fn new(settings: &Settings, capacity: u64) -> Self;
 
-    /// Accesses an item; returns true if it was cached.
+    /// Accesses an item; returns true if the item was cached.
     fn access(&mut self, access: Access) -> bool;
 
-    /// Removes an item, if it is cached, and forgets it.
+    /// Removes an item from the cache and from the policy's history.
     fn remove(&mut self, item: u32);
 
     /// True if the item is cached.
     fn contains(&self, item: u32) -> bool;
 }
 
-/// Every check of this file that needs no twin, with its name.
+/// All checks of caches that need no [`Twin`], with their names.
 pub const CHECKS: &[Check<Part>] = cache_checks!([table]);
 
-/// Cache with its policy.
+/// A cache with its replacement policy.
 #[derive(Clone, Debug)]
 pub struct Cache {
     part: Part,
@@ -70,9 +70,9 @@ impl Cache {
 /// Operation on a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// Accesses an item of a size in units.
+    /// Accesses an item: its number and its size in units.
     Access(u32, u32),
-    /// Removes an item.
+    /// Removes the item with this number.
     Remove(u32),
     /// Evicts an item before the next access.
     Evict,
@@ -114,7 +114,7 @@ impl Part {
     }
 }
 
-/// Generates caches with the component, and up to `most` operations; most accesses are to few items.
+/// Generates random caches with the component, and up to `most` operations. Most accesses go to a few hot items.
 fn worlds(part: Part, limit: Option<Limit>, most: usize) -> impl Strategy<Value = World<Cache, Operation>> {
     let item = prop_oneof![3 => 0..8_u32, 2 => 0..ITEMS];
     let size = if part.has_sizes() { prop_oneof![2 => Just(1_u32), 1 => 1..6_u32].boxed() } else { Just(1).boxed() };
@@ -131,8 +131,7 @@ fn worlds(part: Part, limit: Option<Limit>, most: usize) -> impl Strategy<Value 
     })
 }
 
-/// Returns the accesses among the operations with the positions of the next accesses to their items; `None` stands for
-/// an eviction.
+/// Converts operations to accesses, each with the position of the next access to its item; `None` is an eviction.
 fn steps(operations: &[Operation]) -> Vec<Option<Access>> {
     let access = |operation: &Operation| match *operation {
         Operation::Access(item, size) => Some(Access::new(item, size)),
@@ -145,12 +144,12 @@ fn steps(operations: &[Operation]) -> Vec<Option<Access>> {
     operations.iter().map(|operation| access(operation).and_then(|_| known.next().copied())).collect()
 }
 
-/// Returns an error unless a rule is kept.
+/// Returns the error `problem` if a rule is broken.
 fn ensure(is_kept: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
     if is_kept { Ok(()) } else { Err(problem()) }
 }
 
-/// Cached items with their sizes, and the events so far.
+/// Expected contents of the cache (items with sizes), and counts of its events.
 #[derive(Default)]
 struct Shadow {
     cached: BTreeMap<u32, u32>,
@@ -161,15 +160,17 @@ struct Shadow {
 impl Shadow {
     fn evicts(&mut self, item: u32) -> Result<(), String> {
         self.evictions += 1;
-        ensure(self.cached.remove(&item).is_some(), || format!("item {item} is evicted, but was not cached"))
+        ensure(self.cached.remove(&item).is_some(), || format!("the policy evicts item {item}, which is not cached"))
     }
 
-    /// Does a step, and checks the answers of the policy.
+    /// Applies an access or an eviction, and checks what the policy returns.
     fn step(&mut self, policy: &mut dyn Policy, step: Option<Access>) -> Result<(), String> {
         let Some(access) = step else {
             return match policy.victim() {
                 Some(item) => self.evicts(item),
-                None => ensure(self.cached.is_empty(), || "no item is evicted, but some are cached".to_owned()),
+                None => {
+                    ensure(self.cached.is_empty(), || "evict() evicts no item, but the cache is not empty".to_owned())
+                }
             };
         };
         let item = access.item;
@@ -186,37 +187,43 @@ impl Shadow {
         }
         let mut evicted = Vec::new();
         let hit = policy.access(access, &mut evicted);
-        ensure(hit == is_cached, || format!("the access to item {item} returns {hit}, not {is_cached}"))?;
-        ensure(!hit || evicted.is_empty(), || format!("a hit evicts items {evicted:?}"))?;
+        ensure(hit == is_cached, || format!("the access to item {item} returns hit={hit} instead of hit={is_cached}"))?;
+        ensure(!hit || evicted.is_empty(), || {
+            format!("a hit on item {item} evicts items {evicted:?}; only a miss may evict")
+        })?;
         self.misses += u64::from(!hit);
         self.cached.entry(item).or_insert(access.size);
         evicted.into_iter().try_for_each(|item| self.evicts(item))
     }
 
-    /// Compares the contents of the cache with the accesses, removals and evictions so far.
+    /// Compares the contents of the cache with the contents that follow from the earlier operations.
     fn compare(&self, policy: &dyn Policy) -> Result<(), String> {
         for item in 0..ITEMS {
             let is_cached = self.cached.contains_key(&item);
             let holds = policy.contains(item);
-            ensure(holds == is_cached, || format!("contains({item}) is {holds}, not {is_cached}"))?;
+            ensure(holds == is_cached, || format!("contains({item}) returns {holds} instead of {is_cached}"))?;
             if let Some(&size) = self.cached.get(&item) {
-                ensure(policy.size(item) == size, || format!("size({item}) is {}, not {size}", policy.size(item)))?;
+                ensure(policy.size(item) == size, || {
+                    format!("size({item}) returns {} instead of {size} units", policy.size(item))
+                })?;
             }
         }
         let used = self.cached.values().map(|&size| u64::from(size)).sum::<u64>();
-        ensure(policy.used() == used, || format!("used() is {}, but {used} units are cached", policy.used()))?;
+        ensure(policy.used() == used, || {
+            format!("used() returns {}, but the cached items have {used} units", policy.used())
+        })?;
         let capacity = policy.capacity();
-        ensure(used <= capacity, || format!("{used} units are cached in a cache of {capacity}"))
+        ensure(used <= capacity, || format!("the cached items have {used} units, but the capacity is {capacity} units"))
     }
 }
 
-/// Hits, evictions, contents and sizes agree; the capacity is never exceeded; the memory does not change.
+/// Checks that hits, evictions, contents and sizes agree, and that the cache never exceeds its capacity.
 pub fn the_cache_keeps_its_contract(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "the_cache_keeps_its_contract", cases: 200 };
     keeps_its_contract(part, None, subject)
 }
 
-/// As [`the_cache_keeps_its_contract`], with each parameter at its least and at its largest value.
+/// Repeats [`the_cache_keeps_its_contract`] with each parameter at its smallest and at its largest value.
 pub fn parameters_work_at_their_limits(part: Part) -> Checked {
     let subject = || Subject { component: part.name(), check: "parameters_work_at_their_limits", cases: 8 };
     check_limits(limits(part.parameters()), |limit| keeps_its_contract(part, Some(limit), subject()))
@@ -235,8 +242,10 @@ fn keeps_its_contract(part: Part, limit: Option<Limit>, subject: Subject) -> Che
                 shadow.step(&mut *policy, step)?;
                 shadow.compare(&*policy)?;
             }
-            ensure(policy.bytes() == bytes, || format!("bytes() has changed from {bytes} to {}", policy.bytes()))?;
-            // Every item that is left can be evicted.
+            ensure(policy.bytes() == bytes, || {
+                format!("bytes() changes from {bytes} to {}, but must stay constant", policy.bytes())
+            })?;
+            // Evicts all remaining items.
             while !shadow.cached.is_empty() {
                 shadow.step(&mut *policy, None)?;
             }
@@ -245,7 +254,7 @@ fn keeps_its_contract(part: Part, limit: Option<Limit>, subject: Subject) -> Che
     )
 }
 
-/// A simulation counts as many misses and evictions as the single accesses cause.
+/// Checks that a simulation counts the misses and evictions that the individual accesses cause.
 pub fn counts_add_up(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "counts_add_up", cases: 100 };
     check(
@@ -262,15 +271,17 @@ pub fn counts_add_up(part: Part) -> Checked {
             trace.accesses().iter().try_for_each(|&access| shadow.step(&mut *one, Some(access)))?;
             all.simulate(trace.accesses(), &mut counts);
             let (misses, evictions) = (counts.misses, counts.evictions);
-            ensure(misses == shadow.misses, || format!("{misses} misses are counted, not {}", shadow.misses))?;
+            ensure(misses == shadow.misses, || {
+                format!("the simulation counts {misses} misses instead of {}", shadow.misses)
+            })?;
             ensure(evictions == shadow.evictions, || {
-                format!("{evictions} evictions are counted, not {}", shadow.evictions)
+                format!("the simulation counts {evictions} evictions instead of {}", shadow.evictions)
             })
         },
     )
 }
 
-/// Two caches with equal parameters do the same for equal accesses.
+/// Checks that two caches with equal parameters hold the same items after equal accesses.
 pub fn equal_runs_are_equal(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "equal_runs_are_equal", cases: 50 };
     check(
@@ -287,7 +298,11 @@ pub fn equal_runs_are_equal(part: Part) -> Checked {
                 Shadow { cached: held(&*two), ..Shadow::default() }.step(&mut *two, step)?;
                 let (first, second) = (held(&*one), held(&*two));
                 ensure(first == second, || {
-                    format!("two equal caches hold different items: {:?} and {:?}", first.keys(), second.keys())
+                    format!(
+                        "after equal accesses, two equal caches hold different items: {:?} and {:?}",
+                        first.keys(),
+                        second.keys()
+                    )
                 })?;
             }
             Ok(())
@@ -299,7 +314,7 @@ fn held(policy: &dyn Policy) -> BTreeMap<u32, u32> {
     (0..ITEMS).filter(|&item| policy.contains(item)).map(|item| (item, policy.size(item))).collect()
 }
 
-/// A policy hits and holds the same items as its slow twin.
+/// Checks that a policy has the same hits and cached items as its slow twin.
 pub fn equals_its_twin<T: Twin>(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "equals_its_twin", cases: 200 };
     check(
@@ -318,13 +333,13 @@ pub fn equals_its_twin<T: Twin>(part: Part) -> Checked {
                 } else if u64::from(access.size) <= cache.capacity || policy.contains(item) {
                     let (hit, twins) = (policy.access(access, &mut Vec::new()), twin.access(access));
                     ensure(hit == twins, || {
-                        format!("the access to item {item} returns {hit}, but the twin returns {twins}")
+                        format!("the access to item {item} returns hit={hit}, but the twin returns {twins}")
                     })?;
                 }
                 let differs = (0..ITEMS).find(|&item| policy.contains(item) != twin.contains(item));
                 if let Some(item) = differs {
                     let [is, twins] = [policy.contains(item), twin.contains(item)];
-                    return Err(format!("contains({item}) is {is}, but the twin returns {twins}"));
+                    return Err(format!("contains({item}) returns {is}, but the twin returns {twins}"));
                 }
             }
             Ok(())

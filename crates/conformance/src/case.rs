@@ -1,4 +1,4 @@
-//! Runs a check on random worlds, and reduces a world that fails to a small one.
+//! Runs a check on random test cases, and reduces a failing case to a small one.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::{self, Debug, Display, Formatter};
@@ -8,45 +8,45 @@ use std::sync::Once;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 
-/// Seed of the random worlds; arbitrary but fixed, so that every run tries the same worlds.
+/// Seed of the random test cases; fixed, because every run must try the same cases.
 const SEED: u64 = 1;
 
-/// Maximum number of worlds refused before a check gives up.
+/// Maximum number of test cases that the component may reject before the check gives up.
 const REFUSALS: u32 = 4_096;
 
-/// Maximum number of runs in which proptest reduces a world.
+/// Maximum number of runs that proptest uses to reduce a failing test case.
 const REDUCTIONS: u32 = 20_000;
 
-/// Beginning of the message of a panic.
+/// Start of every panic message.
 const PANICKED: &str = "panicked at";
 
-/// Random input of a check: a device, and operations on it.
+/// A random test case: a device, and the operations on the device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct World<D, O> {
     /// Device or cache, with its options.
     pub device: D,
-    /// Operations in their order.
+    /// Operations in the order in which they are executed.
     pub operations: Vec<O>,
 }
 
-/// Smallest world found in which a component breaks its contract.
+/// A small test case in which a component breaks its contract.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counterexample {
     /// Component that was checked, such as `FTL mine`.
     pub component: String,
     /// Name of the check.
     pub check: &'static str,
-    /// Broken rule.
+    /// Description of the broken rule.
     pub problem: String,
     /// Description of the device.
     pub device: String,
-    /// Operations, one a line.
+    /// Operations of the test case, each as a line of text.
     pub operations: Vec<String>,
-    /// Command that shows the operations step by step, if there is one.
+    /// Command that shows the operations step by step; None if `ssdlab explain` cannot draw them.
     pub explain: Option<String>,
-    /// Number of random worlds of the check.
+    /// Number of random test cases in the check.
     pub cases: u32,
-    /// Seed of the random worlds.
+    /// Seed of the random test cases.
     pub seed: u64,
 }
 
@@ -64,40 +64,42 @@ impl Display for Counterexample {
     }
 }
 
-/// Result of a check without a counterexample.
+/// Result of a check that found no counterexample.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// The component keeps its contract in every world that was tried.
+    /// The component keeps its contract in every test case.
     Kept,
-    /// The check does not apply, for this reason.
+    /// The check does not apply to the component; contains the reason.
     Skipped(&'static str),
-    /// The component refuses its parameters in every small world.
+    /// The component rejects its parameters in every test case.
     Refused,
 }
 
-/// Result of a check.
+/// Verdict of a check, or a counterexample.
 pub type Checked = Result<Verdict, Box<Counterexample>>;
 
 /// Name of a check, and the function that checks a component.
 pub type Check<C> = (&'static str, fn(C) -> Checked);
 
-/// Ends a test with the result of a check.
+/// Passes or fails a test according to the result of a check.
 ///
 /// # Panics
-/// Panics with the counterexample, if there is one, or if nothing could be checked.
+/// Panics if the check found a counterexample, or if the component rejected every test case.
 #[allow(clippy::print_stdout, reason = "the test harness shows it with --nocapture")]
 pub fn conclude(checked: Checked) {
     match checked {
         Ok(Verdict::Kept) => {}
         Ok(Verdict::Skipped(why)) => println!("skipped: {why}"),
-        Ok(Verdict::Refused) => panic!("the component rejects every small world; accept smaller parameter values"),
+        Ok(Verdict::Refused) => {
+            panic!("the component rejects the parameters of every test case; allow smaller parameter values")
+        }
         Err(counterexample) => panic!("\n{counterexample}\n"),
     }
 }
 
-/// Checks a component with each of several values of its parameters, except values that no small world accepts.
+/// Checks a component with each set of parameter values. Skips values that no small test case accepts.
 pub(crate) fn check_limits<V>(limits: impl Iterator<Item = V>, check: impl Fn(V) -> Checked) -> Checked {
-    let mut all = Verdict::Skipped("no parameter has limits that fit a small world");
+    let mut all = Verdict::Skipped("no parameter has a minimum or maximum that fits a small test case");
     for values in limits {
         if check(values)? == Verdict::Kept {
             all = Verdict::Kept;
@@ -106,15 +108,15 @@ pub(crate) fn check_limits<V>(limits: impl Iterator<Item = V>, check: impl Fn(V)
     Ok(all)
 }
 
-/// The check that runs, and its component; messages name both.
+/// The current check and the component under test, for messages.
 pub(crate) struct Subject {
     pub component: String,
     pub check: &'static str,
-    /// Number of random worlds, unless `PROPTEST_CASES` is set.
+    /// Number of random test cases, unless `PROPTEST_CASES` is set.
     pub cases: u32,
 }
 
-/// Checks that `holds` is true of random worlds. A panic counts as a broken rule.
+/// Runs `holds` on random test cases. An error or a panic of `holds` is a broken rule.
 pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
     subject: Subject,
     worlds: impl Strategy<Value = World<D, O>>,
@@ -130,7 +132,7 @@ pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
     let max_local_rejects = REFUSALS;
     let failure_persistence = None;
     let config = Config { cases, rng_seed, max_shrink_iters, max_local_rejects, failure_persistence, ..default };
-    // A component that is not deterministic may pass when its world is tried again.
+    // Keeps the last error: a component that is not deterministic may pass when the test case is repeated.
     let last = RefCell::new(String::new());
     let run = |world: &World<D, O>| {
         caught(|| holds(&world.device, &world.operations)).inspect_err(|problem| drop(last.replace(problem.clone())))
@@ -144,14 +146,14 @@ pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
     shorten(&mut world.operations, |operations| caught(|| holds(&world.device, operations)).is_err());
     let problem = run(&world).err().unwrap_or_else(|| last.take());
     let operations = world.operations.iter().map(ToString::to_string).collect();
-    // A panic would end the explanation too.
+    // `ssdlab explain` would panic too.
     let explain = if problem.starts_with(PANICKED) { None } else { explain(&world) };
     let device = world.device.to_string();
     Err(Box::new(Counterexample { component, check, problem, device, operations, explain, cases, seed }))
 }
 
-/// Leaves out operations, many at once or single ones, as long as the rest still fails. Proptest tries each operation only
-/// once, and alone.
+/// Removes operations, in groups or one by one, while the remaining operations still fail. Proptest alone removes only
+/// single operations, and tries each once.
 fn shorten<O: Clone>(operations: &mut Vec<O>, fails: impl Fn(&[O]) -> bool) {
     let mut before = usize::MAX;
     while operations.len() < before {
@@ -174,7 +176,7 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs `holds`; returns the message of a panic, which is not printed, as an error.
+/// Runs `holds`; converts a panic to an error without printing the panic message.
 fn caught(holds: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,4 +1,4 @@
-//! Checks of die schedulers, on random views of a die.
+//! Checks for die schedulers, on random sets of waiting operations.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -7,12 +7,12 @@ use ssdlab_nand::backend::parallel::scheduler::{CLASSES, Class, DieSchedulerInfo
 
 use crate::case::{Check, Checked, Subject, World, check};
 
-/// Every check of this file with its name.
+/// All checks of die schedulers, with their names.
 pub const CHECKS: &[Check<&'static DieSchedulerInfo>] = die_scheduler_checks!([table]);
 
 const ALL: [Class; CLASSES] = [Class::HostRead, Class::HostProgram, Class::Internal, Class::InternalRead];
 
-/// A die.
+/// The only device in these tests: a die without properties.
 #[derive(Clone, Copy, Debug)]
 struct Die;
 
@@ -22,7 +22,7 @@ impl Display for Die {
     }
 }
 
-/// Operations that wait for the die.
+/// The operations that wait for the die.
 #[derive(Clone, Copy, Debug)]
 struct Waiting(DieView);
 
@@ -36,8 +36,8 @@ impl Display for Waiting {
     }
 }
 
-/// The class that is picked has a ready operation; a die does not idle when its earliest operation is ready; equal views
-/// give equal answers.
+/// Checks that the scheduler only picks a class with a ready operation, and makes equal choices for equal views. It may
+/// leave the die idle only if the earliest operation is not ready.
 pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
     let component = format!("die scheduler {}", info.name);
     let subject = Subject { component, check: "a_ready_operation_begins", cases: 2_000 };
@@ -46,7 +46,7 @@ pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
         if info.role.internal_read != Class::InternalRead {
             ready[Class::InternalRead as usize] = NOTHING;
         }
-        // Numbers of operations are different.
+        // No two operations may have the same number.
         for class in 0..CLASSES as u64 {
             let number = &mut ready[class as usize];
             *number = if *number == NOTHING { NOTHING } else { begun + *number * CLASSES as u64 + class };
@@ -61,19 +61,19 @@ pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
             waiting.iter().try_for_each(|Waiting(view)| {
                 let picked = (info.role.pick)(view);
                 if (info.role.pick)(view) != picked {
-                    return Err("equal views give different answers".to_owned());
+                    return Err("the scheduler makes different choices for equal views".to_owned());
                 }
                 let earliest = view.ready.into_iter().min().unwrap_or(NOTHING);
                 match picked {
                     None if earliest == view.begun => {
-                        Err("the earliest operation is ready, and the die idles".to_owned())
+                        Err("the scheduler leaves the die idle although the earliest operation is ready".to_owned())
                     }
                     None => Ok(()),
                     Some(class) if view.ready[class as usize] == NOTHING => {
                         Err(format!("{class:?} is picked, but has no ready operation"))
                     }
                     Some(class) if info.role.in_order && view.ready[class as usize] != earliest => {
-                        Err(format!("{class:?} is picked out of order, but in_order is true"))
+                        Err(format!("{class:?} is picked out of order, but the scheduler has in_order: true"))
                     }
                     Some(_) => Ok(()),
                 }

@@ -1,4 +1,4 @@
-//! Small random drives for components of an FTL, and the requests of their host.
+//! Small random drives with the FTL or FTL component under test, and random host requests.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -18,19 +18,19 @@ use crate::case::World;
 use crate::parameters::{Limit, PAGE_BYTES, settings, values};
 use crate::power::Request;
 
-/// Page size in bytes of the drives that `ssdlab explain` draws.
+/// Page size, in KiB, of the drives that `ssdlab explain` draws.
 const EXPLAINED_PAGE_KIB: u32 = 4;
 
-/// Component that is checked in a drive.
+/// A component to check in a drive.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
     /// An FTL.
     Ftl(&'static LogInfo),
-    /// A victim policy of page mapping.
+    /// A victim policy for page mapping.
     Victim(&'static VictimInfo),
-    /// A placement policy of page mapping.
+    /// A placement policy for page mapping.
     Placement(&'static PlacementInfo),
-    /// A map of page mapping.
+    /// A map for page mapping.
     Map(&'static MapInfo),
 }
 
@@ -55,7 +55,7 @@ impl Part {
         }
     }
 
-    /// Returns an FTL with the component; None if its parameters contradict each other or the drive.
+    /// Returns an FTL with the component; None if the parameter values conflict with each other or with the drive.
     fn choice(self, values: &[u64], options: PageOptions, pages_per_block: u32, more: u32) -> Option<FtlChoice> {
         let whole_map = ram::INFO.defaults();
         match self {
@@ -78,15 +78,15 @@ impl Part {
     }
 }
 
-/// Chooses a component with one value for each of its parameters.
+/// Chooses a component, with a value for each of its parameters.
 fn with<R>(info: &'static Info<R>, values: &[u64]) -> Choice<R> {
     Choice { info, settings: settings(info.parameters, values) }
 }
 
-/// Small drive with its FTL.
+/// A small drive and its FTL.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Drive {
-    /// Options of the drive.
+    /// Configuration of the drive and its FTL.
     pub setup: Setup,
 }
 
@@ -137,7 +137,7 @@ impl Drive {
     }
 }
 
-/// Generates options of page mapping.
+/// Generates random options for page mapping.
 fn page_options() -> impl Strategy<Value = PageOptions> {
     let gc = prop::sample::select(vec![&greedy::INFO, &fifo::INFO, &random::INFO]);
     let placement = prop::sample::select(vec![&own::INFO, &shared::INFO]);
@@ -156,11 +156,11 @@ fn page_options() -> impl Strategy<Value = PageOptions> {
     })
 }
 
-/// Generates drives with the component.
+/// Generates random drives that use the component.
 fn drives(part: Part, limit: Option<Limit>) -> impl Strategy<Value = Drive> {
     let order = prop_oneof![Just(ProgramOrder::Ascending), Just(ProgramOrder::Any)];
     let chip = (2_u32..7, order, prop_oneof![3 => Just(1_u32), 1 => Just(2), 1 => Just(3)]);
-    // Drives with a spare block come first, because `ssdlab explain` draws only those.
+    // Prefers drives with a spare block, because `ssdlab explain` can draw only drives that have one.
     let spare = prop_oneof![2 => 1_u32..4, 1 => Just(0)];
     let sizes = (1_u32..5, 0_u32..2, spare, 0_u32..4);
     let options = (values(part.parameters(), limit), page_options(), 0_u64..4);
@@ -178,7 +178,7 @@ fn drives(part: Part, limit: Option<Limit>) -> impl Strategy<Value = Drive> {
     })
 }
 
-/// Generates drives with the component and up to `most` requests, half of them to few pages.
+/// Generates random drives with the component, and up to `most` requests. Half of the requests go to a few hot pages.
 pub(crate) fn worlds(part: Part, limit: Option<Limit>, most: usize) -> impl Strategy<Value = World<Drive, Request>> {
     let first = prop_oneof![0_u32..6, any::<u32>()];
     let pages = prop_oneof![3 => Just(0_u32), 1 => any::<u32>()];

@@ -1,4 +1,4 @@
-//! Checks of FTLs and of the components of page mapping, on small drives.
+//! Checks for FTLs and for components of page mapping, on small drives.
 
 use std::cell::Cell;
 use std::io::ErrorKind;
@@ -15,22 +15,23 @@ use crate::drive::{Drive, Part, worlds};
 use crate::parameters::{Limit, limits};
 use crate::power::{Last, Look, Request, World};
 
-/// Maximum number of flash operations of one request. No request to a small drive needs nearly as many.
+/// Maximum number of flash operations per request, far more than a request to a small drive needs.
 const MOST_OPERATIONS: u32 = 10_000;
 
-/// Every check of this file with its name.
+/// All checks of FTLs, with their names.
 pub const CHECKS: &[Check<Part>] = drive_checks!([table]);
 
 fn subject(part: Part, check: &'static str, cases: u32) -> Subject {
     Subject { component: part.name(), check, cases }
 }
 
-/// Every read returns the last write, every flash operation obeys the rules of the chip, and no data is erased.
+/// Checks that every read returns the last write, every flash operation obeys the NAND rules, and no valid data is
+/// erased.
 pub fn reads_return_the_last_write(part: Part) -> Checked {
     reads_back(part, None, subject(part, "reads_return_the_last_write", 150))
 }
 
-/// As [`reads_return_the_last_write`], with each parameter at its least and at its largest value.
+/// Repeats [`reads_return_the_last_write`] with each parameter at its smallest and at its largest value.
 pub fn parameters_work_at_their_limits(part: Part) -> Checked {
     let subject = || subject(part, "parameters_work_at_their_limits", 8);
     check_limits(limits(part.parameters()), |limit| reads_back(part, Some(limit), subject()))
@@ -86,7 +87,7 @@ fn serve<F: Ftl, S: FlashSink>(ftl: &mut F, request: Request, sink: &mut S) -> u
     0
 }
 
-/// Ends a request that does not end by itself.
+/// Panics if a request exceeds its limit of flash operations, because the FTL may loop forever.
 struct Budget {
     left: u32,
 }
@@ -100,7 +101,9 @@ impl Default for Budget {
 impl Budget {
     fn count(&mut self) {
         self.left = self.left.checked_sub(1).unwrap_or_else(|| {
-            panic!("one request took more than {MOST_OPERATIONS} flash operations; does garbage collection free pages?")
+            panic!(
+                "one request needed over {MOST_OPERATIONS} flash operations; check that garbage collection frees pages"
+            )
         });
     }
 }
@@ -119,8 +122,8 @@ impl FlashSink for Budget {
     }
 }
 
-/// Programs are the pages of the host and copies; each copy has a read; reads of the host are the mapped pages; the FTL's
-/// counts of erases, free blocks and mapped pages agree with the flash operations.
+/// Checks that every program is a host page or a copy, every copy has a read, and host reads equal the mapped pages
+/// read. Also compares the FTL's counts of erases, free blocks and mapped pages with the flash operations.
 pub fn counts_add_up(part: Part) -> Checked {
     let subject = subject(part, "counts_add_up", 100);
     check(subject, worlds(part, None, 100), Drive::explained, |Drive { setup }, requests| {
@@ -128,16 +131,16 @@ pub fn counts_add_up(part: Part) -> Checked {
     })
 }
 
-/// Counts of a flash by the source of programs, in contrast to [`Counts`], which are by cause.
+/// Counts of flash operations. Programs are counted by the source of the data, whereas [`Counts`] groups them by cause.
 struct Tally {
     pages_per_block: u32,
     host: u64,
     copies: u64,
-    /// Erases of each block.
+    /// Number of erases of each block.
     erases: Vec<u32>,
     /// Number of pages of each block programmed since its erase.
     programmed: Vec<u32>,
-    /// Number of victims that page mapping has chosen.
+    /// Number of victim blocks that page mapping chose.
     victims: u64,
 }
 
@@ -213,13 +216,13 @@ impl Visitor for Count<'_> {
                 equal(&format!("reads for copies of cause {}", cause.name()), reads, programs)?;
             }
             let copies = copying.map(|cause| counts.programs[cause as usize]).sum();
-            // Map pages are copied or written anew when garbage collection moves their pages.
+            // Garbage collection either copies a map page or writes a new version of it.
             equal("programs of copies", tally.copies, copies)?;
             let found = (0..setup.logical_pages).filter(|&lpn| ftl.lookup(Lpn(lpn)).is_some()).count();
             equal("mapped pages", found as u64, mapped.iter().filter(|&&is_mapped| is_mapped).count() as u64)?;
             if !ftl.erase_counts().is_empty() && ftl.erase_counts() != tally.erases {
                 return Err(format!(
-                    "erases of each block are counted as {:?}, not {:?}",
+                    "the FTL's erase counts of the blocks are {:?} instead of {:?}",
                     ftl.erase_counts(),
                     tally.erases
                 ));
@@ -227,11 +230,14 @@ impl Visitor for Count<'_> {
             // Each plane collects one victim at a time, and erases it in the end.
             let collecting = tally.victims as i64 - counts.erased() as i64;
             if matches!(setup.ftl, FtlChoice::Page(..)) && !(0..=setup.geometry.areas().into()).contains(&collecting) {
-                return Err(format!("{} victims were chosen, but {} blocks erased", tally.victims, counts.erased()));
+                return Err(format!("the FTL chose {} victims, but erased {} blocks", tally.victims, counts.erased()));
             }
             let erased = tally.programmed.iter().filter(|&&pages| pages == 0).count() as u32;
             if ftl.free_blocks() > erased {
-                return Err(format!("{} blocks are called free, but only {erased} are erased", ftl.free_blocks()));
+                return Err(format!(
+                    "free_blocks() returns {}, but only {erased} blocks are erased",
+                    ftl.free_blocks()
+                ));
             }
         }
         Ok(())
@@ -242,7 +248,7 @@ fn equal(what: &str, counted: u64, expected: u64) -> Result<(), String> {
     if counted == expected { Ok(()) } else { Err(format!("{what}: {counted} instead of {expected}")) }
 }
 
-/// Two FTLs with equal options do the same for equal requests.
+/// Checks that two FTLs with equal options emit the same flash operations for equal requests.
 pub fn equal_runs_are_equal(part: Part) -> Checked {
     let subject = subject(part, "equal_runs_are_equal", 50);
     check(subject, worlds(part, None, 100), Drive::explained, |Drive { setup }, requests| {
@@ -251,7 +257,7 @@ pub fn equal_runs_are_equal(part: Part) -> Checked {
     })
 }
 
-/// Records the flash operations of requests.
+/// Records the flash operations that requests cause.
 struct Record<'a> {
     requests: &'a [Request],
 }
@@ -273,7 +279,7 @@ fn recorded<F: Ftl>(ftl: &mut F, requests: &[Request]) -> Vec<FlashOp> {
     sink.0
 }
 
-/// Compares the flash operations of two runs.
+/// Returns an error with the first difference between the flash operations of two runs.
 fn compared(expected: &[FlashOp], other: &[FlashOp], name: &str) -> Result<(), String> {
     if expected == other {
         return Ok(());
@@ -285,7 +291,7 @@ fn compared(expected: &[FlashOp], other: &[FlashOp], name: &str) -> Result<(), S
     Err(format!("flash operation {} of {name} is {done} instead of {instead}", at + 1))
 }
 
-/// An FTL loaded from a saved state continues as the saved one does.
+/// Checks that an FTL loaded from a saved state emits the same flash operations as the FTL that was saved.
 pub fn a_loaded_state_continues(part: Part) -> Checked {
     let is_missing = Cell::new(false);
     let subject = subject(part, "a_loaded_state_continues", 50);
@@ -299,7 +305,7 @@ pub fn a_loaded_state_continues(part: Part) -> Checked {
                 let loaded = build(SaveOrLoad { saved: Some(&saved), before, after })?;
                 let (again, others) = loaded.map_err(|error| format!("the state cannot be loaded: {error}"))?;
                 if again != saved {
-                    return Err("saving a loaded state gives different bytes".to_owned());
+                    return Err("saving a loaded state does not reproduce the saved bytes".to_owned());
                 }
                 compared(&continued, &others, "the loaded FTL")?;
             }
@@ -309,7 +315,7 @@ pub fn a_loaded_state_continues(part: Part) -> Checked {
     Ok(if is_missing.get() { Verdict::Skipped("the FTL cannot save its state") } else { checked })
 }
 
-/// Serves requests or loads the state after them, then saves the state and serves more requests.
+/// Serves the first requests or loads the state saved after them, then saves the state and serves the other requests.
 struct SaveOrLoad<'a> {
     saved: Option<&'a [u8]>,
     before: &'a [Request],
@@ -330,8 +336,8 @@ impl Visitor for SaveOrLoad<'_> {
     }
 }
 
-/// After a power loss at any flash operation, an FTL rebuilt from spare areas has every acknowledged page; power may fail
-/// again during recovery.
+/// Checks that an FTL recovers every acknowledged page after a power loss at any flash operation, including a second
+/// power loss during recovery.
 pub fn power_may_fail_at_any_operation(part: Part) -> Checked {
     let is_missing = Cell::new(false);
     let subject = subject(part, "power_may_fail_at_any_operation", 10);
@@ -347,13 +353,14 @@ pub fn power_may_fail_at_any_operation(part: Part) -> Checked {
             };
             for cut in 1..=live(&[])?.operations {
                 for last in [Last::Undone, Last::Torn] {
-                    let at = |error| format!("power fails at flash operation {cut}, which is {}: {error}", last.name());
+                    let at = |error| format!("power loss at flash operation {cut}, which is {}: {error}", last.name());
                     match live(&[(cut, last)]) {
                         Err(error) if error == NO_RECOVERY => is_missing.set(true),
                         Err(error) => return Err(at(error)),
                         Ok(happened) if happened.recovering > 0 => {
                             let second = 1 + cut % happened.recovering;
-                            let again = |error| at(format!("and at operation {second} of recovery: {error}"));
+                            let again =
+                                |error| at(format!("second power loss at operation {second} of recovery: {error}"));
                             live(&[(cut, last), (second, Last::Torn)]).map_err(again)?;
                         }
                         Ok(_) => {}

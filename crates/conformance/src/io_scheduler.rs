@@ -1,4 +1,4 @@
-//! Checks of I/O schedulers: a block layer with random bios, completions and plugs.
+//! Checks for I/O schedulers, in a block layer that gets random bios, completions and plugs.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -19,7 +19,7 @@ pub const DEVICE_SECTORS: u64 = 1 << 14;
 /// Number of processes that submit bios.
 const PROCESSES: u32 = 4;
 
-/// Every check of this file with its name.
+/// All checks of I/O schedulers, with their names.
 pub const CHECKS: &[Check<&'static SchedulerInfo>] = io_scheduler_checks!([table]);
 
 /// Input event of a block layer.
@@ -27,15 +27,15 @@ pub const CHECKS: &[Check<&'static SchedulerInfo>] = io_scheduler_checks!([table
 pub enum Event {
     /// A process submits a bio.
     Submit(Bio),
-    /// The device completes one of its requests, with this index modulo their number.
+    /// The device completes the request at this index, modulo the number of its requests.
     Complete(usize),
-    /// A process plugs its requests.
+    /// A process starts to plug (hold back) its requests.
     Plug(u32),
-    /// A process releases its plugged requests.
+    /// A process releases the requests that it held back.
     Unplug(u32),
 }
 
-/// Input event, with its delay after the previous one in microseconds.
+/// Delay after the previous event in microseconds, and an input event.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Delayed(pub u64, pub Event);
 
@@ -49,14 +49,16 @@ impl Display for Delayed {
                 write!(f, "process {pid} submits {direction:?} of {sectors} sectors at {start}")?;
                 write!(f, ", {flags:?}, {class:?} {level}")
             }
-            Event::Complete(which) => write!(f, "the device completes request {which}, modulo its number of requests"),
+            Event::Complete(which) => {
+                write!(f, "the device completes the request at index {which}, modulo the number of its requests")
+            }
             Event::Plug(pid) => write!(f, "process {pid} plugs"),
             Event::Unplug(pid) => write!(f, "process {pid} unplugs"),
         }
     }
 }
 
-/// Block layer with a scheduler.
+/// A block layer with the scheduler under test.
 #[derive(Clone, Debug)]
 struct Layer(Options);
 
@@ -68,7 +70,7 @@ impl Display for Layer {
     }
 }
 
-/// Generates bios, at few aligned addresses, so that merges occur.
+/// Generates random bios. Only a few aligned addresses are used, which makes merges frequent.
 fn bios() -> impl Strategy<Value = Bio> {
     let flags = prop_oneof![
         8 => Just(Flags::NONE),
@@ -92,14 +94,14 @@ fn bios() -> impl Strategy<Value = Bio> {
             let ordered = flags.any(Flags::FLUSH | Flags::FUA | Flags::BARRIER | Flags::DISCARD);
             let direction = if read && !ordered { Direction::Read } else { Direction::Write };
             let sectors = if flags == Flags::FLUSH { 0 } else { 8 * units };
-            // A third of the addresses are close together.
+            // Moves a third of the addresses close together.
             let unit = if unit % 3 == 0 { unit % 64 } else { unit };
             Bio { start: 8 * unit, sectors, direction, flags, pid, priority: Priority { class, level }, owner: 0 }
         },
     )
 }
 
-/// Generates up to `most` events.
+/// Generates up to `most` random events.
 pub fn events(most: usize) -> impl Strategy<Value = Vec<Delayed>> {
     let event = prop_oneof![
         10 => bios().prop_map(Event::Submit),
@@ -111,7 +113,7 @@ pub fn events(most: usize) -> impl Strategy<Value = Vec<Delayed>> {
     prop::collection::vec((delay_us, event).prop_map(|(delay_us, event)| Delayed(delay_us, event)), 1..most)
 }
 
-/// Generates options of a block layer with a scheduler.
+/// Generates random options for a block layer with the scheduler.
 pub fn options(info: &'static SchedulerInfo) -> impl Strategy<Value = Options> {
     let merges = prop::sample::select(vec![NoMerges::All, NoMerges::LastOnly, NoMerges::None]);
     let sizes = prop_oneof![Just(1024u32), 8..80u32];
@@ -126,7 +128,7 @@ pub fn options(info: &'static SchedulerInfo) -> impl Strategy<Value = Options> {
             switches,
         )| {
             let base = if legacy { Options::legacy } else { Options::modern }(info.name, DEVICE_SECTORS);
-            // Random switches; regions of 1 MiB, so that the small device has several.
+            // Chooses switches at random, and regions of 1 MiB, because the device is small.
             let tunables = info.parameters.iter().enumerate().filter_map(|(bit, tunable)| match tunable.name {
                 "region_size" => Some((tunable.name.to_owned(), 2048)),
                 name => (tunable.unit == Unit::Switch).then(|| (name.to_owned(), switches >> bit & 1)),
@@ -151,23 +153,23 @@ pub fn options(info: &'static SchedulerInfo) -> impl Strategy<Value = Options> {
     )
 }
 
-/// Host and device of a block layer. A broken rule panics.
+/// The host above a block layer and the device below it. Panics if a rule is broken.
 pub struct Host {
     /// Block layer under test.
     pub layer: BlockLayer,
     info: &'static SchedulerInfo,
     options: Options,
-    /// Time in nanoseconds.
+    /// Current time in nanoseconds.
     pub now: u64,
-    /// Requests that the device works on.
+    /// Requests that the device is processing.
     pub at_device: Vec<Dispatched>,
-    /// Requests that the device received so far.
+    /// All requests that the device has received so far.
     pub log: Vec<Dispatched>,
-    /// Number of completions of each bio, by its owner.
+    /// Number of completions of each bio, by owner number.
     pub ended: BTreeMap<u32, u64>,
-    /// Bios by their owner.
+    /// Submitted bios by owner number.
     pub submitted: BTreeMap<u32, Bio>,
-    /// Owners that wait until they may submit.
+    /// Owner numbers whose submission is blocked until the block layer wakes them.
     pub asleep: Vec<u32>,
 }
 
@@ -175,7 +177,7 @@ impl Host {
     /// Creates an idle block layer.
     ///
     /// # Panics
-    /// Panics if the options are refused.
+    /// Panics if the block layer rejects the options.
     pub fn new(info: &'static SchedulerInfo, options: Options) -> Self {
         let layer = BlockLayer::new(options.clone()).unwrap_or_else(|error| panic!("{error}"));
         Self {
@@ -201,22 +203,25 @@ impl Host {
             assert_eq!(dispatched.sectors == 0, dispatched.operation == Operation::Flush, "{dispatched:?}");
             self.at_device.push(dispatched);
             self.log.push(dispatched);
-            assert!(self.slots_in_use().iter().all(|&used| used <= self.options.slots), "more requests than slots");
+            assert!(
+                self.slots_in_use().iter().all(|&used| used <= self.options.slots),
+                "more requests than device slots"
+            );
         }
         let left = self.layer.left();
-        assert_eq!(left.in_flight, self.at_device.len(), "requests in flight");
-        // Except for barriers and plugs, a work-conserving scheduler leaves no slot free while a request waits.
+        assert_eq!(left.in_flight, self.at_device.len(), "number of requests in flight");
+        // Without barriers and plugs, a work-conserving scheduler leaves no device slot free while a request waits.
         let plugged = self.options.kind == BlockLayerKind::SingleQueue && self.options.plug;
         if self.info.role.work_conserving && !plugged && left.queued > 0 && left.ahead == 0 {
             assert!(
                 self.slots_in_use().contains(&self.options.slots) || self.has_active_barrier(),
-                "{}: idle with {left}",
+                "{}: a slot is idle although requests wait: {left}",
                 self.info.name
             );
         }
     }
 
-    /// Returns the slots in use of each hardware queue.
+    /// Returns the number of slots in use in each hardware queue.
     fn slots_in_use(&self) -> Vec<u32> {
         let mut used = vec![0; usize::from(self.options.queues)];
         for dispatched in &self.at_device {
@@ -235,12 +240,12 @@ impl Host {
             self.now = self.now.max(time);
             self.layer.on_timer(self.now);
             self.pull();
-            assert!(self.layer.timer_ns().is_none_or(|next| next > self.now), "an expired timer is still due");
+            assert!(self.layer.timer_ns().is_none_or(|next| next > self.now), "an expired timer is not removed");
         }
         self.now = until;
     }
 
-    /// Completes a request of the device, with an index modulo their number.
+    /// Completes the device's request at index `which`, modulo the number of its requests.
     pub fn complete(&mut self, which: usize) {
         if self.at_device.is_empty() {
             return;
@@ -248,7 +253,7 @@ impl Host {
         let done = self.at_device.remove(which % self.at_device.len());
         let mut ended = Vec::new();
         self.layer.completed(done.id, self.now, &mut ended);
-        // Merging does not change bios.
+        // Merging must not change bios.
         for bio in ended {
             assert_eq!(self.submitted[&bio.owner], bio);
             *self.ended.entry(bio.owner).or_default() += 1;
@@ -256,7 +261,7 @@ impl Host {
         self.pull();
     }
 
-    /// Does an event; `owner` is its number.
+    /// Applies an event; a submitted bio gets the owner number `owner`.
     pub fn apply(&mut self, delay_us: u64, event: &Event, owner: u32) {
         self.advance(self.now + 1000 * delay_us);
         match event {
@@ -290,10 +295,12 @@ impl Host {
         let mut steps = 0;
         while self.ended.len() < self.submitted.len() {
             steps += 1;
-            assert!(steps < 10_000, "{}: no progress: {}", self.info.name, self.layer.left());
+            assert!(steps < 10_000, "{}: requests never complete: {}", self.info.name, self.layer.left());
             if self.at_device.is_empty() {
                 let time = self.layer.timer_ns();
-                let time = time.unwrap_or_else(|| panic!("{}: stuck: {}", self.info.name, self.layer.left()));
+                let time = time.unwrap_or_else(|| {
+                    panic!("{}: no event is due, but requests wait: {}", self.info.name, self.layer.left())
+                });
                 self.advance(time.max(self.now));
             } else {
                 self.advance(self.now + 50_000);
@@ -302,7 +309,7 @@ impl Host {
         }
     }
 
-    /// Does all events and serves all bios.
+    /// Applies all events, then completes all bios.
     pub fn run(info: &'static SchedulerInfo, options: &Options, events: &[Delayed]) -> Self {
         let mut host = Self::new(info, options.clone());
         for (owner, Delayed(delay_us, event)) in (0..).zip(events) {
@@ -312,10 +319,10 @@ impl Host {
         host
     }
 
-    /// Compares the counters of the block layer with the bios.
+    /// Compares the counters of the block layer with the submitted bios.
     ///
     /// # Panics
-    /// Panics if a bio was not served once, or a counter differs.
+    /// Panics if a bio was not completed exactly once, or a counter is wrong.
     pub fn check_counts(&self) {
         let moved = |direction| -> u64 {
             let bios = self.submitted.values().filter(|bio| bio.direction == direction);
@@ -331,8 +338,8 @@ impl Host {
     }
 }
 
-/// Returns the scheduler as the block layer finds it by name. A scheduler that is not registered gets another name, under
-/// which the tests register it, so that its crate can still register it.
+/// Returns a registered scheduler, because the block layer finds schedulers by name. An unregistered scheduler is
+/// registered as a copy with another name, which leaves its own name free for its crate.
 fn known(info: &'static SchedulerInfo) -> &'static SchedulerInfo {
     if SCHEDULERS.contains(&info) {
         return info;
@@ -344,8 +351,10 @@ fn known(info: &'static SchedulerInfo) -> &'static SchedulerInfo {
     let &Info { help, source, parameters, ref role, .. } = info;
     let role = SchedulerRules { ..*role };
     let copy = Box::leak(Box::new(SchedulerInfo { name: name.leak(), help, source, parameters, role }));
-    // Another test may have registered its copy in the meantime.
-    SCHEDULERS.register(copy).map_or_else(|taken| known(SCHEDULERS.find(taken.name).expect("it is taken")), |()| copy)
+    // Another test may have registered the copy in the meantime.
+    SCHEDULERS
+        .register(copy)
+        .map_or_else(|taken| known(SCHEDULERS.find(taken.name).expect("the name is taken")), |()| copy)
 }
 
 fn with_host(
@@ -361,22 +370,24 @@ fn with_host(
     check(subject, worlds, |_| None, |layer, events| holds(info, &layer.0, events))
 }
 
-/// Every bio is completed exactly once, limits of the device hold, and no request is stuck.
+/// Checks that every bio is completed exactly once, the limits of the device are kept, and no request is stuck.
 pub fn every_request_is_served_once(info: &'static SchedulerInfo) -> Checked {
     with_host(info, "every_request_is_served_once", 60, |info, options, events| {
         let host = Host::run(info, options, events);
         let left = host.layer.left();
         match host.ended.iter().find(|(_, times)| **times != 1) {
-            Some((owner, times)) => Err(format!("the bio of event {} was completed {times} times", owner + 1)),
+            Some((owner, times)) => {
+                Err(format!("the bio of event {} was completed {times} times instead of once", owner + 1))
+            }
             None if !host.asleep.is_empty() || left != Default::default() => {
-                Err(format!("all bios were completed, but the block layer still has {left}"))
+                Err(format!("all bios were completed, but the block layer still holds {left}"))
             }
             None => Ok(()),
         }
     })
 }
 
-/// The block layer counts the sectors, bios and merges of the bios that it got.
+/// Checks that the block layer's counts of sectors, bios and merges agree with the submitted bios.
 pub fn counts_add_up(info: &'static SchedulerInfo) -> Checked {
     with_host(info, "counts_add_up", 40, |info, options, events| {
         Host::run(info, options, events).check_counts();
@@ -384,21 +395,23 @@ pub fn counts_add_up(info: &'static SchedulerInfo) -> Checked {
     })
 }
 
-/// Equal events give equal dispatches.
+/// Checks that equal events cause equal dispatches.
 pub fn equal_runs_are_equal(info: &'static SchedulerInfo) -> Checked {
     with_host(info, "equal_runs_are_equal", 40, |info, options, events| {
         let [one, two] = [(); 2].map(|()| Host::run(info, options, events).log);
         match (1..).zip(one.iter().zip(&two)).find(|(_, (one, two))| one != two) {
-            Some((number, (one, two))) => Err(format!("request {number} is {one:?} first and {two:?} again")),
+            Some((number, (one, two))) => {
+                Err(format!("request {number} is {one:?} in the first run, but {two:?} in the second"))
+            }
             None => Ok(()),
         }
     })
 }
 
-/// A scheduler with `bounded_wait` dispatches an old write although reads of another process keep arriving.
+/// Checks that a scheduler with `bounded_wait` dispatches an old write while reads of another process keep arriving.
 pub fn waits_are_bounded(info: &'static SchedulerInfo) -> Checked {
     if !info.role.bounded_wait {
-        return Ok(Verdict::Skipped("bounded_wait is false"));
+        return Ok(Verdict::Skipped("the scheduler has bounded_wait: false"));
     }
     with_host(info, "waits_are_bounded", 1, |info, _, _| {
         let base = if info.role.kind == BlockLayerKind::SingleQueue { Options::legacy } else { Options::modern };
@@ -408,16 +421,16 @@ pub fn waits_are_bounded(info: &'static SchedulerInfo) -> Checked {
             let (flags, priority) = (Flags::NONE, Priority::default());
             Event::Submit(Bio { start, sectors: 8, direction, flags, pid, priority, owner: 0 })
         };
-        // The device is busy with a read; a write at its end waits.
+        // A write at the end of the device waits while the device serves a read.
         host.apply(0, &bio(8000, Direction::Read, 1), 0);
         host.apply(0, &bio(16_000, Direction::Write, 2), 1);
         let mut rounds = 0;
         while !host.ended.contains_key(&1) {
             rounds += 1;
             if rounds == 100_000 {
-                return Err("a write starves behind reads".to_owned());
+                return Err("a write is never dispatched while reads keep arriving".to_owned());
             }
-            // Two more reads of another process per completion, while requests are free.
+            // Another process submits two more reads per completion, as long as requests are free.
             for k in 0..2 {
                 if host.asleep.is_empty() {
                     host.apply(100, &bio(8 * (rounds % 900), Direction::Read, 1), 2 * rounds as u32 + k);
@@ -430,7 +443,8 @@ pub fn waits_are_bounded(info: &'static SchedulerInfo) -> Checked {
     })
 }
 
-/// Every bio is completed with each parameter at its least and at its largest value, unless the value is refused.
+/// Checks that every bio is completed with each parameter at its smallest and at its largest value. Skips values that
+/// the block layer rejects.
 pub fn parameters_work_at_their_limits(info: &'static SchedulerInfo) -> Checked {
     check_limits(limits(info.parameters), |Limit { at, value }| {
         let tunables = vec![(info.parameters[at].name.to_owned(), value)];

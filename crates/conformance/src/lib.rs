@@ -8,10 +8,10 @@
 //! }
 //! ```
 //!
-//! A test runs the component in random small worlds: drives of a few blocks, caches of a few items, block layers with a
-//! few requests. A world in which the component breaks its contract is reduced to a small one and printed as a list of
-//! operations, with the command that repeats the test and, if possible, the command that draws each step. Every run tries
-//! the same worlds; `PROPTEST_CASES` and `PROPTEST_RNG_SEED` change them.
+//! A test runs the component in small random worlds: drives of a few blocks, caches of a few items, block layers with a
+//! few requests. If the component breaks its contract, the test reduces the world and prints its operations, with the
+//! command that repeats the test. It also prints the command that draws each step, if possible. Every run tries the
+//! same worlds; `PROPTEST_CASES` and `PROPTEST_RNG_SEED` change them.
 //!
 //! | macro | tests |
 //! |---|---|
@@ -22,10 +22,10 @@
 //! | `workload!(INFO)` | addresses, determinism, limits of parameters |
 //! | `trace_format!(INFO, "lines of an example")` | damaged files, determinism, written files are read back |
 //!
-//! `INFO` is the static value that describes the component; it need not be registered. A test of something that the
-//! component does not offer, such as recovery from a power loss, is skipped and says so with `--nocapture`.
+//! `INFO` is the static value that describes the component; it need not be registered. Tests of optional features that
+//! the component lacks, such as recovery from a power loss, are skipped; `--nocapture` shows the reason.
 
-/// Expands to a test for each named check of a module, or to the table of the checks.
+/// Expands to one test per check of a module, or to the table of its checks.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! each_check {
@@ -42,7 +42,7 @@ macro_rules! each_check {
     };
 }
 
-/// Defines a macro that passes the names of the checks of a module to [`each_check`].
+/// Defines a macro that passes the names of a module's checks to [`each_check`].
 macro_rules! checks {
     ($name:ident = $($checks:tt)+) => {
         #[doc(hidden)]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use ssdlab_core::parameter::{Owner, Quantity};
 use ssdlab_core::{Parameter, Settings};
 
-/// Page size of the small drives in bytes. It is so small that a map has several pages.
+/// Page size of the small drives in bytes; small enough that a map has several pages.
 pub(crate) const PAGE_BYTES: u32 = 64;
 
 /// Returns settings with one value for each parameter.
@@ -15,21 +15,21 @@ pub(crate) fn settings(parameters: &'static [Parameter], values: &[u64]) -> Sett
     Settings::new(owner, parameters, &changes).expect("the values are in range")
 }
 
-/// A parameter, by its position, at its least or largest value.
+/// A parameter, by its position in the table, set to its smallest or largest value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     pub at: usize,
     pub value: u64,
 }
 
-/// Returns every parameter at its least and at its largest value.
+/// Returns two limits per parameter: its smallest and its largest value.
 pub(crate) fn limits(parameters: &'static [Parameter]) -> impl Iterator<Item = Limit> {
     let ends =
         |(at, parameter): (usize, &Parameter)| [parameter.min, parameter.largest()].map(|value| Limit { at, value });
     parameters.iter().enumerate().flat_map(ends)
 }
 
-/// Generates values for the parameters: small values or the defaults, except for a parameter at a limit.
+/// Generates values for all parameters: the limit for the parameter of `limit`, otherwise defaults or small values.
 pub(crate) fn values(parameters: &'static [Parameter], limit: Option<Limit>) -> impl Strategy<Value = Vec<u64>> {
     let defaults: Vec<u64> = parameters.iter().map(|parameter| parameter.default).collect();
     let small: Vec<BoxedStrategy<u64>> = parameters.iter().map(small).collect();
@@ -41,7 +41,7 @@ pub(crate) fn values(parameters: &'static [Parameter], limit: Option<Limit>) -> 
     })
 }
 
-/// Generates small values of a parameter. Sizes are powers of two, up to the page size if that is in range.
+/// Generates small values for a parameter. Sizes are powers of two, up to the page size if the range allows it.
 fn small(parameter: &Parameter) -> BoxedStrategy<u64> {
     let Parameter { unit, min, .. } = *parameter;
     let max = parameter.largest();

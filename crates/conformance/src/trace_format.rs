@@ -1,4 +1,4 @@
-//! Checks of trace formats.
+//! Checks for trace formats.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -9,19 +9,19 @@ use ssdlab_trace::{Format, Op, ReadOptions, Request, Source, TraceReader, fuzz, 
 
 use crate::case::{Check, Checked, Subject, Verdict, World, check};
 
-/// Trace format with a small valid file.
+/// A trace format and a small valid file of the format.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
-    /// Description of the format.
+    /// Description of the trace format.
     pub info: Format,
-    /// Contents of the file.
+    /// Contents of the valid file.
     pub bytes: &'static [u8],
 }
 
-/// Every check of this file with its name.
+/// All checks of trace formats, with their names.
 pub const CHECKS: &[Check<Example>] = trace_format_checks!([table]);
 
-/// File with the trace.
+/// A trace file, of which only the format is known.
 #[derive(Clone, Copy, Debug)]
 struct File(Format);
 
@@ -31,7 +31,7 @@ impl Display for File {
     }
 }
 
-/// Line of a text file, or a part of a file of records.
+/// A line of a text file, or a piece of a binary file.
 #[derive(Clone, Debug)]
 struct Line(Vec<u8>);
 
@@ -41,7 +41,7 @@ impl Display for Line {
     }
 }
 
-/// Bytes that are difficult to parse.
+/// Byte sequences that are difficult to parse.
 const TOKENS: [&[u8]; 12] = [
     b"",
     b"\n",
@@ -57,7 +57,7 @@ const TOKENS: [&[u8]; 12] = [
     b"\xFF\xFF\xFF\xFF",
 ];
 
-/// Any file is read or refused, and keeps the reader's contract; nothing panics.
+/// Checks that damaged files are read or rejected without a panic, and that the reader keeps its contract.
 pub fn damaged_files_are_refused(example: Example) -> Checked {
     let Example { info, bytes } = example;
     let subject = subject(info, "damaged_files_are_refused", 500);
@@ -87,11 +87,11 @@ pub fn damaged_files_are_refused(example: Example) -> Checked {
     )
 }
 
-/// Requests that were written are read back with equal operations and addresses, if the format can be written.
+/// Checks that written requests are read back with equal operations and addresses, if the format can be written.
 pub fn written_files_are_read_back(example: Example) -> Checked {
     let Example { info, .. } = example;
     if info.role.encoder.is_none() {
-        return Ok(Verdict::Skipped("the format is read only"));
+        return Ok(Verdict::Skipped("the format has no encoder"));
     }
     let request =
         (0..5_000_000_u64, 0..1_u64 << 40, 1..5000_u32, any::<bool>()).prop_map(|(gap, sector, sectors, reads)| {
@@ -116,9 +116,11 @@ pub fn written_files_are_read_back(example: Example) -> Checked {
             let read = round_trip(info, &requests)?;
             let what = |request: &Request| (request.op, request.offset, request.bytes);
             match (1..).zip(requests.iter().zip(&read)).find(|(_, (one, two))| what(one) != what(two)) {
-                Some((number, (one, two))) => Err(format!("request {number} was {one:?} and is read as {two:?}")),
+                Some((number, (one, two))) => {
+                    Err(format!("request {number} was written as {one:?}, but is read back as {two:?}"))
+                }
                 None if requests.len() != read.len() => {
-                    Err(format!("{} requests were written, but {} are read", requests.len(), read.len()))
+                    Err(format!("{} requests were written, but {} are read back", requests.len(), read.len()))
                 }
                 None => Ok(()),
             }
@@ -126,7 +128,7 @@ pub fn written_files_are_read_back(example: Example) -> Checked {
     )
 }
 
-/// Request to write; its time is the time since the previous one.
+/// A request to write; its time is relative to the previous request.
 #[derive(Clone, Copy, Debug)]
 struct Written(Request);
 
@@ -141,12 +143,12 @@ fn subject(info: Format, check: &'static str, cases: u32) -> Subject {
     Subject { component: format!("trace format {}", info.name), check, cases }
 }
 
-/// File that is removed at the end.
+/// A file that is removed on drop.
 struct Temporary(PathBuf);
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // A file that cannot be removed does no harm.
+        // Ignores the error: a remaining temporary file does no harm.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Checks of workload patterns.
+//! Checks for workload patterns.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -8,13 +8,13 @@ use ssdlab_trace::{Arrival, Generator, Op, Pattern, PatternInfo, Request, Source
 use crate::case::{Check, Checked, Subject, World, check, check_limits};
 use crate::parameters::{Limit, limits, settings, values};
 
-/// Every check of this file with its name.
+/// All checks of workload patterns, with their names.
 pub const CHECKS: &[Check<&'static PatternInfo>] = workload_checks!([table]);
 
 /// Number of requests of each workload.
 const REQUESTS: u64 = 200;
 
-/// Workload with the pattern.
+/// A generated workload with the pattern under test.
 #[derive(Clone, Debug)]
 struct Generated(Workload);
 
@@ -26,7 +26,7 @@ impl Display for Generated {
     }
 }
 
-/// The requests follow from the workload alone.
+/// Operation type without values, because a workload alone determines its requests.
 #[derive(Clone, Copy, Debug)]
 enum Nothing {}
 
@@ -62,7 +62,7 @@ fn worlds(info: &'static PatternInfo, limit: Option<Limit>) -> impl Strategy<Val
         })
 }
 
-/// Generates all requests, in batches of `batch`.
+/// Generates all requests, `batch` requests per call.
 fn requests(workload: &Workload, batch: usize) -> Result<Vec<Request>, String> {
     let mut generator = Generator::new(workload).map_err(|error| error.to_string())?;
     let mut requests = Vec::new();
@@ -71,12 +71,12 @@ fn requests(workload: &Workload, batch: usize) -> Result<Vec<Request>, String> {
     Ok(requests)
 }
 
-/// Every request is within the span, is aligned and has one of the sizes.
+/// Checks that every request is within the span, is aligned and has one of the configured sizes.
 pub fn addresses_stay_in_the_span(info: &'static PatternInfo) -> Checked {
     stays(info, None, "addresses_stay_in_the_span", 60)
 }
 
-/// As [`addresses_stay_in_the_span`], with each parameter at its least and at its largest value.
+/// Repeats [`addresses_stay_in_the_span`] with each parameter at its smallest and at its largest value.
 pub fn parameters_work_at_their_limits(info: &'static PatternInfo) -> Checked {
     check_limits(limits(info.parameters), |limit| stays(info, Some(limit), "parameters_work_at_their_limits", 8))
 }
@@ -95,20 +95,20 @@ fn stays(info: &'static PatternInfo, limit: Option<Limit>, name: &'static str, c
                 } else if !offset.is_multiple_of(workload.align_bytes.into()) {
                     "is not aligned"
                 } else if bytes == 0 {
-                    "has no bytes"
+                    "has length 0"
                 } else if !matches!(op, Op::Read | Op::Write) {
                     "is neither a read nor a write"
                 } else {
                     continue;
                 };
-                return Err(format!("request {number}, {op:?} of {bytes} bytes at {offset}, {wrong}"));
+                return Err(format!("request {number} ({op:?} of {bytes} bytes at offset {offset}) {wrong}"));
             }
             Ok(())
         },
     )
 }
 
-/// Equal workloads give equal requests, in batches of any size.
+/// Checks that equal workloads generate equal requests, in batches of any size.
 pub fn equal_seeds_give_equal_requests(info: &'static PatternInfo) -> Checked {
     let component = format!("workload pattern {}", info.name);
     let subject = Subject { component, check: "equal_seeds_give_equal_requests", cases: 30 };
@@ -119,7 +119,9 @@ pub fn equal_seeds_give_equal_requests(info: &'static PatternInfo) -> Checked {
         |Generated(workload), _| {
             let (one, two) = (requests(workload, 1)?, requests(workload, 64)?);
             match (1..).zip(one.iter().zip(&two)).find(|(_, (one, two))| one != two) {
-                Some((number, (one, two))) => Err(format!("request {number} is {one:?} first and {two:?} again")),
+                Some((number, (one, two))) => {
+                    Err(format!("request {number} is {one:?} in the first run, but {two:?} in the second"))
+                }
                 None if one.len() == two.len() => Ok(()),
                 None => Err(format!("first {} requests, then {}", one.len(), two.len())),
             }

@@ -1,5 +1,5 @@
-//! Goal: every built-in component passes the tests that components of others must pass. Method: all checks, over all
-//! registries.
+//! Goal: every built-in component passes the tests for components of other crates. Method: runs all checks on all
+//! registered components.
 
 use std::fmt::Debug;
 
@@ -18,7 +18,9 @@ fn pass<C: Copy + Debug>(components: impl Iterator<Item = C>, checks: &[Check<C>
     for component in components {
         for (name, check) in checks {
             match check(component) {
-                Ok(Verdict::Refused) => failed.push(format!("{component:?} is refused in every world of {name}")),
+                Ok(Verdict::Refused) => {
+                    failed.push(format!("{name}: {component:?} rejects its parameters in every test case"))
+                }
                 Ok(_) => {}
                 Err(counterexample) => failed.push(counterexample.to_string()),
             }

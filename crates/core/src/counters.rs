@@ -1,5 +1,5 @@
-//! The macro `counters!` declares a struct of `u64` counts. Arithmetic, documentation, tables and serialised form of
-//! the struct all come from one declaration, so that no field can be forgotten in a subtraction, a report or an export.
+//! The macro `counters!` declares a struct of `u64` counts. One declaration generates arithmetic, documentation, tables
+//! and serialised form of the struct. No field can therefore be forgotten in a subtraction, a report or an export.
 
 use std::ops::{AddAssign, Sub};
 

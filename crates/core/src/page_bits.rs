@@ -119,9 +119,9 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Random ranges are filled, copied, set and read, and compared with an array of booleans.
+        /// Fills, copies, sets and reads random ranges, and compares the bits with an array of booleans.
         #[test]
-        fn runs_of_bits_are_those_of_an_array(
+        fn page_bits_agree_with_an_array(
             steps in prop::collection::vec((0..4_u8, 0_u32..300, 0_u32..300, 0_u32..300), 1..60),
         ) {
             let mut bits = [PageBits::new(300), PageBits::new(300)];

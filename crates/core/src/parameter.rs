@@ -147,7 +147,7 @@ impl fmt::Display for Unit {
 /// One parameter of a scheduler, policy or other registered entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Name of the parameter in configurations: the kernel's or paper's name if there is one.
+    /// Name of the parameter in configurations: the name in the kernel or paper, if available.
     pub name: &'static str,
     /// Unit of the parameter's value.
     pub unit: Unit,

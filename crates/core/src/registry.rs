@@ -1,5 +1,5 @@
-//! Registries: every interchangeable component (policy, scheduler, map, codec and so on) has a file with a static
-//! `INFO`, and a line in the registry for its type of component. Other crates add components with
+//! Registries of interchangeable components: policies, schedulers, maps, codecs and so on. Every component has a file
+//! with a static `INFO`, and a line in the registry for its type of component. Other crates add components with
 //! [`Registry::register`], at any time.
 //!
 //! Settings, help, documents and random choices of tests are derived from the registry. The first entry is the default;
@@ -16,7 +16,7 @@ use crate::suggest::named;
 /// A registry entry for a policy, scheduler or other component: its name, texts and parameters, and everything needed
 /// to build it.
 pub struct Info<R: 'static> {
-    /// Name of the entry in settings: the name that the source uses, if there is one.
+    /// Name of the entry in settings: the name in the source, if available.
     pub name: &'static str,
     /// Short help text of the entry.
     pub help: &'static str,
@@ -149,10 +149,7 @@ impl<R> Registry<R> {
     /// # Panics
     /// Panics if an entry has parameters.
     pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
-        assert!(
-            self.iter().all(|info| info.parameters.is_empty()),
-            "choices of a parameter cannot have parameters of their own"
-        );
+        assert!(self.iter().all(|info| info.parameters.is_empty()), "choices of a parameter cannot have parameters");
         self.iter().map(|info| (info.name, info.help)).collect()
     }
 

@@ -1,8 +1,8 @@
 //! Deterministic random numbers: xoshiro256++ (Blackman and Vigna 2019) seeded through SplitMix64.
 //!
-//! This is our own code, because published results must be reproducible years later and general crates may change
-//! values between minor versions. Each consumer draws from its own named stream, so adding a consumer never shifts the
-//! numbers of another.
+//! ssdlab has its own generator, because published results must be reproducible years later, and general crates may
+//! change their numbers between minor versions. Each consumer draws from its own named stream. A new consumer therefore
+//! never changes the numbers of another consumer.
 
 use serde::{Deserialize, Serialize};
 

@@ -49,9 +49,9 @@ fn slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option
 const SYNONYMS: [(&str, &str); 4] =
     [("qd", "queue_depth"), ("iodepth", "queue_depth"), ("overprovisioning", "op"), ("over_provisioning", "op")];
 
-/// Returns the known configuration key nearest to `key`. Prefers a key with a misspelt last part, then a key with the
-/// right name in another table, then a key below the same table whose name contains the last part as a word, then a
-/// typing error anywhere.
+/// Returns the known configuration key nearest to `key`. Tries these candidates in order: a key with a misspelt last
+/// part; a key with the right name in another table; a key below the same table whose name contains the last part as a
+/// word; a key with a typing error anywhere.
 pub fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     let (table, name) = split(key);
     let name = SYNONYMS.iter().find(|(other, _)| *other == name).map_or(name, |(_, setting)| setting);
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_and_hyphens_do_not_tell_names_apart() {
+    fn names_match_regardless_of_case_and_hyphens() {
         let known = ["mq-deadline", "d_choices", "Greedy", "a-b", "a_b", "none", "none"];
         for (typed, meant) in [
             ("MQ_Deadline", Some("mq-deadline")),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_near_by_a_slip_or_as_an_abbreviation() {
+    fn typing_errors_and_abbreviations_are_near() {
         let known = ["vscsi1", "vscsi2", "fio", "elapsed_ns", "low", "my-csv", "a_csv"];
         for (wrong, meant) in [
             ("vcsi1", Some("vscsi1")),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_found_and_strangers_are_not() {
+    fn typing_errors_get_suggestions_and_other_names_do_not() {
         let known = ["nand", "nand.read", "nand.erase", "device.capacity", "seed", "host.replay.closed.queue_depth"];
         for (wrong, meant) in [
             ("nand.reed", Some("nand.read")),

@@ -1,6 +1,7 @@
 //! Admission policies: which items may enter a cache.
 //!
-//! An [`Admission`] is asked about each item that is not cached, before any replacement policy; [`guarded`] puts it there.
+//! An [`Admission`] decides about each item that misses the cache, before the replacement policy inserts it.
+//! [`guarded`] combines an admission policy with a replacement policy.
 //!
 //! # Example
 //!

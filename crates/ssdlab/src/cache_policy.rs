@@ -1,7 +1,7 @@
 //! Replacement policies: which item leaves a full cache.
 //!
-//! A [`Policy`] is a cache without contents: it gets accesses to numbered items and decides which items it holds. [`Lists`]
-//! keeps items in order, with their sizes. The policy serves the cache of the host and `ssdlab cache`.
+//! A [`Policy`] is a cache without contents: it gets accesses to numbered items and decides which items are cached.
+//! [`Lists`] provides ordered lists of items with sizes. The host cache and `ssdlab cache` can use the policy.
 //!
 //! # Example
 //!

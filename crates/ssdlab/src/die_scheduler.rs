@@ -1,7 +1,7 @@
-//! Die schedulers: which of the waiting operations a die begins next.
+//! Die schedulers: which waiting operation a die begins next.
 //!
 //! A die scheduler is a function ([`DieSchedulerRules::pick`]) that gets the first ready operation of each class
-//! ([`DieView`]) and returns a class. Reads of the host, programs of the host and internal operations are classes.
+//! ([`DieView`]) and returns a class. The classes are host reads, host programs and internal operations.
 //!
 //! # Example
 //!

@@ -1,14 +1,16 @@
 //! Flash translation layers: where each page goes, and which blocks are erased.
 //!
-//! An [`Ftl`] turns writes, reads and trims of logical pages into operations of a [`FlashSink`]. It never waits and sees no
-//! bytes. `write`, `read`, `trim` and `lookup` are required; other capabilities, such as recovery after a power loss,
-//! refuse with a message by default. With the setting `check=true`, every operation and every page that is read is checked.
+//! An [`Ftl`] turns writes, reads and trims of logical pages into operations of a [`FlashSink`]. It never waits and
+//! sees no bytes. `write`, `read`, `trim` and `lookup` are required. Other capabilities, such as recovery after a power
+//! loss, return an error by default. The setting `check=true` checks every operation and every page read.
 //!
-//! An FTL with log blocks may be a [`Log`] instead: [`LogFtl`] writes pages in place, merges, recovers, and handles failed
-//! programs; the log decides where other pages go and what is merged for them.
+//! An FTL with log blocks can implement [`Log`] instead. [`LogFtl`] then writes pages in place, merges, recovers and
+//! handles failed programs. The [`Log`] decides where all other pages are written, and which blocks are merged to make
+//! space.
 //!
-//! [`FlashSink`] may be [`Counts`] in tests. The rules of the flash: pages of a block are programmed in order, each once between two erases. The only copy of a page
-//! is not erased, and a barrier separates copies from the erase of their originals.
+//! In tests, [`Counts`] can serve as the [`FlashSink`]. An FTL must obey the rules of the flash. The pages of a block
+//! are programmed in order, each once between two erases. The only copy of a page must not be erased. A barrier must
+//! separate copies from the erase of their originals.
 //!
 //! # Example
 //!

@@ -1,7 +1,7 @@
 //! I/O schedulers: which request of the block layer goes to the drive next.
 //!
-//! An [`IoScheduler`] holds the requests that wait. The block layer inserts them, merges neighbours and asks for the next
-//! one. Only `insert`, `dispatch` and `completed` are required.
+//! An [`IoScheduler`] holds the waiting requests. The block layer inserts requests, merges adjacent requests, and calls
+//! `dispatch` for the next request. Only `insert`, `dispatch` and `completed` are required.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! Entry point of a crate of components: runs `ssdlab` with these components compiled in.
+//! Entry point for a crate with components: runs `ssdlab` with the components compiled in.
 
 use std::env::args_os;
 use std::io::Error;
@@ -6,15 +6,15 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-/// Runs the command line of ssdlab with the components of the crate in `directory`, and the arguments of this program:
+/// Runs the `ssdlab` command, with the components of the crate in `directory` and the arguments of this program:
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
 ///     ssdlab::main(env!("CARGO_MANIFEST_DIR"))
 /// }
 /// ```
-/// So `cargo run --release -- run trace.csv -s ftl=mine` works in the directory of the crate. `ssdlab build` builds the
-/// command first, unless the sources are unchanged.
+/// For example, `cargo run --release -- run trace.csv -s ftl=mine` works in the directory of the crate. `ssdlab build`
+/// first builds the command if the sources have changed.
 #[allow(clippy::print_stderr, reason = "this is a program")]
 pub fn main(directory: &str) -> ExitCode {
     launch(directory).unwrap_or_else(|error| {
@@ -23,10 +23,9 @@ pub fn main(directory: &str) -> ExitCode {
     })
 }
 
-/// Builds the command, and runs it in place of this program. Returns the exit status if it cannot be built.
+/// Builds the command and replaces this process with it. Returns the exit status of the build if the build fails.
 fn launch(directory: &str) -> Result<ExitCode, Error> {
-    // A clone's environment has priority, because its version of `ssdlab` fits the sources that this crate was built
-    // from.
+    // Prefers the environment of a repository clone, because its `ssdlab` matches the sources of this crate.
     let cloned = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/ssdlab");
     let ssdlab = if cloned.exists() { cloned } else { "ssdlab".into() };
     let built = Command::new(ssdlab).args(["build", "--with", directory]).stderr(Stdio::inherit()).output()?;

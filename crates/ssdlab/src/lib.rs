@@ -1,7 +1,7 @@
-//! Components of your own for ssdlab, compiled into its simulator.
+//! Compiles your own components into the simulator of ssdlab.
 //!
-//! A component is a static value that describes it (`INFO`) and, for most kinds, a type that implements a trait. A
-//! crate holds any number of components. Its function `register` adds them to ssdlab:
+//! A component is a static description (`INFO`) and, for most kinds, a type that implements a trait. A crate holds any
+//! number of components. Its function `register` adds them to ssdlab:
 //!
 //! ```
 //! use ssdlab::NameTaken;
@@ -25,13 +25,14 @@
 //! # assert_eq!(register(), Ok(()));
 //! ```
 //!
-//! `ssdlab new KIND NAME` writes such a crate with a working component; `ssdlab build --with ./NAME` links it into an
-//! `ssdlab` command of its own. Macros of the crate `ssdlab-conformance` test a component in small random worlds.
+//! `ssdlab new KIND NAME` writes such a crate with a working component; `ssdlab build --with ./NAME` builds an `ssdlab`
+//! command that includes the component. Macros of the crate `ssdlab-conformance` test a component on small random
+//! drives, caches or block layers.
 //!
 //! # Contents
 //!
-//! Each module has the trait of a kind with its contract, the function that registers a component, and a complete
-//! example, which is the one that `ssdlab new` writes.
+//! Each module has the trait for one kind of component, the function that registers a component, and a complete
+//! example, which `ssdlab new` also writes.
 //!
 //! | module | a component decides | setting |
 //! |---|---|---|
@@ -49,11 +50,11 @@
 //! # Rules of every component
 //!
 //! - **Equal input gives equal results.** A component reads no clock, file or environment variable, and draws random
-//!   numbers only from the seed or the [`Rng`] that it gets.
-//! - **A name is unique among the components of its kind.** [`NameTaken`] names the other one.
+//!   numbers only from the seed or [`Rng`] that ssdlab passes to it.
+//! - **A name is unique among the components of its kind.** A duplicate name is the error [`NameTaken`].
 //! - **Parameters are settings.** `Parameter::new("window", ...)` of the victim policy `mine` is the setting
 //!   `ftl.page.gc.mine.window`, with range, default and help. The component reads it with [`Settings::get`].
-//! - **State is saved.** A type with `archive` names each field once; [`Archive`] shows how.
+//! - **State is saved.** A type with a method `archive` lists each field once; see [`Archive`].
 
 pub mod admission;
 pub mod cache_policy;

@@ -1,7 +1,7 @@
 //! Maps in flash: which map pages are read and written for a page.
 //!
-//! A [`MapModel`] is a cost model. Page mapping always knows the place of every page; the model says which map pages a
-//! controller would have to read and write for it. So a model cannot lose data.
+//! A [`MapModel`] is a cost model: it determines which map pages a controller would have to read and write for a page.
+//! Page mapping keeps its own complete map, and therefore a faulty model cannot lose data.
 //!
 //! # Example
 //!

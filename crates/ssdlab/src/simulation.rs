@@ -1,16 +1,16 @@
-//! Simulations for the tests of components.
+//! Runs simulations in the tests of components.
 
 use ssdlab_config::{Config, Layer};
 use ssdlab_trace::Generator;
 
 pub use ssdlab_sim::Summary;
 
-/// Simulates the generated workload of a configuration, given as settings such as `ftl.page.gc=mine`, and returns its
-/// measurements. Other settings are those of the preset `tlc-chip`, one plane of flash. Every operation and every page
-/// that is read is checked, as with `check=true`.
+/// Simulates a generated workload, and returns the measurements. The configuration is the preset `tlc-chip` (one plane
+/// of flash), changed by settings such as `ftl.page.gc=mine`. Checks every operation and every page read, like
+/// `check=true`.
 ///
 /// # Errors
-/// The message that the command line would print.
+/// Returns the error message that the command line would print.
 pub fn simulate(settings: &[&str]) -> Result<Summary, String> {
     let layer = |set: &&str| Layer { origin: "simulate".into(), text: (*set).into() };
     let layers: Vec<Layer> = ["check=true"].iter().chain(settings).map(layer).collect();

@@ -1,7 +1,8 @@
 //! Trace formats: how a trace file is read and written.
 //!
-//! A [`LineFormat`] parses a line of text, a [`RecordFormat`] a record of bytes. ssdlab reads the file, decompresses it,
-//! skips comments and reports a [`Fault`] with file, line and field. An [`Encoder`] is needed only to write the format.
+//! A [`LineFormat`] parses lines of text; a [`RecordFormat`] parses binary records. ssdlab reads the file, decompresses
+//! it, skips comments and reports a [`Fault`] with file, line and field. An [`Encoder`] is needed only to write the
+//! format.
 //!
 //! # Example
 //!

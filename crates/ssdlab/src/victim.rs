@@ -1,8 +1,8 @@
 //! Victim policies: which block garbage collection takes next.
 //!
-//! A [`VictimPolicy`] gets a view of the blocks of a plane ([`PlaneView`]) and returns a closed one. Garbage collection then
-//! copies its valid pages and erases it. `ftl.page.collect` sets how many planes a view covers. Tests build
-//! a view from [`ClosedBlocks`].
+//! A [`VictimPolicy`] gets a view of the blocks of a plane ([`PlaneView`]) and returns a closed block. Garbage
+//! collection then copies the valid pages of this block and erases it. `ftl.page.collect` sets the number of planes in
+//! a view. Tests can build a view from [`ClosedBlocks`].
 //!
 //! # Example
 //!

@@ -1,7 +1,7 @@
 //! Workload patterns: which addresses a generated workload requests.
 //!
-//! [`Addresses`] draws the address of one request after the other. Sizes, operations and times follow other settings of
-//! the workload, each with random numbers of its own.
+//! [`Addresses`] generates the addresses of successive requests. Other workload settings determine sizes, operations
+//! and times, each from a separate stream of random numbers.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! Goal: a component of another crate gives the results of the built-in component. Method: a copy of greedy.
+//! Goal: a component in another crate produces the results of the built-in component. Method: a copy of greedy.
 
 use ssdlab::victim::{self, PlaneView, VictimInfo, VictimPolicy};
 use ssdlab::{Archive, Archived, BlockId, simulate};

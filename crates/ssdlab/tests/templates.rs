@@ -1,5 +1,6 @@
-//! Goal: every component that `ssdlab new` writes compiles, passes its own test and those of `ssdlab-conformance`.
-//! Method: the templates are modules of this test. `tests/test_extension.py` checks the crates around them.
+//! Goal: every component that `ssdlab new` writes compiles, and passes its own test and the tests of
+//! `ssdlab-conformance`. Method: the templates are modules of this test. `tests/test_extension.py` checks the crates
+//! around them.
 
 #[path = "../../../python/ssdlab/model/extension/templates/admission.rs"]
 mod admission;

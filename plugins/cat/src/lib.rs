@@ -9,16 +9,16 @@
 //! Source: Chiang, Lee, Chang, "Using data clustering to improve cleaning performance for flash memory", Software:
 //! Practice and Experience 29(3), 1999.
 //!
-//! **Rejuvenator** takes the block with the fewest valid pages, but spares worn blocks:
+//! **Rejuvenator** collects the block with the fewest valid pages, but avoids worn blocks:
 //!
 //! ```text
-//! worn(b) = erases(b) >= least erases of a closed block + window
+//! worn(b) = erases(b) >= minimum erases of a closed block + window
 //! victim = the closed block with the fewest valid pages among those that are not worn
-//! at every `every`-th collection, if the block with the fewest valid pages of all is worn:
-//!     collect all blocks with the least erases, one after the other, so that their pages move to worn blocks
+//! at every `every`-th collection, if the block with the fewest valid pages is worn:
+//!     collect all blocks with the fewest erases, one by one, so that their pages move to worn blocks
 //! ```
-//! A worn block is taken if the others have no invalid pages. Source: Murugan, Du, "Rejuvenator: a static wear leveling
-//! algorithm for NAND flash memory with minimized overhead", MSST 2011.
+//! A worn block is collected if the other blocks have no invalid pages. Source: Murugan, Du, "Rejuvenator: a static
+//! wear leveling algorithm for NAND flash memory with minimized overhead", MSST 2011.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ use ssdlab::{Archive, Archived, BlockId, NameTaken, Parameter, Unit};
 /// Adds the policies to ssdlab. The settings `ftl.page.gc=cat` and `ftl.page.gc=rejuvenator` then choose them.
 ///
 /// # Errors
-/// Fails if another victim policy has one of the names.
+/// Fails if another victim policy already has one of these names.
 pub fn register() -> Result<(), NameTaken> {
     victim::register(&CAT)?;
     victim::register(&REJUVENATOR)
@@ -47,7 +47,7 @@ const WINDOW: Parameter = Parameter::new(
     Unit::Count("erases"),
     20,
     [1, 1_000_000],
-    "Erases above the least at which a block is worn.",
+    "A block is worn if it has this many erases more than the block with the fewest erases.",
 )
 .example(5);
 
@@ -56,7 +56,7 @@ const EVERY: Parameter = Parameter::new(
     Unit::Count("collections"),
     100,
     [1, 1_000_000],
-    "Collections after which the least worn blocks may be collected.",
+    "Number of collections between checks that may collect the least worn blocks.",
 )
 .example(10);
 
@@ -83,7 +83,7 @@ fn erases(plane: PlaneView<'_>, block: BlockId) -> u32 {
     plane.erase_counts()[(block.0 - plane.blocks().start) as usize]
 }
 
-/// Cost, age, times.
+/// The policy CAT (cost, age, times).
 struct Cat;
 
 /// Returns the score of a block with a share `u` of valid pages.
@@ -114,12 +114,12 @@ impl VictimPolicy for Cat {
     }
 }
 
-/// The victim rule of Rejuvenator.
+/// The victim policy of Rejuvenator.
 struct Rejuvenator {
     window: u32,
     every: u64,
     collections: u64,
-    /// Least worn blocks to collect next, in all planes.
+    /// The least worn blocks of all planes that are to be collected next.
     due: BTreeSet<u32>,
 }
 
@@ -157,7 +157,7 @@ mod tests {
 
     const PAGES: u32 = 4;
 
-    /// Returns a plane whose blocks are closed, with the given erases, valid pages and times of closing.
+    /// Returns a plane of closed blocks. Each block is given by its erases, valid pages and closing time.
     fn plane(blocks: &[(u32, u32, u64)]) -> ClosedBlocks {
         let mut table = ClosedBlocks::new(blocks.len() as u32, 1, PAGES, Allocation::Fifo);
         for (block, &(erases, ..)) in (0..).map(BlockId).zip(blocks) {
@@ -181,8 +181,8 @@ mod tests {
         table
     }
 
-    /// Three blocks with valid shares of 1/4, 1/2 and 3/4, ages 10, 40 and 200, and 1, 2 and 5 erases. Cost-benefit,
-    /// (1 - u) age / 2u, would be 15, 20 and 33.33.
+    /// Tests three blocks with valid shares of 1/4, 1/2 and 3/4, ages 10, 40 and 200, and 1, 2 and 5 erases. Their
+    /// cost-benefit scores, (1 - u) age / 2u, are 15, 20 and 33.33.
     #[test]
     fn cat_prefers_blocks_with_few_erases() {
         let scores = [(0.25, 10.0, 1), (0.5, 40.0, 2), (0.75, 200.0, 5)].map(|(u, age, erases)| score(u, age, erases));
@@ -190,7 +190,7 @@ mod tests {
         // With `now` at 200, a block closed at 191 has the age 10.
         let table = plane(&[(1, 1, 191), (2, 2, 161), (5, 3, 1)]);
         assert_eq!(Cat.choose(table.plane(0), 200), Some(BlockId(0)));
-        // With 5 erases each, the oldest block would win.
+        // With 5 erases each, the oldest block has the highest score.
         let table = plane(&[(5, 1, 191), (5, 2, 161), (5, 3, 1)]);
         assert_eq!(Cat.choose(table.plane(0), 200), Some(BlockId(2)));
     }
@@ -201,8 +201,8 @@ mod tests {
         assert_eq!(Cat.choose(table.plane(0), 200), Some(BlockId(1)));
     }
 
-    /// Block 0 has the fewest valid pages, but 5 erases, 5 above the least. Every second collection empties the blocks
-    /// with the least erases instead.
+    /// Block 0 has the fewest valid pages, but has 5 erases more than the least worn block. Every second collection
+    /// instead empties the blocks with the fewest erases.
     #[test]
     fn rejuvenator_spares_worn_blocks() {
         let policy = |window, every| Rejuvenator { window, every, collections: 0, due: BTreeSet::new() };
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(policy(5, 100).choose(plane(&[(5, 1, 0), (0, 4, 0)]).plane(0), 0), Some(BlockId(0)));
     }
 
-    /// Every operation and every page that is read is checked.
+    /// Simulates skewed writes; the simulation checks every operation and every page read.
     #[test]
     fn skewed_writes_lose_nothing() {
         register().unwrap();

@@ -1,4 +1,4 @@
-//! `ssdlab` with the components of this crate.
+//! Runs the `ssdlab` command with the components of this crate.
 
 use std::process::ExitCode;
 

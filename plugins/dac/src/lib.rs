@@ -1,12 +1,12 @@
-//! DAC (dynamic data clustering): each page has a region, from cold to hot; pages of a region share open blocks.
+//! DAC (dynamic data clustering): each page belongs to a region, from cold to hot; pages of a region share open blocks.
 //!
 //! ```text
-//! host page:       first write: region 0;  later: one region hotter, up to the last
+//! host page:       first write: region 0;  later: one region hotter, up to the hottest region
 //!                  with `age`: only if the page was written at most `age` host pages ago, else its region stays
 //! relocated page:  one region colder, down to 0
 //! ```
 //! Source: Chiang, Lee, Chang, "Using data clustering to improve cleaning performance for flash memory", Software:
-//! Practice and Experience 29(3), 1999; the form without ages is the one of SepBIT's simulator (FAST 2022).
+//! Practice and Experience 29(3), 1999; the form without ages follows SepBIT's simulator (FAST 2022).
 
 use ssdlab::placement::{self, ByPage, Placement, PlacementInfo, PlacementRules, WriteContext};
 use ssdlab::{Archive, Archived, Lpn, NameTaken, Parameter, Settings, Unit};
@@ -14,7 +14,7 @@ use ssdlab::{Archive, Archived, Lpn, NameTaken, Parameter, Settings, Unit};
 /// Adds the policy to ssdlab. The setting `ftl.page.survivors=dac` then chooses it.
 ///
 /// # Errors
-/// Fails if another placement policy has this name.
+/// Fails if another placement policy already has this name.
 pub fn register() -> Result<(), NameTaken> {
     placement::register(&DAC)
 }
@@ -28,14 +28,14 @@ const AGE: Parameter = Parameter::new(
     Unit::Count("pages"),
     0,
     [0, u32::MAX as u64],
-    "A page becomes hotter only if it was written at most this number of host pages ago; 0 for any age.",
+    "A page becomes hotter only if it was written at most this many host pages ago; 0 sets no limit.",
 )
 .example(10_000);
 
-/// What lists, help and settings say about the policy, and how it is built.
+/// Registry entry of this placement policy.
 static DAC: PlacementInfo = PlacementInfo {
     name: "dac",
-    help: "regions from cold to hot: a page moves up when it is written, and down when it is relocated",
+    help: "regions from cold to hot: a write makes a page hotter, a relocation makes it colder",
     source: "Chiang et al., Software: Practice and Experience 1999",
     parameters: &[REGIONS, AGE],
     role: PlacementRules {
@@ -47,15 +47,15 @@ static DAC: PlacementInfo = PlacementInfo {
     },
 };
 
-/// Region of a page that was never written.
+/// Region number of pages that were never written.
 const NEW: u8 = u8::MAX;
 
-/// The policy with the region of each page.
+/// State of the policy, with the region of each page.
 struct Dac {
     hottest: u8,
     age: u32,
     region: Vec<u8>,
-    /// Number of host pages written before the last write of each page, which may wrap around; empty without `age`.
+    /// For each page, number of host pages written before its latest write, wrapping around; empty without `age`.
     written: Vec<u32>,
 }
 
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!([0, 0, 0, 0].map(|lpn| dac.relocated(Lpn(lpn), 0)), [1, 0, 0, 0]);
         assert_eq!(write(&mut dac, 0), 1);
         assert_eq!(write(&mut dac, 1), 0);
-        // A page written before a power loss, whose region is lost.
+        // A page that was written before a power loss has lost its region.
         assert_eq!(dac.relocated(Lpn(2), 0), 0);
     }
 
@@ -127,8 +127,8 @@ mod tests {
         assert_eq!(regions, [0, 1, 1, 2]);
     }
 
-    /// Every operation and every page that is read is checked. Pages of equal heat share blocks, so fewer are copied
-    /// than with one open block for the host and one for garbage collection.
+    /// Checks that regions reduce the number of copies, compared with one open block for the host and one for garbage
+    /// collection. The simulation checks every operation and every page read.
     #[test]
     fn regions_copy_less_under_skew() {
         register().unwrap();

@@ -1,23 +1,23 @@
-//! LAST: log blocks for sequential writes apart from log blocks for random writes, and hot apart from cold among these.
+//! LAST: separate log blocks for sequential writes, for hot random writes and for cold random writes.
 //!
 //! ```text
 //! write(page of logical block b):
 //!     request of `threshold` pages or more:
-//!         b has a sequential log block and the page is its next:  append; a full block switches
-//!         else: merge the sequential log block of b, or the one written least recently if all are in use
-//!               take a new one for b
+//!         the page is the next page of b's sequential log block:  append; a full block switches
+//!         else: merge the sequential log block of b, or the least recently written one if all are in use
+//!               take a new sequential log block for b
 //!     else: hot if the page was written to the random log at most `window` random writes ago, else cold
 //!           append to the open block of this partition
 //! reclaim a random log block, if all are in use:
 //!     a block without valid pages:  erase it
-//!     else, of the cold blocks:     merge the logical blocks of the block for which these hold the fewest valid pages
+//!     else, if there is a cold one: merge the logical blocks of the cold block with the lowest merge cost
 //!     else, the oldest hot block:   its valid pages move to a cold block
 //! ```
-//! Hot pages are soon written again, so most hot blocks lose all their pages and cost only an erase.
+//! Hot pages are soon overwritten, so most hot blocks lose all their valid pages and cost only an erase.
 //!
 //! Source: Lee, Shin, Kim, Kim, "LAST: locality-aware sector translation for NAND flash memory-based storage systems",
-//! ACM SIGOPS Operating Systems Review 42(6), 2008. Its text was not at hand: the rules above follow descriptions of it
-//! in later papers. The README lists what is uncertain.
+//! ACM SIGOPS Operating Systems Review 42(6), 2008. The rules above follow descriptions in later papers, because the
+//! text of the paper was not available. The README lists what is uncertain.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -30,7 +30,7 @@ use ssdlab::{Archive, Archived, NameTaken, Parameter, Settings, Unit};
 /// Adds the FTL to ssdlab. The setting `ftl=last` then chooses it.
 ///
 /// # Errors
-/// Fails if another FTL has this name.
+/// Fails if another FTL already has this name.
 pub fn register() -> Result<(), NameTaken> {
     ftl::register(&LAST)
 }
@@ -52,24 +52,24 @@ const WINDOW: Parameter = Parameter::new(
     Unit::Count("pages"),
     1024,
     [1, u32::MAX as u64],
-    "A page is hot if it was written at most this number of random writes ago.",
+    "A page is hot if it was written at most this many random writes ago.",
 )
 .example(256);
 
 /// Parameters of the FTL.
 pub const PARAMETERS: &[Parameter] = &[SEQUENTIAL, THRESHOLD, WINDOW];
 
-/// What lists, help and settings say about the FTL, and how it is built.
+/// Registry entry of this log-block FTL.
 static LAST: FtlInfo = FtlInfo {
     name: "last",
     help: "LAST: sequential log blocks, and random log blocks for hot and for cold pages",
     source: "Lee et al., ACM SIGOPS OSR 42(6), 2008",
     parameters: PARAMETERS,
     role: FtlRules {
-        // The target of a full merge, or the cold block to which the pages of a hot block move.
+        // The reserved block is the target of a full merge, or the cold block to which the pages of a hot block move.
         reserve_blocks: 1,
         has_log: true,
-        // One hot and one cold block, besides the sequential log blocks.
+        // The FTL needs a hot and a cold block in addition to the sequential log blocks.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 2,
         check: |_, _| Ok(()),
         build: Some(&|shape, log_blocks, settings| Ok(Box::new(LastFtl::new(shape, log_blocks, settings)?))),
@@ -99,13 +99,13 @@ pub struct Last {
     window: u32,
     most_sequential: usize,
     most_random: usize,
-    /// Sequential log blocks, the one written least recently first.
+    /// Sequential log blocks, the least recently written block first.
     sequential: Vec<Sequential>,
-    /// Blocks of the hot and of the cold partition, oldest first; only the last block of each may have room.
+    /// Blocks of the hot and of the cold partition, oldest first. Only the last block of a partition may have room.
     random: [VecDeque<u32>; 2],
     /// For each block, true if it belongs to the random log.
     is_random: Vec<bool>,
-    /// For each logical page, number of the random write that wrote it last.
+    /// For each logical page, number of the latest random write of the page.
     written: Vec<u32>,
     /// Number of random writes so far, which may wrap around.
     writes: u32,
@@ -135,7 +135,7 @@ impl Last {
         Some(())
     }
 
-    /// Merges the logical block of a sequential log block: a switch, a partial or a full merge.
+    /// Merges the logical block of a sequential log block by a switch, partial or full merge.
     fn end_sequential<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,
@@ -174,7 +174,7 @@ impl Last {
         (!device.is_full(block)).then(|| (block, device.next(block)))
     }
 
-    /// Returns the next place of a partition, in a new block if its open block is full.
+    /// Returns the next free page of a partition, in a new block if the open block is full.
     fn next_place<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,
@@ -190,11 +190,11 @@ impl Last {
         Some((block, 0))
     }
 
-    /// Reclaims a block of the random log. Moving hot pages may take as many blocks as it frees, but each hot block
-    /// moves once.
+    /// Reclaims a block of the random log. Moving hot pages may use as many blocks as it frees, but each hot block
+    /// moves only once.
     fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
         let [hot, cold] = &self.random;
-        // The open block of a partition takes further pages, unless it is full.
+        // The open block of a partition accepts further pages, unless it is full.
         let closed = |blocks: &VecDeque<u32>| {
             let open = blocks.back().copied().filter(|&block| !device.is_full(block));
             blocks.iter().copied().filter(move |&block| Some(block) != open).collect::<Vec<_>>()
@@ -222,7 +222,7 @@ impl Last {
         Some(())
     }
 
-    /// Merges a logical block, with the pages of its sequential log block if it has one.
+    /// Merges a logical block, including the pages of its sequential log block, if any.
     fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<()> {
         match self.sequential.iter().position(|log| log.lbn == lbn) {
             Some(at) => self.end_sequential(device, at, RetireReason::Merged, sink),
@@ -246,8 +246,8 @@ impl Last {
     }
 }
 
-/// Returns the number of pages that merges copy to free a block: the valid pages of all logical blocks with valid pages
-/// in the block.
+/// Returns the number of pages that merges copy to free a block: all valid pages of the logical blocks that have valid
+/// pages in the block.
 fn merge_cost(device: &LogDevice, block: u32) -> usize {
     let pages = device.pages_per_block();
     let lbns: BTreeSet<u32> =
@@ -291,8 +291,7 @@ impl Log for Last {
         if self.is_random[block as usize] { Role::Log } else { Role::SequentialLog }
     }
 
-    /// Returns the size of the page table of the log, and of the number of the write of each page in the random log:
-    /// 4 bytes each.
+    /// Returns the size of the log's page table, and of the write numbers of the pages in the random log: 4 bytes each.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         4 * (self.most_sequential + 2 * self.most_random) as u64 * u64::from(device.pages_per_block())
     }
@@ -301,10 +300,10 @@ impl Log for Last {
         (self.is_random.len() + size_of_val(&self.written[..])) as u64
     }
 
-    /// After a power loss, all random log blocks count as cold.
+    /// Takes over the log after a power loss. All random log blocks then count as cold.
     fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let mut rest = Vec::new();
-        // The newest blocks are taken first; older ones beyond the number of log blocks are merged away.
+        // Takes the newest blocks first; recovery merges the older blocks that exceed the number of log blocks.
         for log in blocks.into_iter().rev() {
             let owner = log.owner.filter(|&lbn| !self.sequential.iter().any(|other| other.lbn == lbn));
             match (log.role, owner) {
@@ -326,13 +325,13 @@ impl Log for Last {
             for offset in 0..device.next(block) {
                 let held = device.valid_page(block, offset);
                 if held.is_some_and(|address| (address.lbn, address.offset) != (lbn, offset)) {
-                    return Err(format!("sequential log block {block} of block {lbn} holds {held:?} at {offset}"));
+                    return Err(format!("sequential log block {block} of {lbn} holds {held:?} at offset {offset}"));
                 }
             }
         }
         let (counted, most) = (self.random_blocks(), self.most_random);
         if counted > most || counted != self.is_random.iter().filter(|&&is_random| is_random).count() {
-            return Err(format!("the random log has {counted} blocks of at most {most}, which are marked differently"));
+            return Err(format!("the random log has {counted} blocks (maximum {most}) or wrong block marks"));
         }
         Ok(())
     }
@@ -363,7 +362,7 @@ mod tests {
     use ssdlab::ftl::{Counts, Ftl, ProgramOrder, Shape, WriteContext};
     use ssdlab::{Lpn, simulate};
 
-    /// Ten logical blocks of 2 pages, all written before; a sequential log block and 3 random ones.
+    /// Returns a filled drive with ten logical blocks of 2 pages, a sequential log block and 3 random log blocks.
     fn small(window: u64) -> LastFtl {
         let shape = Shape {
             logical_pages: 20,
@@ -379,7 +378,8 @@ mod tests {
         ftl
     }
 
-    /// Reads and programs of merges, and erases by switch merges, full merges and of blocks without valid pages.
+    /// Returns the reads and programs of merges, and the erases by switch merges, by full merges, and of empty log
+    /// blocks.
     fn costs(counts: &Counts) -> [u64; 5] {
         let of = |numbers: &[u64], cause: Cause| numbers[cause as usize];
         [
@@ -399,14 +399,15 @@ mod tests {
         let steps: [Step; 6] = [
             // A request of two pages fills a sequential log block, which becomes the data block.
             (&[(4, 2)], [0, 0, 1, 0, 0]),
-            // The first write of page 0 is cold, the next three are hot: two hot blocks, one without valid pages.
+            // The first write of page 0 is cold, the next three writes are hot and fill two hot blocks, one of them
+            // without valid pages.
             (&[(0, 1), (0, 1), (0, 1), (0, 1)], [0, 0, 1, 0, 0]),
-            // Fills the cold block, whose only valid page is then 6.
+            // Page 6 fills the cold block and is then its only valid page.
             (&[(6, 1)], [0, 0, 1, 0, 0]),
-            // A cold block is needed: the hot block without valid pages is erased.
+            // Page 8 needs a new cold block; the hot block without valid pages is erased.
             (&[(8, 1)], [0, 0, 1, 0, 1]),
             (&[(10, 1)], [0, 0, 1, 0, 1]),
-            // Of the cold blocks {6} and {8, 10}, the first takes one merge of 2 pages, the other two.
+            // The cold block {6} needs one merge of 2 pages, the cold block {8, 10} needs two merges.
             (&[(12, 1)], [2, 2, 1, 2, 1]),
         ];
         for (writes, expected) in steps {
@@ -419,7 +420,7 @@ mod tests {
         assert_eq!(counts.programs[Cause::Host as usize], 10);
     }
 
-    /// The drive may write a large request page by page.
+    /// Checks that a large request goes to the sequential log even if the drive writes it page by page.
     #[test]
     fn the_size_of_the_request_decides() {
         let mut ftl = small(2);
@@ -431,8 +432,9 @@ mod tests {
         assert_eq!(costs(&counts), [0, 0, 1, 0, 0]);
     }
 
-    /// Hot blocks {0, 2} and {4, 6} are full when page 8, in the open cold block, becomes hot. The first of them is
-    /// emptied: page 0 fills the cold block, page 2 takes another. To free a block, the cold block {8, 0} is merged then.
+    /// Hot blocks {0, 2} and {4, 6} are full when page 8, in the open cold block, becomes hot. Block {0, 2} is emptied:
+    /// page 0 fills the cold block, and page 2 needs a new cold block. The cold block {8, 0} is then merged to free a
+    /// block.
     #[test]
     fn hot_pages_that_are_not_written_again_become_cold() {
         let mut ftl = small(100);
@@ -441,12 +443,12 @@ mod tests {
             ftl.write(Lpn(lpn), 1, WriteContext::default(), &mut counts);
             ftl.check().unwrap();
         }
-        // Merges of two logical blocks; the cold blocks {0, 2} and {4, 6} lost all their pages before.
+        // Two logical blocks are merged; the cold blocks {0, 2} and {4, 6} had already lost all their valid pages.
         assert_eq!(costs(&counts), [4, 4, 0, 3, 3]);
         assert_eq!(counts.programs[Cause::Gc as usize], 2);
     }
 
-    /// Every operation and every page that is read is checked.
+    /// Simulates requests of all sizes; the simulation checks every operation and every page read.
     #[test]
     fn requests_of_all_sizes_lose_nothing() {
         register().unwrap();
@@ -466,7 +468,7 @@ mod tests {
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Conformance tests on random small drives.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::ftl!(super::LAST);

@@ -1,4 +1,4 @@
-//! `ssdlab` with the component of this crate.
+//! Runs the `ssdlab` command with the component of this crate.
 
 use std::process::ExitCode;
 

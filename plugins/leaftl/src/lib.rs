@@ -1,21 +1,21 @@
-//! LeaFTL: a learned map. Linear functions predict the flash pages of up to 256 successive logical pages, with an error
-//! of at most `gamma` pages.
+//! LeaFTL: a learned map. Each linear function (line) predicts the flash pages of up to 256 successive logical pages,
+//! with an error of at most `gamma` pages.
 //!
 //! ```text
-//! placed(lpn, ppn):  kept exactly, until `buffer` pages are; then, for each group of 256 logical pages, in their order:
+//! placed(lpn, ppn):  buffer the pair; once `buffer` pairs are buffered, for each group of 256 logical pages, in order:
 //!                    fit lines through the pages, each as long as it stays within `gamma` pages
 //!                    a new line goes to level 0; older lines lose its pages; a line that still overlaps it goes down
-//! read(lpn):         the line of the first level that has the page predicts its place; a wrong place costs a read
+//! read(lpn):         the line of the first level that has the page predicts its ppn; a wrong ppn costs a read
 //! ```
-//! A line takes 5 bytes for one page and else 8, plus a byte for each gap between its pages unless they are evenly
-//! spaced. A group takes 4 bytes more.
+//! A line for one page takes 5 bytes. A line for more pages takes 8 bytes, plus a byte for each gap between its pages
+//! unless the pages are evenly spaced. Each group takes 4 more bytes.
 //!
-//! The map is in RAM. Segments are learned from pages in the order of their writes: the drive does not sort its buffer by
-//! page, so lines are short unless the host writes in order. Use it on one plane, as the places of pages on several
-//! planes are not on a line.
+//! The map is in RAM. Lines are fitted to pages in the order of their writes. The drive does not sort its write buffer
+//! by page, so lines are short unless the host writes in order. Use this map with one plane, because the flash pages of
+//! successive writes to several planes are not on a line.
 //!
-//! Source: Sun, Li, Sun, Sun, Vucinic, Huang, "LeaFTL: a learning-based flash translation layer for solid-state drives",
-//! ASPLOS 2023, by the rules of its simulator, without its list of recent spare areas.
+//! Source: Sun, Li, Sun, Sun, Vucinic, Huang, "LeaFTL: a learning-based flash translation layer for solid-state
+//! drives", ASPLOS 2023. The rules follow the authors' simulator, without its list of recent spare areas.
 
 use std::collections::BTreeMap;
 
@@ -26,27 +26,27 @@ use ssdlab::{Archive, Archived, NameTaken, Parameter, Settings, Unit};
 /// Adds the map to ssdlab. The setting `ftl.page.map=leaftl` then chooses it.
 ///
 /// # Errors
-/// Fails if another map has this name.
+/// Fails if another map already has this name.
 pub fn register() -> Result<(), NameTaken> {
     map::register(&LEAFTL)
 }
 
 const GAMMA: Parameter =
-    Parameter::new("gamma", Unit::Count("pages"), 0, [0, 128], "Largest error of a predicted place.").example(4);
+    Parameter::new("gamma", Unit::Count("pages"), 0, [0, 128], "Largest error of a predicted flash page.").example(4);
 
 const BUFFER: Parameter = Parameter::new(
     "buffer",
     Unit::Count("pages"),
     2048,
     [1, 1 << 24],
-    "Pages whose places are kept exactly before lines are fitted.",
+    "Number of pages whose exact flash pages are buffered before lines are fitted.",
 )
 .example(256);
 
-/// What lists, help and settings say about the map, and how it is built.
+/// Registry entry of this map.
 static LEAFTL: MapInfo = MapInfo {
     name: "leaftl",
-    help: "learned map in RAM: lines predict the places of pages (LeaFTL)",
+    help: "learned map in RAM: lines predict the flash pages of logical pages (LeaFTL)",
     source: "Sun et al., ASPLOS 2023",
     parameters: &[GAMMA, BUFFER],
     role: MapRules {
@@ -60,12 +60,12 @@ static LEAFTL: MapInfo = MapInfo {
     },
 };
 
-/// Logical pages of a group.
+/// Number of logical pages in a group.
 const GROUP: u32 = 256;
-/// Largest number of levels before segments are lifted.
+/// Maximum number of levels before lines are moved to newer levels.
 const LEVELS: usize = 10;
 
-/// Set of pages of a group, a bit for each.
+/// Set of pages of a group, with one bit per page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 struct Members([u64; 4]);
 
@@ -87,15 +87,15 @@ impl Members {
     }
 }
 
-/// A line through the places of pages of a group.
+/// A line that maps pages of a group to flash pages.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 struct Segment {
     members: Members,
     first: u8,
     last: u8,
-    /// Slope in flash pages per logical page, as a number of 16 bits.
+    /// Slope in flash pages per logical page, rounded to a 16-bit floating-point number.
     slope: f64,
-    /// Place that the line predicts for page 0 of the group.
+    /// Flash page that the line predicts for page 0 of the group.
     base: f64,
 }
 
@@ -104,7 +104,7 @@ impl Segment {
         (self.slope * f64::from(page) + self.base).round_ties_even() as u32
     }
 
-    /// Returns the distance between successive pages, if it is always the same.
+    /// Returns the distance between successive pages of the line; None if the distances differ.
     fn stride(&self) -> Option<u8> {
         let pages: Vec<u8> = self.members.iter().collect();
         let stride = pages.get(1)? - pages[0];
@@ -115,7 +115,7 @@ impl Segment {
         self.first <= other.last && other.first <= self.last
     }
 
-    /// Removes pages, and trims the ends. Returns false if no page is left.
+    /// Removes pages, and shortens the line to its remaining pages. Returns false if no page is left.
     fn remove(&mut self, pages: &Members) -> bool {
         self.members.remove_all(pages);
         let (first, last) = (self.members.iter().next(), self.members.iter().next_back());
@@ -135,28 +135,28 @@ impl Segment {
     }
 }
 
-/// Rounds a slope above 0 to a floating-point number of 16 bits.
+/// Rounds a positive slope to a 16-bit floating-point number.
 fn half(slope: f64) -> f64 {
     let exponent = ((slope.to_bits() >> 52 & 0x7ff) as i64 - 1023).max(-14);
     let scale = f64::from_bits(((1023 + 10 - exponent) as u64) << 52);
     (slope * scale).round_ties_even() / scale
 }
 
-/// Fits lines through points: pages of a group in ascending order, each with its place.
+/// Fits lines through points: pages of a group in ascending order, each with its flash page.
 fn fit(points: &[(u8, u32)], gamma: u32) -> Vec<Segment> {
-    // Without a tolerance, no place would be strictly between two equal lines.
+    // With a tolerance of 0, no point would be strictly between the two bounding lines.
     let gamma = if gamma == 0 { 1e-4 } else { f64::from(gamma) };
     let mut segments = Vec::new();
     let mut rest = points;
     while let Some(&(first, place)) = rest.first() {
         let (x0, y0) = (f64::from(first), f64::from(place));
         let mut taken = 1;
-        // The lines of the least and the largest slope that stay within the tolerance cross in a pivot.
+        // The lines with the smallest and the largest slope within the tolerance cross at a pivot.
         let (mut pivot, mut slopes) = ((x0, y0), [1.0, 1.0]);
         while let Some(&(page, place)) = rest.get(taken) {
             let before = rest[taken - 1];
             let (x, y) = (f64::from(page), f64::from(place));
-            // Places on a line rise with the pages, at most as fast.
+            // Flash pages on a line increase with the logical pages, with a slope of at most 1.
             if place <= before.1 || place - before.1 > u32::from(page - before.0) {
                 break;
             }
@@ -183,7 +183,7 @@ fn fit(points: &[(u8, u32)], gamma: u32) -> Vec<Segment> {
     segments
 }
 
-/// The lines of a group, newest level first. Lines of a level do not overlap.
+/// The lines of a group, newest level first. Lines of the same level do not overlap.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 struct Group {
     levels: Vec<Vec<Segment>>,
@@ -204,7 +204,7 @@ impl Group {
             if !old.overlaps(&new) {
                 return true;
             }
-            // A line with evenly spaced pages keeps those that the new line hides, because a gap would take memory.
+            // A line with evenly spaced pages keeps the pages that the new line hides, because a gap would take memory.
             let in_phase = stride.is_some_and(|stride| new.first.abs_diff(old.first).is_multiple_of(stride));
             let hides = stride.is_some() && old.stride() == stride && in_phase;
             let encloses = old.first < new.first && new.last < old.last;
@@ -229,7 +229,7 @@ impl Group {
         }
     }
 
-    /// Drops pages that newer lines hide, and moves each line to the first level in which it overlaps no other.
+    /// Removes pages that newer lines hide, and moves each line to the first level in which it overlaps no other line.
     fn lift(&mut self) {
         let mut hidden = Members::default();
         let mut levels: Vec<Vec<Segment>> = Vec::new();
@@ -255,7 +255,7 @@ impl Group {
 struct LeaFtl {
     gamma: u32,
     capacity: usize,
-    /// Pages whose places were not learned yet.
+    /// Flash page of each logical page that lines do not cover yet.
     buffer: BTreeMap<u32, u32>,
     groups: Vec<Group>,
 }
@@ -283,7 +283,7 @@ impl LeaFtl {
 }
 
 impl MapModel for LeaFtl {
-    /// The map is in RAM, so look-ups cost no flash operation; a wrong prediction costs a read.
+    /// False, because the map is in RAM. Only a wrong prediction costs a read.
     const CHARGED: bool = false;
 
     fn pages(&self) -> u32 {
@@ -322,7 +322,7 @@ impl MapModel for LeaFtl {
         true
     }
 
-    /// Returns the size of the lines, without the buffer.
+    /// Returns the memory size of the lines in bytes, without the buffer.
     fn ram_bytes(&self) -> u64 {
         self.groups.iter().map(Group::bytes).sum()
     }
@@ -344,11 +344,11 @@ mod tests {
     use super::*;
     use ssdlab::simulate;
 
-    /// Eight pages with gaps, in successive flash pages.
+    /// Eight logical pages with gaps, in successive flash pages.
     const POINTS: [(u8, u32); 8] =
         [(0, 1000), (1, 1001), (2, 1002), (5, 1003), (6, 1004), (9, 1005), (10, 1006), (11, 1007)];
 
-    /// Returns a map that has learned the points, and the number of reads for each of them once.
+    /// Returns a map that has learned the points, and the number of flash reads if each page is read once.
     fn learned(gamma: u64) -> (LeaFtl, u64) {
         let mut map = LeaFtl::new(&Settings::with(&[GAMMA, BUFFER], &[gamma, 8]), 256);
         POINTS.iter().for_each(|&(lpn, ppn)| map.placed(lpn.into(), ppn));
@@ -392,8 +392,8 @@ mod tests {
         assert_eq!(fit(&[(7, 1000)], 0)[0].bytes(), 5);
     }
 
-    /// Pages 5 and 6 are written again. With gamma 0 they had a line of their own, which is replaced. With gamma 1 the
-    /// line of all pages loses them and goes down a level: 8 bytes and two gaps.
+    /// Pages 5 and 6 are written again. With gamma 0, they had a separate line, which is replaced. With gamma 1, the
+    /// line of all pages loses them and moves down a level; it takes 8 bytes and two bytes for gaps.
     #[test]
     fn new_lines_hide_older_ones() {
         for (gamma, levels, bytes) in [(0, vec![3], 24), (1, vec![1, 1], 8 + 10)] {
@@ -406,7 +406,8 @@ mod tests {
         }
     }
 
-    /// Each line encloses the next, so each takes a level, until lines are lifted. Page `i` is the first of line `i`.
+    /// Each line encloses the next line and needs a new level, until lines are lifted. Page `i` is the first page of
+    /// line `i`.
     #[test]
     fn lifted_lines_still_find_their_pages() {
         let mut group = Group::default();
@@ -420,14 +421,14 @@ mod tests {
             let first = 1000 * u32::from(i);
             assert_eq!(places, [first, first + 255 - 2 * u32::from(i)].map(Some));
         }
-        // A line that hides all others.
+        // This line hides all other lines.
         let points: Vec<(u8, u32)> = (0..=255).zip(0..).collect();
         fit(&points, 0).into_iter().for_each(|line| group.insert(line));
         assert_eq!((group.levels.len(), group.bytes()), (1, 8 + 4));
     }
 
-    /// Every operation and every page that is read is checked. The 8,192 pages take less than a byte each
-    /// after sequential writes.
+    /// Checks that after sequential writes, the map takes less than a byte for each of the 8,192 pages. The simulation
+    /// checks every operation and every page read.
     #[test]
     fn a_learned_map_is_small_for_sequential_writes() {
         register().unwrap();
@@ -442,7 +443,7 @@ mod tests {
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Conformance tests on random small drives.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::map!(super::LEAFTL);

@@ -1,21 +1,23 @@
-//! Superblock FTL: `size` adjacent logical blocks share their data blocks and a few update blocks, in which a page may
-//! lie anywhere.
+//! Superblock FTL: a superblock consists of `size` adjacent logical blocks. Its pages may be anywhere in its data
+//! blocks and a few update blocks.
 //!
 //! ```text
 //! write(page of superblock s):
 //!     while the open block of s is full:
 //!         s has fewer than `size` blocks:                            take a block
-//!         s has fewer than `size + updates`, and one is left:        take an update block
+//!         s has fewer than `size + updates`, and a block is free:    take an update block
 //!         s has `size + updates` blocks:                             collect in s
-//!         else: collect in the superblock with update blocks that was written least recently, until it returns one
+//!         else: collect in the least recently written superblock that has update blocks, until it returns a block
 //!     append the page to the open block of s
-//! collect in s: copy the valid pages of the block with the fewest, the oldest on ties, to the open block of s; erase it
+//! collect in s: victim = the block of s with the fewest valid pages, the oldest on ties;
+//!               copy its valid pages to the open block of s; erase it
 //! ```
-//! A superblock is page mapping with greedy collection in `size + updates` blocks. The controller keeps one block number
-//! per block in RAM; the map of the pages of a superblock is in the spare areas of its blocks.
+//! A superblock is page mapping with greedy collection in `size + updates` blocks. The controller keeps one block
+//! number per block in RAM. The page map of a superblock is in the spare areas of its blocks.
 //!
 //! Source: Jung, Kang, Jo, Kim, Lee, "Superblock FTL: a superblock-based flash translation layer with a hybrid address
-//! translation scheme", ACM TECS 9(4), 2010 (EMSOFT 2006). Its text was not at hand; the README lists what is uncertain.
+//! translation scheme", ACM TECS 9(4), 2010 (EMSOFT 2006). The text of the paper was not available; the README lists
+//! what is uncertain.
 
 use std::collections::VecDeque;
 
@@ -28,31 +30,31 @@ use ssdlab::{Archive, Archived, BlockId, Lpn, NameTaken, Parameter, Ppn, Setting
 /// Adds the FTL to ssdlab. The setting `ftl=superblock` then chooses it.
 ///
 /// # Errors
-/// Fails if another FTL has this name.
+/// Fails if another FTL already has this name.
 pub fn register() -> Result<(), NameTaken> {
     ftl::register(&SUPERBLOCK)
 }
 
 const SIZE: Parameter =
-    Parameter::new("size", Unit::Count("blocks"), 4, [1, 1024], "Logical blocks of a superblock.").example(2);
+    Parameter::new("size", Unit::Count("blocks"), 4, [1, 1024], "Number of logical blocks per superblock.").example(2);
 
 const UPDATES: Parameter =
-    Parameter::new("updates", Unit::Count("blocks"), 4, [1, 1024], "Update blocks that a superblock may have.")
+    Parameter::new("updates", Unit::Count("blocks"), 4, [1, 1024], "Maximum number of update blocks per superblock.")
         .example(1);
 
 /// Parameters of the FTL.
 pub const PARAMETERS: &[Parameter] = &[SIZE, UPDATES];
 
-/// What lists, help and settings say about the FTL, and how it is built.
+/// Registry entry of this FTL.
 static SUPERBLOCK: FtlInfo = FtlInfo {
     name: "superblock",
-    help: "Superblock FTL: adjacent logical blocks share update blocks, in which pages lie anywhere",
+    help: "Superblock FTL: page mapping within groups of adjacent logical blocks, which share update blocks",
     source: "Jung et al., ACM TECS 9(4), 2010",
     parameters: PARAMETERS,
     role: FtlRules {
-        // One update block, and one block for the copies of a collection.
+        // The reserve is an update block, and a block for the copies of a collection.
         reserve_blocks: 2,
-        // All blocks that the data does not need are update blocks.
+        // The FTL has no log blocks: it uses all blocks beyond the data as update blocks.
         has_log: false,
         least_log_blocks: |_| 1,
         check: |_, _| Ok(()),
@@ -60,32 +62,35 @@ static SUPERBLOCK: FtlInfo = FtlInfo {
     },
 };
 
-/// Entry of a page without a copy, or of a flash page without a valid page.
+/// Map entry of a logical page without a copy, or of a flash page without valid data.
 const NONE: u32 = u32::MAX;
 
-/// The logical blocks that share their flash blocks.
+/// A group of logical blocks that share flash blocks.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 struct Superblock {
-    /// Blocks in the order in which they were taken; only the last one may have erased pages.
+    /// Blocks in the order of allocation; only the last block may have erased pages.
     blocks: Vec<u32>,
-    /// Number of the program that wrote the superblock last.
+    /// Sequence number of the latest program in the superblock.
     written: u64,
 }
 
 /// The superblock FTL.
 pub struct SuperblockFtl {
     pages_per_block: u32,
-    /// Logical blocks per superblock; the last superblock may have fewer.
+    /// Number of logical blocks per superblock; the last superblock may have fewer.
     size: u32,
-    /// Update blocks that a superblock may have, and that all superblocks together may have.
+    /// Maximum number of update blocks per superblock.
     updates: u32,
+    /// Maximum number of update blocks of all superblocks together.
     all_updates: u32,
     logical_blocks: u32,
-    /// Flash page of each logical page, and logical page with its newest copy in each flash page.
+    /// Flash page of each logical page.
     place: Vec<u32>,
+    /// For each flash page, the logical page whose newest copy it holds.
     owner: Vec<u32>,
-    /// Number of valid pages, of programmed pages and of erases of each block.
+    /// Number of valid pages in each block.
     valid: Vec<u32>,
+    /// Number of programmed pages in each block.
     programmed: Vec<u32>,
     erases: Vec<u32>,
     free: VecDeque<u32>,
@@ -103,10 +108,13 @@ impl SuperblockFtl {
         let Shape { logical_pages, blocks, pages_per_block, planes, .. } = shape;
         let logical_blocks = logical_pages.div_ceil(pages_per_block);
         let Some(all_updates) = blocks.checked_sub(logical_blocks + 1).filter(|&updates| updates > 0) else {
-            return Err(format!("{logical_blocks} data blocks need {} blocks, not {blocks}", logical_blocks + 2));
+            return Err(format!(
+                "{logical_blocks} data blocks need {} blocks, but the device has {blocks}",
+                logical_blocks + 2
+            ));
         };
         let size = settings.get(SIZE.name) as u32;
-        // Successive blocks lie on successive planes.
+        // Successive free blocks are on successive planes.
         let striped = (0..blocks).map(|n| n % planes * (blocks / planes) + n / planes);
         Ok(Self {
             pages_per_block,
@@ -126,7 +134,7 @@ impl SuperblockFtl {
         })
     }
 
-    /// Returns the number of blocks that the data of superblock `at` fills.
+    /// Returns the number of data blocks of superblock `at`.
     fn data_blocks(&self, at: usize) -> usize {
         (self.size as usize).min(self.logical_blocks as usize - at * self.size as usize)
     }
@@ -137,7 +145,7 @@ impl SuperblockFtl {
         (self.programmed[block as usize] < self.pages_per_block).then_some(block)
     }
 
-    /// Returns the open block of a superblock, a new one if it is full.
+    /// Returns the open block of a superblock, or takes a new block if the open block is full.
     fn writable_block<S: FlashSink>(&mut self, at: usize, sink: &mut S) -> u32 {
         if let Some(block) = self.open_block(at) {
             return block;
@@ -149,7 +157,7 @@ impl SuperblockFtl {
         block
     }
 
-    /// Takes the next page of the open block for `lpn`; returns the page and what its spare area says.
+    /// Allocates the next page of the open block for `lpn`; returns the page and its spare area.
     fn append<S: FlashSink>(&mut self, at: usize, lpn: u32, sink: &mut S) -> (Ppn, SpareArea) {
         let block = self.writable_block(at, sink);
         self.forget(lpn);
@@ -170,7 +178,7 @@ impl SuperblockFtl {
         }
     }
 
-    /// Makes room for a page in the open block of superblock `at`, or lets it take another block.
+    /// Makes room for a page in the open block of superblock `at`, or makes another block available.
     fn make_room<S: FlashSink>(&mut self, at: usize, sink: &mut S) {
         let data_blocks = self.data_blocks(at);
         while self.open_block(at).is_none() {
@@ -190,15 +198,15 @@ impl SuperblockFtl {
         }
     }
 
-    /// Empties and erases the block of a superblock with the fewest valid pages. An open block is only a candidate if it
-    /// has none.
+    /// Empties and erases the block of a superblock that has the fewest valid pages. The open block is a candidate only
+    /// if it has no valid pages.
     fn collect<S: FlashSink>(&mut self, at: usize, sink: &mut S) {
         let open = self.open_block(at);
         let full = self.superblocks[at].blocks.iter().copied();
         let full = full.filter(|&block| Some(block) != open || self.valid[block as usize] == 0);
         let victim = full.min_by_key(|&block| self.valid[block as usize]).expect("a superblock has full blocks");
         let valid = self.valid[victim as usize];
-        assert!(valid < self.pages_per_block, "update blocks hold pages that are newer than others");
+        assert!(valid < self.pages_per_block, "a superblock with update blocks must have invalid pages");
         sink.note(Note::Victim { block: BlockId(victim), valid, choice: VictimReason::Policy });
         let first = victim * self.pages_per_block;
         for page in first..first + self.pages_per_block {
@@ -263,7 +271,7 @@ impl Ftl for SuperblockFtl {
         maps.map(|map| size_of_val(&map[..])).iter().sum::<usize>() as u64
     }
 
-    /// Returns the size of the block numbers of all superblocks, 4 bytes each, without page maps cached in RAM.
+    /// Returns the size of the block numbers of all superblocks (4 bytes each), without page maps cached in RAM.
     fn mapping_table_bytes(&self) -> u64 {
         4 * self.superblocks.len() as u64 * u64::from(self.size + self.updates)
     }
@@ -300,7 +308,7 @@ impl Ftl for SuperblockFtl {
         let taken: usize = self.superblocks.iter().map(|one| one.blocks.len()).sum();
         if updates != self.updates_in_use || taken + self.free.len() != self.valid.len() {
             return Err(format!(
-                "{updates} update blocks and {taken} blocks in all are taken, but {} and {} of {} are counted",
+                "superblocks hold {updates} update blocks and {taken} blocks, but the counts are {} and {} of {}",
                 self.updates_in_use,
                 self.valid.len() - self.free.len(),
                 self.valid.len(),
@@ -311,7 +319,7 @@ impl Ftl for SuperblockFtl {
             if self.owner[page as usize] as usize != lpn
                 || !self.superblocks[at].blocks.contains(&(page / self.pages_per_block))
             {
-                return Err(format!("page {lpn} is mapped to {page}, which is not a page of superblock {at} with it"));
+                return Err(format!("page {lpn} of superblock {at} is mapped to {page}, which does not hold it"));
             }
         }
         Ok(())
@@ -324,11 +332,11 @@ mod tests {
     use ssdlab::ftl::{Counts, ProgramOrder};
     use ssdlab::simulate;
 
-    /// Two logical blocks of 4 pages share one update block. Pages 0 to 7 were written in order.
+    /// Two logical blocks of 4 pages share an update block. Pages 0 to 7 were written in order before.
     ///
     /// ```text
     /// w0 w1 w4 w0 fill the update block; w2 collects block 0 with pages 2 and 3; w3; w5 collects the block with the
-    /// copies, which has the older versions of pages 2 and 3 and their newer ones
+    /// copies, which has the older and the newer versions of pages 2 and 3
     /// ```
     #[test]
     fn a_superblock_is_page_mapping_in_a_few_blocks() {
@@ -355,7 +363,8 @@ mod tests {
         assert_eq!((counts.reads[Cause::Gc as usize], counts.programs[Cause::Gc as usize]), (4, 4));
     }
 
-    /// Superblock 0 has the only update block when superblock 1 needs one: its block 1, without valid pages, returns.
+    /// Superblock 0 has the only update block when superblock 1 needs an update block. Superblock 0 then returns block
+    /// 1, which has no valid pages.
     #[test]
     fn superblocks_return_update_blocks_to_others() {
         let shape = Shape {
@@ -377,7 +386,7 @@ mod tests {
         assert_eq!((counts.reads[Cause::Gc as usize], counts.erases[Cause::Gc as usize]), (0, 1));
     }
 
-    /// Every operation and every page that is read is checked.
+    /// Simulates skewed writes; the simulation checks every operation and every page read.
     #[test]
     fn skewed_writes_lose_nothing() {
         register().unwrap();
@@ -396,7 +405,7 @@ mod tests {
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Conformance tests on random small drives.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::ftl!(super::SUPERBLOCK);

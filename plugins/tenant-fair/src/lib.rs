@@ -1,17 +1,18 @@
-//! A fair I/O scheduler for several tenants of one drive, after MQFQ: start-time fair queueing with throttled dispatch.
+//! A fair I/O scheduler for several tenants of a drive, based on MQFQ: start-time fair queueing with throttled
+//! dispatch.
 //!
 //! ```text
 //! start(request)  = max(virtual time at its arrival, finish of the tenant's previous request)
 //! finish(request) = start + cost / weight
-//! virtual time    = the least start of the requests that wait or are at the drive;
+//! virtual time    = the smallest start of all requests that wait or are at the drive;
 //!                   the largest finish so far if there are none
-//! dispatch: the waiting request with the least start; it waits while its start exceeds virtual time + `throttle`
+//! dispatch: the waiting request with the smallest start; it waits while its start exceeds virtual time + `throttle`
 //! ```
-//! So a tenant is never ahead of the slowest one by more than `throttle`, and the drive may have many requests at a
-//! time. A tenant is a process; its weight is 8 minus the level of its I/O priority.
+//! A tenant is therefore never ahead of the slowest tenant by more than `throttle`, although the drive may serve many
+//! requests concurrently. A tenant is a process; its weight is 8 minus the level of its I/O priority.
 //!
-//! Source: Hedayati, Shen, Scott, Marty, "Multi-queue fair queueing", USENIX ATC 2019. Costs are linear in the size of a
-//! request, with fixed coefficients.
+//! Source: Hedayati, Shen, Scott, Marty, "Multi-queue fair queueing", USENIX ATC 2019. The cost of a request is a
+//! linear function of its size, with fixed coefficients.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -23,25 +24,25 @@ use ssdlab::{NameTaken, Parameter, Settings, Unit};
 /// Adds the scheduler to ssdlab. The setting `block.scheduler=tenant_fair` then chooses it.
 ///
 /// # Errors
-/// Fails if another scheduler has this name.
+/// Fails if another scheduler already has this name.
 pub fn register() -> Result<(), NameTaken> {
     io_scheduler::register(&TENANT_FAIR)
 }
 
-/// Unit of the parameters in virtual time: none, because the parameter names include the unit.
+/// Unit of the parameters in microseconds: a plain count, because the parameter names include the unit.
 const MICROS: Unit = Unit::Count("us");
 const MOST: u64 = 1_000_000_000;
 
 /// Parameters of the scheduler. The defaults are estimates for an NVMe drive with TLC flash.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter::new("throttle_us", MICROS, 2000, [0, MOST], "Maximum lead of a tenant over the slowest one."),
+    Parameter::new("throttle_us", MICROS, 2000, [0, MOST], "Maximum lead of a tenant over the slowest tenant."),
     Parameter::new("read_base_us", MICROS, 70, [0, MOST], "Base device time of a read."),
     Parameter::new("read_sector_ns", Unit::Nanos, 150, [0, MOST], "Device time per sector read."),
     Parameter::new("write_base_us", MICROS, 20, [0, MOST], "Base device time of a write."),
     Parameter::new("write_sector_ns", Unit::Nanos, 600, [0, MOST], "Device time per sector written."),
 ];
 
-/// What lists, help and settings say about the scheduler, and how it is built.
+/// Registry entry of this I/O scheduler.
 static TENANT_FAIR: SchedulerInfo = SchedulerInfo {
     name: "tenant_fair",
     help: "fair queueing of tenants with throttled dispatch (MQFQ, ATC 2019)",
@@ -63,14 +64,14 @@ static TENANT_FAIR: SchedulerInfo = SchedulerInfo {
 
 #[derive(Debug, Default)]
 struct Tenant {
-    /// Waiting requests, each with the virtual time of its arrival.
+    /// Waiting requests of the tenant, each with the virtual time of its arrival.
     queue: VecDeque<(RequestId, u64)>,
-    /// Finish of the latest dispatched request.
+    /// Finish (in virtual time) of the latest dispatched request.
     finish: u64,
 }
 
 impl Tenant {
-    /// Returns the start of the first waiting request.
+    /// Returns the start (in virtual time) of the first waiting request.
     fn start(&self) -> Option<u64> {
         self.queue.front().map(|&(_, arrived)| arrived.max(self.finish))
     }
@@ -80,16 +81,18 @@ impl Tenant {
 #[derive(Debug)]
 struct TenantFair {
     throttle: u64,
-    /// Base cost and cost per sector of reads and writes.
+    /// Base cost of a read and of a write, in nanoseconds.
     base: [u64; 2],
+    /// Cost per sector of a read and of a write, in nanoseconds.
     sector: [u64; 2],
     tenants: BTreeMap<u32, Tenant>,
-    /// Tenants with waiting requests, by the start of the first.
+    /// Tenants with waiting requests, ordered by the start of their first request.
     waiting: BTreeSet<(u64, u32)>,
-    /// Requests at the drive, by their start, and the start of each.
+    /// Requests at the drive, ordered by start.
     at_drive: BTreeSet<(u64, RequestId)>,
+    /// Start of each request at the drive.
     starts: BTreeMap<RequestId, u64>,
-    /// Largest finish of all requests so far.
+    /// Largest finish of all requests so far, in virtual time.
     last: u64,
 }
 
@@ -113,7 +116,7 @@ impl TenantFair {
         first.into_iter().flatten().min().unwrap_or(self.last)
     }
 
-    /// Returns the cost of a request, divided by the weight of its tenant.
+    /// Returns the cost of a request divided by the weight of its tenant.
     fn cost(&self, rq: &Request) -> u64 {
         let direction = rq.direction as usize;
         let cost = self.base[direction] + self.sector[direction] * u64::from(rq.sectors);
@@ -126,7 +129,7 @@ impl IoScheduler for TenantFair {
         let now = self.virtual_time();
         let tenant = self.tenants.entry(rq.pid).or_default();
         tenant.queue.push_back((rq.id, now));
-        // Only the first request of a tenant determines its place.
+        // Only the first request of a tenant determines the tenant's position.
         if let (1, Some(start)) = (tenant.queue.len(), tenant.start()) {
             self.waiting.insert((start, rq.pid));
         }
@@ -158,7 +161,7 @@ impl IoScheduler for TenantFair {
         }
     }
 
-    /// Requests of different tenants are not merged, so that each pays for its own.
+    /// Refuses to merge requests of different tenants, because each tenant is charged for its own requests.
     fn allow_merge(&self, rq: &Request, bio: &Bio) -> bool {
         rq.pid == bio.pid
     }
@@ -170,7 +173,7 @@ mod tests {
     use ssdlab::io_scheduler::{Direction, Flags, Priority};
     use ssdlab::simulate;
 
-    /// A cost of 4 us per request; no merges.
+    /// Test bench in which every request costs 4 us and no requests are merged.
     struct Bench {
         scheduler: TenantFair,
         requests: Requests,
@@ -182,7 +185,7 @@ mod tests {
             Self { scheduler, requests: Requests::default() }
         }
 
-        /// Inserts reads of tenant `pid` with `weight`.
+        /// Inserts `count` reads of tenant `pid` with the given weight.
         fn reads(&mut self, pid: u32, weight: u8, count: u64) {
             for start in 0..count {
                 let priority = Priority { level: 8 - weight, ..Priority::default() };
@@ -202,7 +205,7 @@ mod tests {
         }
     }
 
-    /// Tenant 1 has weight 2: its requests start at 0, 2, 4, ...; those of tenant 2 at 0, 4, 8.
+    /// Tenant 1 has weight 2, and its requests start at 0, 2, 4, and so on. The requests of tenant 2 start at 0, 4, 8.
     #[test]
     fn tenants_share_the_drive_by_weight() {
         let mut bench = Bench::new(4);
@@ -217,7 +220,8 @@ mod tests {
         assert_eq!(order, [1, 2, 1, 1, 2, 1, 1, 2, 1]);
     }
 
-    /// A request of tenant 2 with start 0 stays at the drive; tenant 1 may go up to start 4.
+    /// While a request of tenant 2 with start 0 is at the drive, requests of tenant 1 are dispatched only up to start
+    /// 4.
     #[test]
     fn no_tenant_leads_by_more_than_the_throttle() {
         let mut bench = Bench::new(4);
@@ -234,7 +238,7 @@ mod tests {
         assert!(bench.dispatch().is_some());
     }
 
-    /// Tenant 2 gets no credit for the time before it came.
+    /// Checks that a tenant gets no credit for the time before its first request.
     #[test]
     fn an_idle_tenant_saves_nothing() {
         let mut bench = Bench::new(100);
@@ -265,7 +269,7 @@ mod tests {
     }
 }
 
-/// Random small worlds, in which a broken rule is shown with few operations.
+/// Conformance tests on random block layers.
 #[cfg(test)]
 mod conformance {
     ssdlab_conformance::io_scheduler!(super::TENANT_FAIR);

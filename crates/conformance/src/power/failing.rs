@@ -1,22 +1,22 @@
-//! Failures of programs and erases.
+//! Flash on which programs and erases may fail.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, Failure, FlashSink, Note, Source, SpareArea};
 
 use super::flash::Flash;
 
-/// Failure rate and spare blocks.
+/// Failure rate of the flash, and spare blocks for failures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Faults {
-    /// Programmed pages and erases per failure.
+    /// Average number of page programs and erases per failure.
     pub one_in: u64,
-    /// Blocks per plane that the FTL keeps for failures.
+    /// Spare blocks per plane that the FTL reserves for failures.
     pub kept: u32,
-    /// Further blocks per plane beyond the FTL's needs.
+    /// Additional blocks per plane, which the FTL does not need.
     pub spare: u32,
 }
 
-/// The FTLs' sink, over flash that may fail or not.
+/// Sink of the FTL, in front of flash that may fail.
 pub(super) struct Sink<'a> {
     pub flash: &'a mut Flash,
     pub fails: bool,

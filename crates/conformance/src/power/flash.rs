@@ -1,4 +1,4 @@
-//! Flash with power losses: an array that keeps spare areas and enforces the chip's rules for a number of operations.
+//! Flash that loses power after a number of operations, keeps its spare areas and enforces the NAND rules.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::Shape;
 use ssdlab_nand::{Cause, Failure, FlashSink, Found, Note, ProgramOrder, Scan, Source, SpareArea, Trimmed};
 
-/// Fate of the operation during which the power fails.
+/// State of the operation that the power loss interrupts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Last {
-    /// Not done at all.
+    /// The operation changed nothing.
     Undone,
-    /// A program unit is half programmed, a block half erased: it reads as anything but a success.
+    /// The program unit is half programmed, or the block half erased. The operation must not look successful.
     Torn,
 }
 
 impl Last {
-    /// Returns the fate in words.
+    /// Returns a description for messages.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Undone => "not done",
@@ -32,14 +32,14 @@ enum Cell {
     Unreadable,
 }
 
-/// The array. Operations after the power loss are ignored.
+/// The flash array. Ignores operations after the power loss.
 #[derive(Clone)]
 pub struct Flash {
     shape: Shape,
     cells: Vec<Cell>,
-    /// Pages of incomplete program units by the first page of the unit. They are in memory, which a power loss clears.
+    /// Pages of incomplete program units, by the first page of the unit. These pages are in volatile memory.
     gathered: BTreeMap<u32, Vec<Cell>>,
-    /// A mistake: reads do not look into memory.
+    /// True to plant a bug: reads ignore the pages in volatile memory.
     pub(super) forgets_memory: bool,
     /// Offset after the last programmed page of each block.
     next: Vec<u32>,
@@ -48,19 +48,19 @@ pub struct Flash {
     half_erased: Vec<bool>,
     bad: Vec<bool>,
     pub(super) trims: Vec<Trimmed>,
-    /// Copies since the last barrier.
+    /// True if pages were copied since the last barrier.
     unsettled: bool,
     last_sequence: Option<u64>,
-    /// Current host write: its first page, and the stamp of each page.
+    /// Current host write: its first page and the stamp of each page. A stamp identifies page contents.
     payload: (u32, Vec<u64>),
     /// Operations left until the power fails.
     pub(super) left: u64,
     last: Last,
     rng: Rng,
-    /// Number of operations for recovery.
+    /// Number of operations that recovery has used.
     pub(super) recovering: u64,
     pub(super) violation: Option<String>,
-    /// Programmed pages and erases per failure; 0 is never.
+    /// Average number of page programs and erases per failure; 0 if operations never fail.
     pub(super) one_in: u64,
     faults: Rng,
     pub(super) failure: Option<Failure>,
@@ -96,7 +96,7 @@ impl Flash {
         }
     }
 
-    /// Restores the power until the given number of operations.
+    /// Restores the power, which fails again after `operations` operations.
     pub(super) fn power_up(&mut self, operations: u64, last: Last) {
         (self.left, self.last, self.unsettled, self.last_sequence) = (operations, last, false, None);
         self.gathered.clear();
@@ -110,7 +110,7 @@ impl Flash {
         self.payload = (lpn, stamps);
     }
 
-    /// True if the operation fails; operations cut short by the power do not.
+    /// Decides at random if the operation fails; operations that a power loss interrupts do not.
     pub(super) fn fails(&mut self, failure: Failure) -> bool {
         let pages = if failure == Failure::Program { self.shape.program_unit.into() } else { 1 };
         let fails = !self.is_off() && self.one_in > 0 && self.faults.below(self.one_in.div_ceil(pages)) == 0;
@@ -119,17 +119,17 @@ impl Flash {
         fails
     }
 
-    /// Does an erase that changes nothing.
+    /// Performs a failed erase, which changes nothing.
     pub(super) fn fail_to_erase(&mut self, cause: Cause) {
         self.begins(cause);
     }
 
-    /// True if a page is the first page of a program unit.
+    /// True if the page is the first page of a program unit.
     pub(super) fn begins_unit(&self, ppn: Ppn) -> bool {
         ppn.0.is_multiple_of(self.shape.program_unit)
     }
 
-    /// Spoils a program unit whose program fails. The failure shows at its first page.
+    /// Makes the pages of a failed program unit unreadable. The failure is reported at the unit's first page.
     pub(super) fn spoil(&mut self, ppn: Ppn) {
         self.gathered.remove(&ppn.0);
         self.cells[ppn.index()] = Cell::Unreadable;
@@ -137,14 +137,14 @@ impl Flash {
         self.next[block as usize] = page + 1;
     }
 
-    /// Contents of a page, in memory or in the cells.
+    /// Returns the contents of a page, from volatile memory or from the cells.
     fn cell(&self, ppn: Ppn) -> Cell {
         let in_unit = ppn.0 % self.shape.program_unit;
         let in_memory = self.gathered.get(&(ppn.0 - in_unit)).and_then(|unit| unit.get(in_unit as usize));
         in_memory.filter(|_| !self.forgets_memory).copied().unwrap_or(self.cells[ppn.index()])
     }
 
-    /// Programs the pages of a program unit together.
+    /// Programs all pages of a program unit at once.
     fn program_unit(&mut self, first: u32, mut unit: Vec<Cell>, cause: Cause) {
         match self.begins(cause) {
             None => {}
@@ -157,7 +157,8 @@ impl Flash {
         self.next[block] = self.next[block].max(end - block as u32 * self.shape.pages_per_block);
     }
 
-    /// Tears a program unit: at least one page cannot be read, and the others may be erased, programmed or unreadable.
+    /// Leaves a program unit half programmed: at least one page is unreadable, and each other page is erased,
+    /// programmed or unreadable at random.
     fn tear(&mut self, unit: &mut [Cell]) {
         if unit.len() > 1 {
             for cell in &mut *unit {
@@ -170,7 +171,7 @@ impl Flash {
         }
     }
 
-    /// Logical page and stamp in a page.
+    /// Returns the logical page and the stamp in a flash page.
     pub(super) fn content(&self, ppn: Ppn) -> Option<(Lpn, u64)> {
         match self.cell(ppn) {
             Cell::Programmed { oob, stamp, .. } => Some((oob.lpn, stamp)),
@@ -186,7 +187,8 @@ impl Flash {
         self.violation.get_or_insert(what);
     }
 
-    /// True if an operation is done; if the power fails now, it is at best half done.
+    /// Counts an operation. If power is off or fails now, returns the state in which the operation ends; None
+    /// otherwise.
     fn begins(&mut self, cause: Cause) -> Option<Last> {
         if self.left == 0 {
             return Some(Last::Undone);
@@ -198,7 +200,7 @@ impl Flash {
 
     fn ordered(&mut self, sequence: u64) {
         if self.last_sequence.is_some_and(|last| last >= sequence) {
-            self.blame(format!("sequence {sequence} is not above the previous sequence number"));
+            self.blame(format!("sequence number {sequence} is not above the previous one"));
         }
         self.last_sequence = Some(sequence);
     }
@@ -237,7 +239,7 @@ impl FlashSink for Flash {
         if self.cells[ppn.index()] != Cell::Erased || passed || self.half_erased[block] || self.bad[block] {
             let (cell, next, half) = (self.cells[ppn.index()], self.next[block], self.half_erased[block]);
             self.blame(format!(
-                "program of page {ppn}, offset {page}: it holds {cell:?}, next offset {next}, half erased: {half}"
+                "program of page {ppn} (offset {page}, {cell:?}): next offset is {next}, block half erased: {half}"
             ));
         }
         self.ordered(oob.sequence);
@@ -267,7 +269,7 @@ impl FlashSink for Flash {
         unit.push(cell);
         let gathered = unit.len() as u32;
         if first + gathered != ppn.0 + 1 {
-            self.blame(format!("program of page {ppn} as page {gathered} of its program unit"));
+            self.blame(format!("page {ppn} is programmed as page {gathered} of its program unit"));
         }
         if gathered == self.shape.program_unit
             && let Some(unit) = self.gathered.remove(&first)
@@ -305,7 +307,7 @@ impl FlashSink for Flash {
         self.unsettled = false;
     }
 
-    /// Recording a trim is an operation too.
+    /// Records a trim, which counts as an operation.
     fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
         if self.is_off() {
             return;

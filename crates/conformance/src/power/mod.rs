@@ -1,4 +1,4 @@
-//! Drives whose power fails after any flash operation, which may then be half done.
+//! Drives that may lose power after any flash operation; the last operation may be half done.
 
 mod failing;
 mod flash;

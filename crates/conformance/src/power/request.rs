@@ -1,11 +1,11 @@
-//! Requests of a host.
+//! Host requests for drives that lose power.
 
 use std::fmt::{self, Display, Formatter};
 
 use ssdlab_core::Rng;
 use ssdlab_ftl::Shape;
 
-/// Request of a host.
+/// A host request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Request {
     /// Writes pages: the first page and their number.
@@ -14,14 +14,14 @@ pub enum Request {
     Read(u32, u32),
     /// Trims pages: the first page and their number.
     Trim(u32, u32),
-    /// Collects in the background: plane and number of pages.
+    /// Runs background garbage collection: plane and number of pages.
     Collect(u32, u32),
-    /// Makes all earlier writes durable.
+    /// Flushes the drive: makes all earlier writes durable.
     Flush,
 }
 
 impl Request {
-    /// Returns the request in the language of `ssdlab explain`; None if it has no word for it.
+    /// Returns the request in the syntax of `ssdlab explain`; None if `ssdlab explain` does not support the request.
     pub(crate) fn explained(&self) -> Option<String> {
         match *self {
             Self::Write(first, count) => Some(pages(first, count)),
@@ -44,12 +44,12 @@ impl Display for Request {
     }
 }
 
-/// Returns a range of pages, such as `4` or `4-7`.
+/// Formats a range of pages, such as `4` or `4-7`.
 fn pages(first: u32, count: u32) -> String {
     if count == 1 { first.to_string() } else { format!("{first}-{}", first + count - 1) }
 }
 
-/// Random requests, half of them to few pages.
+/// Generates random requests. Half of the requests go to a few hot pages.
 pub fn requests(shape: Shape, seed: u64, count: usize) -> Vec<Request> {
     let mut rng = Rng::named(seed, "requests");
     let pages = u64::from(shape.logical_pages);

@@ -1,4 +1,4 @@
-//! A drive, its host, and the pages that the host may find after each power loss.
+//! A drive with power losses, and a host that checks which pages it may read after each power loss.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_ftl::choice::Visitor;
@@ -9,22 +9,23 @@ use super::failing::{Faults, Sink};
 use super::flash::{Flash, Last};
 use super::request::Request;
 
-/// A drive and a list of power losses.
+/// A drive and its power losses.
 #[derive(Clone, Debug)]
 pub struct World {
     /// FTL of the drive.
     pub ftl: FtlChoice,
-    /// Shape of the drive.
+    /// Geometry of the drive, as the FTL sees it.
     pub shape: Shape,
-    /// Seed of the FTL, and of the pages that a power loss leaves half done.
+    /// Seed of the FTL, and of the contents of half-programmed pages.
     pub seed: u64,
-    /// Number of operations between power losses, and the fate of the last operation; afterwards power stays.
+    /// Number of operations before each power loss, and the state of the interrupted operation. After the last item,
+    /// power stays on.
     pub cuts: Vec<(u64, Last)>,
-    /// Failures of programs and erases; None if none fail.
+    /// Failures of programs and erases; None for flash that never fails.
     pub faults: Option<Faults>,
 }
 
-/// Flash as seen by a recovery that may be wrong.
+/// Flash as recovery sees it; the view may contain a planted bug.
 struct Eyes<'a> {
     flash: &'a Flash,
     page: fn(&Flash, Ppn) -> Found,
@@ -44,44 +45,44 @@ impl Scan for Eyes<'_> {
     }
 }
 
-/// A mistake in the use of program units of several pages.
+/// A planted bug in the handling of program units of several pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mistake {
-    /// No mistake.
+    /// No bug.
     None,
-    /// A flush completes no program unit.
+    /// A flush does not pad incomplete program units.
     FlushWithoutPadding,
-    /// Blocks are erased while copies of their pages, or newer versions, are only in memory.
+    /// A block is erased while copies or newer versions of its pages are only in volatile memory.
     EraseBeforeProgram,
-    /// Gathered pages are read from the cells.
+    /// Pages in volatile memory are read from the cells instead.
     ReadFromCells,
 }
 
-/// View of the flash during recovery, and handling of program units; [`Look::RIGHT`] is the correct one.
+/// View of the flash during recovery, and handling of program units. Only [`Look::RIGHT`] has no bug.
 #[derive(Clone, Copy)]
 pub struct Look {
     /// Returns what recovery sees of a page.
     pub page: fn(&Flash, Ppn) -> Found,
     /// Returns the trims that recovery knows.
     pub trims: fn(&[Trimmed]) -> Vec<Trimmed>,
-    /// Mistake in the use of program units.
+    /// Planted bug in the handling of program units.
     pub mistake: Mistake,
 }
 
 impl Look {
-    /// The correct view.
+    /// The view without a planted bug.
     pub const RIGHT: Self =
         Self { page: |flash, ppn| Scan::page(flash, ppn), trims: <[Trimmed]>::to_vec, mistake: Mistake::None };
 }
 
-/// Events in a world without a violation.
+/// Counts of events in a run that broke no rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Happened {
-    /// Operations until the first power loss, or all.
+    /// Operations before the first power loss, or all operations if power never fails.
     pub operations: u64,
     /// Power losses during recovery.
     pub lost_in_recovery: u32,
-    /// Operations of recovery.
+    /// Operations that recovery used.
     pub recovering: u64,
     /// Operations that failed.
     pub failures: u64,
@@ -90,16 +91,16 @@ pub struct Happened {
 }
 
 impl World {
-    /// Returns the same world on failing flash with more blocks.
+    /// Returns the same drive, on failing flash with additional blocks.
     pub fn with_faults(self, faults: Faults) -> Self {
         let blocks = self.shape.blocks + self.shape.planes * (faults.kept + faults.spare);
         Self { shape: Shape { blocks, ..self.shape }, faults: Some(faults), ..self }
     }
 
-    /// Serves the requests, through all power losses; returns what happened.
+    /// Serves the requests through all power losses; returns counts of the events.
     ///
     /// # Errors
-    /// Fails if a page is lost, a rule of the chip is broken, or the FTL cannot be built or recovered.
+    /// Fails if a page is lost, a NAND rule is broken, or the FTL cannot be built or recovered.
     pub fn live(&self, requests: &[Request], look: Look) -> Result<Happened, String> {
         let mut host = Host::new(self, look);
         let mut requests = requests.iter().copied();
@@ -113,16 +114,16 @@ impl World {
     }
 }
 
-/// State that outlives the FTLs.
+/// State of the host and the flash, which survives power losses.
 struct Host {
     shape: Shape,
     flash: Flash,
     look: Look,
     faults: Option<Faults>,
     cuts: Vec<(u64, Last)>,
-    /// Stamps that each logical page may have after a power loss, the newest last.
+    /// Contents (as stamps) that each logical page may have after a power loss, the newest last.
     pages: Vec<Vec<Option<u64>>>,
-    /// Request under way at the power loss, with the stamps that it may have left.
+    /// Request that the power loss interrupted, with the stamps that the request may have left in its pages.
     lost: Option<(Request, Vec<u64>)>,
     stamps: u64,
     fresh: bool,
@@ -152,19 +153,20 @@ impl Host {
         }
     }
 
-    /// Compares every logical page with its allowed contents; settles unacknowledged pages by their actual contents.
+    /// Compares every logical page with its allowed contents. Then takes the actual contents of unacknowledged pages as
+    /// the expected ones.
     fn compare<F: Ftl>(&mut self, ftl: &F) -> Result<(), String> {
         self.pages = self.found(ftl)?.into_iter().map(|found| vec![found]).collect();
         self.lost = None;
         Ok(())
     }
 
-    /// Makes the newest contents of every page durable.
+    /// Allows only the newest contents of every page, after a flush.
     fn settle(&mut self) {
         self.pages.iter_mut().for_each(|stamps| drop(stamps.drain(..stamps.len() - 1)));
     }
 
-    /// Contents of every logical page, if they are allowed.
+    /// Returns the contents of every logical page, or an error if a page has contents that are not allowed.
     fn found<F: Ftl>(&self, ftl: &F) -> Result<Vec<Option<u64>>, String> {
         let mut pages = Vec::new();
         for lpn in 0..self.shape.logical_pages {
@@ -184,14 +186,15 @@ impl Host {
                 _ => None,
             };
             if !old.contains(&found) && Some(found) != new {
-                return Err(format!("page {lpn} reads as {found:?}, but it was {old:?} or {new:?}"));
+                return Err(format!("page {lpn} reads as {found:?} instead of {old:?} or {new:?}"));
             }
             pages.push(found);
         }
         Ok(pages)
     }
 
-    /// The operations of the first life are the possible power losses.
+    /// Stores the number of operations before the first power loss or the end. Tests then let power fail at each of
+    /// them.
     fn count_operations(&mut self) {
         if self.happened.operations == 0 {
             self.happened.operations = u64::MAX - self.flash.left;
@@ -206,7 +209,7 @@ impl Host {
     }
 }
 
-/// A life from one power loss to the next; yields whether it was the last.
+/// Period from one power loss to the next; returns true if the period was the last.
 struct Life<'a, R> {
     host: &'a mut Host,
     requests: &'a mut R,
@@ -226,7 +229,7 @@ impl<R: Iterator<Item = Request>> Life<'_, R> {
         }
     }
 
-    /// Recovers after a power loss, unless the power fails again.
+    /// Checks the recovered FTL, unless power failed again during recovery.
     fn recover<F: Ftl>(host: &mut Host, ftl: &mut F, fails: bool) -> Result<(), String> {
         let (operations, last) = host.cuts.pop().unwrap_or((u64::MAX, Last::Undone));
         host.flash.power_up(operations, last);
@@ -242,11 +245,11 @@ impl<R: Iterator<Item = Request>> Life<'_, R> {
         host.compare(ftl).map_err(|error| format!("after recovery: {error}"))?;
         ftl.check().map_err(|error| format!("after recovery: {error}"))?;
         if ftl.is_worn_out() && !fails {
-            return Err("the drive is worn out, although nothing failed".into());
+            return Err("the drive is worn out although no operation failed".into());
         }
         let mut counts = (0..).map(BlockId).zip(ftl.erase_counts().iter().zip(host.flash.erases()));
         let wrong = counts.find(|(block, (counted, done))| counted != done && !host.flash.is_bad(*block));
-        wrong.map_or(Ok(()), |(block, _)| Err(format!("erases of block {block} are counted wrong")))
+        wrong.map_or(Ok(()), |(block, _)| Err(format!("the FTL has a wrong erase count for block {block}")))
     }
 
     fn live_on<F: Ftl>(self, mut ftl: F, fails: bool) -> Result<bool, String> {
@@ -284,8 +287,8 @@ impl<R: Iterator<Item = Request>> Life<'_, R> {
                 return Ok(false);
             }
             if ftl.is_worn_out() {
-                // Nobody learns whether the request was completed. Recovery may give up its readable pages with the target
-                // of a merge. After a power loss the drive is worn out, too, or works on.
+                // The request was not acknowledged. Recovery may discard its readable pages together with the target of
+                // a merge. After a power loss the drive may be worn out, or may continue to work.
                 host.lost = Some((request, stamps));
                 host.happened.worn_out = true;
                 host.count_operations();
@@ -302,7 +305,7 @@ impl<R: Iterator<Item = Request>> Life<'_, R> {
                         host.settle();
                     }
                 }
-                // A trim is recorded at once.
+                // A trim is durable immediately.
                 Request::Trim(first, count) => host.pages[first as usize..(first + count) as usize].fill(vec![None]),
                 Request::Read(..) | Request::Collect(..) => {}
                 Request::Flush => host.settle(),

@@ -1,4 +1,4 @@
-//! The FTL that `ssdlab new ftl` writes, with a bug of choice.
+//! The FTL that `ssdlab new ftl` writes, with a selectable bug.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,30 +6,30 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use ssdlab::ftl::{Cause, FlashSink, Ftl, FtlInfo, FtlRules, Role, Shape, Source, SpareArea, WriteContext};
 use ssdlab::{Archive, Archived, BlockId, Lpn, Ppn};
 
-/// Bug of an FTL.
+/// A planted bug of the FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bug {
     /// No bug.
     None,
     /// Every fourth overwrite is not programmed.
     LostUpdate,
-    /// A page whose logical page is programmed for the fifth time is programmed twice.
+    /// When a logical page is programmed for the fifth time, its flash page is programmed twice.
     DoubleProgram,
     /// Garbage collection erases the block before it copies the valid pages.
     ErasesValidData,
-    /// A trim also forgets the page after the last one.
+    /// A trim also invalidates the page after the last page of its range.
     WrongTrim,
-    /// Garbage collection leaves out the last page of a block.
+    /// Garbage collection does not copy the last page of a block.
     OffByOne,
     /// Garbage collection changes the map, but does not copy every third page.
     ForgottenCopy,
-    /// Every third block that was erased is never used again.
+    /// Every third erased block is never used again.
     LeakedBlock,
-    /// The choice of a free block depends on the drives that the process has built before.
+    /// The choice of a free block depends on the number of drives that the process has built so far.
     NotDeterministic,
 }
 
-/// Returns the description of the FTL with a bug.
+/// Returns the registry entry of the FTL with the given bug.
 pub fn with(bug: Bug) -> &'static FtlInfo {
     let build = move |shape: Shape, _, _: &_| -> Result<Box<dyn ssdlab::ftl::DynFtl>, String> {
         Ok(Box::new(Mine::new(shape, bug)))
@@ -49,10 +49,10 @@ pub fn with(bug: Bug) -> &'static FtlInfo {
     }))
 }
 
-/// The FTL with its tables.
+/// The FTL with its mapping tables.
 struct Mine {
     bug: Bug,
-    /// Events that a bug counts.
+    /// Number of opportunities for the bug so far.
     count: u32,
     pages_per_block: u32,
     /// Flash page of each logical page.
@@ -61,7 +61,7 @@ struct Mine {
     owner: Vec<Option<Lpn>>,
     /// Erased blocks.
     free: VecDeque<u32>,
-    /// Blocks with data, the one written longest ago first; the last one is being written.
+    /// Blocks with data, from the oldest to the block that is being written.
     used: VecDeque<u32>,
     /// Next page to program, and the end of its block.
     next: u32,
@@ -88,13 +88,13 @@ impl Mine {
         }
     }
 
-    /// True if the FTL has the bug, and this is every `nth` chance to show it.
+    /// True if the FTL has the bug and shows it now, which is every `nth` call.
     fn shows(&mut self, bug: Bug, nth: u32) -> bool {
         self.count += u32::from(self.bug == bug);
         self.bug == bug && self.count.is_multiple_of(nth)
     }
 
-    /// Takes the next erased page for `lpn`; returns the page and what its spare area says.
+    /// Allocates the next erased page for `lpn`; returns the page and its spare area.
     fn append(&mut self, lpn: Lpn) -> (Ppn, SpareArea) {
         if self.next == self.end {
             if self.free.len() > 1 && self.shows(Bug::NotDeterministic, 2) {
@@ -176,18 +176,18 @@ impl Ftl for Mine {
         unmapped
     }
 
-    /// Forgets `count` pages from `lpn`.
+    /// Trims `count` pages from `lpn`.
     fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _sink: &mut S) {
         let more = u32::from(self.bug == Bug::WrongTrim && lpn.index() + (count as usize) < self.place.len());
         (lpn.0..lpn.0 + count + more).for_each(|lpn| self.forget(Lpn(lpn)));
     }
 
-    /// Returns the flash page with the newest copy of a page.
+    /// Returns the flash page with the newest copy of a logical page.
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.place[lpn.index()]
     }
 
-    /// Saves or loads what changes during a run, so that ssdlab can keep preconditioned drives.
+    /// Saves or loads the state that changes during a run; ssdlab uses this to keep preconditioned drives.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { bug: _, count: _, pages_per_block: _, place, owner, free, used, next, end, sequence } = self;
         archive.value(place)?;

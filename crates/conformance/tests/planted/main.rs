@@ -1,5 +1,5 @@
-//! Goal: the tests of an FTL find every kind of bug, and show it with few operations. Method: the FTL of `ssdlab new ftl`
-//! with bugs planted.
+//! Goal: the tests of an FTL find every kind of bug, and show it with few operations. Method: plants bugs in the FTL of
+//! `ssdlab new ftl`.
 
 mod ftl;
 mod others;
@@ -20,20 +20,21 @@ fn an_ftl_without_a_bug_passes() {
     assert_eq!(found(Bug::None), []);
 }
 
-/// The template can save its state, but not recover, and has no parameters.
+/// The template cannot recover from a power loss and has no parameters; the checks for these features must be skipped.
 #[test]
-fn what_the_ftl_does_not_offer_is_skipped() {
+fn checks_of_missing_features_are_skipped() {
     let part = Part::Ftl(with(Bug::None));
     let skipped = CHECKS.iter().filter(|(_, check)| matches!(check(part), Ok(Verdict::Skipped(_))));
     let names: Vec<&str> = skipped.map(|(name, _)| *name).collect();
     assert_eq!(names, ["power_may_fail_at_any_operation", "parameters_work_at_their_limits"]);
 }
 
-/// Asserts that a check finds the bug with at most `operations` operations, and with these words.
+/// Asserts that the check `check` finds the bug with at most `operations` operations and a message that contains
+/// `words`.
 fn is_found(bug: Bug, check: &str, words: &str, operations: usize) {
     let all = found(bug);
     let counterexample = all.iter().find(|counterexample| counterexample.check == check);
-    let counterexample = counterexample.unwrap_or_else(|| panic!("{bug:?} is not found by {check}, but by {all:?}"));
+    let counterexample = counterexample.unwrap_or_else(|| panic!("{check} does not find {bug:?}; found by {all:?}"));
     let shown = counterexample.to_string();
     assert!(shown.contains(words), "{shown}");
     assert!(counterexample.operations.len() <= operations, "{shown}");
@@ -61,7 +62,7 @@ fn a_wrong_trim_is_found() {
 }
 
 #[test]
-fn an_error_by_one_at_the_end_is_found() {
+fn an_off_by_one_error_is_found() {
     is_found(Bug::OffByOne, "reads_return_the_last_write", "only copy", 20);
 }
 

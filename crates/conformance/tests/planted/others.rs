@@ -1,4 +1,4 @@
-//! Planted bugs in components of other kinds.
+//! Planted bugs in components other than FTLs.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ use ssdlab::io_scheduler::{
 use ssdlab_conformance::cache_policy::{Part, Twin, equals_its_twin, the_cache_keeps_its_contract};
 use ssdlab_conformance::{Checked, die_scheduler, io_scheduler};
 
-/// Asserts that a check fails with these words, after at most `operations` operations.
+/// Asserts that a check fails after at most `operations` operations, with a message that contains `words`.
 fn is_found(checked: Checked, words: &str, operations: usize) {
-    let counterexample = checked.expect_err("the bug is found");
+    let counterexample = checked.expect_err("the check must find the bug");
     let shown = counterexample.to_string();
     assert!(shown.contains(words) && counterexample.operations.len() <= operations, "{shown}");
 }
 
-/// First in, first out; evicts only one item, also for a larger one.
+/// A FIFO with a bug: it evicts only one item, even if a larger item needs the space of several items.
 static QUEUE: PolicyInfo = PolicyInfo {
     name: "queue",
     help: "The item inserted longest ago leaves.",
@@ -90,7 +90,7 @@ impl Policy for Queue {
     }
 }
 
-/// LRU, in the most obvious way.
+/// The simplest possible implementation of LRU.
 struct Lru {
     items: Vec<(u32, u64)>,
     capacity: u64,
@@ -120,19 +120,21 @@ impl Twin for Lru {
     }
 }
 
-/// By hand: two items of one unit fill a cache, and an item of two units evicts only one of them.
+/// The smallest counterexample has three operations: two items of one unit fill a cache, and an item of two units
+/// evicts only one of them.
 #[test]
 fn a_cache_that_exceeds_its_capacity_is_found() {
-    is_found(the_cache_keeps_its_contract(Part::Policy(&QUEUE)), "units are cached in a cache of", 3);
+    is_found(the_cache_keeps_its_contract(Part::Policy(&QUEUE)), "units, but the capacity is", 3);
 }
 
-/// By hand: two items fill a cache of two units; after a hit of the first, a third item must evict the second.
+/// The smallest counterexample has four operations: two items fill a cache of two units; after a hit of the first item,
+/// a third item must evict the second.
 #[test]
 fn a_policy_that_differs_from_its_twin_is_found() {
     is_found(equals_its_twin::<Lru>(Part::Policy(&QUEUE)), "but the twin returns", 4);
 }
 
-/// Serves requests in order, but loses every fourth.
+/// A scheduler with a bug: it serves requests in order, but loses every fourth request.
 static LOSES: SchedulerInfo = SchedulerInfo {
     name: "loses",
     help: "In order of arrival.",
@@ -179,7 +181,7 @@ fn a_lost_request_is_found() {
     is_found(io_scheduler::every_request_is_served_once(&LOSES), "stuck", 4);
 }
 
-/// Begins reads of the host, which may not be there.
+/// A die scheduler with a bug: it picks host reads even if no host read is ready.
 static READS: DieSchedulerInfo = DieSchedulerInfo {
     name: "reads",
     help: "host reads first",

@@ -1,9 +1,10 @@
-//! Times the mount of a drive and the write of its checkpoint: `mount [GIBIBYTES]`, 64 by default. Part of `make bench`.
+//! Times the mount of a drive and the write of its checkpoint: `mount [GIBIBYTES]`, 64 by default. Part of `make
+//! bench`.
 //!
-//! The drive is full, so a mount reads as much as possible. Page data is not kept, because a mount reads hardly any of it.
-//! First spare areas and log are in memory, as with a file in the system's cache; then in a file that has to be
-//! read from the disk. Processor time is summed over all threads.
-#![allow(clippy::print_stdout, reason = "a benchmark prints its findings")]
+//! The drive is full, so a mount reads as much as possible. Page data is not stored, because a mount reads hardly any
+//! of it. The first part keeps spare areas and log in memory, like a file in the system's cache. The second part uses a
+//! file that must be read from the disk. Processor time is summed over all threads.
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::error::Error;
 use std::fs::File;
@@ -24,11 +25,11 @@ use ssdlab_nand::Geometry;
 
 const PAGE_BYTES: u32 = 4096;
 const PAGES_PER_BLOCK: u32 = 512;
-/// Writes between the latest checkpoint and the power loss.
+/// Number of page writes between the latest checkpoint and the power loss.
 const JOURNALLED_PAGES: u64 = 100_000;
 const ROUNDS: usize = 7;
 
-/// Flash that keeps no data: spare areas and logs of flash with empty pages.
+/// Flash that stores spare areas and logs, but no page data.
 #[derive(Clone)]
 struct SpareAreas<B> {
     geometry: Geometry,
@@ -84,7 +85,7 @@ impl<B: Backend> Backend for SpareAreas<B> {
     }
 }
 
-/// Creates a drive with page mapping over this many pages and 7 % over-provisioning.
+/// Creates a drive with page mapping, `pages` logical pages and 7 % over-provisioning.
 fn drive_of(pages: u32) -> Result<Drive<InMemory>, Box<dyn Error>> {
     let spare = pages / PAGES_PER_BLOCK * 7 / 100 + 8;
     let blocks = pages.div_ceil(PAGES_PER_BLOCK) + spare;
@@ -120,7 +121,7 @@ impl Watch {
     }
 }
 
-/// Returns the processor time that this process has used.
+/// Returns the processor time that this process has used so far.
 fn worked() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -131,7 +132,7 @@ fn least(times: [f64; 2], others: [f64; 2]) -> [f64; 2] {
     [times[0].min(others[0]), times[1].min(others[1])]
 }
 
-/// Opens the drive as if its process had just ended. Prints the fastest of several rounds, and what the mount reads.
+/// Mounts the drive as after the end of its process. Prints the fastest of several rounds, and the amount of data read.
 fn opened(drive: Drive<InMemory>, shown: &str) -> Result<Drive<InMemory>, Box<dyn Error>> {
     let options = *drive.options();
     let found = drive.into_backend();
@@ -149,7 +150,7 @@ fn opened(drive: Drive<InMemory>, shown: &str) -> Result<Drive<InMemory>, Box<dy
             return Ok(drive);
         }
     }
-    unreachable!("there are rounds")
+    unreachable!("the number of rounds is above 0")
 }
 
 fn report(mut drive: Drive<InMemory>, history: &str) -> Result<Drive<InMemory>, Box<dyn Error>> {
@@ -157,7 +158,7 @@ fn report(mut drive: Drive<InMemory>, history: &str) -> Result<Drive<InMemory>, 
     let watch = Watch::start();
     drive.shut_down()?;
     let [wall, worked] = watch.seconds();
-    println!("| {history}: its checkpoint is written | {wall:.2} | {worked:.2} | | |");
+    println!("| {history}: write of its checkpoint | {wall:.2} | {worked:.2} | | |");
     drive = opened(drive, &format!("{history}, shut down"))?;
     let mut rng = Rng::named(2, "journalled");
     let page = vec![0; PAGE_BYTES as usize];
@@ -167,12 +168,12 @@ fn report(mut drive: Drive<InMemory>, history: &str) -> Result<Drive<InMemory>, 
     drive.flush()?;
     drive = opened(drive, &format!("{history}, power lost after a flush"))?;
     for slot in [Slot::A, Slot::B] {
-        // A log is recognised by its header, so this removes the log.
+        // Overwriting the header removes the log.
         drive.backend_mut().write_log(slot, 0, &[0; 64])?;
     }
     drive = opened(drive, &format!("{history}, without a log"))?;
     let [wall, worked] = first_write(&mut drive)?;
-    println!("| its first write, which begins one | {wall:.2} | {worked:.2} | | |");
+    println!("| first write, which starts a log | {wall:.2} | {worked:.2} | | |");
     Ok(drive)
 }
 
@@ -183,7 +184,7 @@ fn first_write<B: Backend>(drive: &mut Drive<B>) -> Result<[f64; 2], Box<dyn Err
     Ok(watch.seconds())
 }
 
-/// Times a pass over all spare areas, the lower bound of a mount without a log.
+/// Times a pass over all spare areas, which is the lower bound for a mount without a log.
 fn pass(drive: &Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     let flash = drive.backend();
     let mut spares = vec![0; PAGES_PER_BLOCK as usize * SPARE_BYTES];
@@ -232,22 +233,22 @@ fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
         let mut drive = Drive::off(file, options)?;
         let watch = Watch::start();
         report = drive.mount()?;
-        assert!(report.full_scan, "there is no log");
+        assert!(report.full_scan, "the log was removed");
         fastest[2] = least(fastest[2], watch.seconds());
         fastest[3] = least(fastest[3], first_write(&mut drive)?);
     }
-    println!("\n| from a file that the system has not in its cache | seconds | of processors |\n|---|---|---|");
+    println!("\n| from a file that is not in the system's cache | seconds | of processors |\n|---|---|---|");
     let rows = [
         "spare areas read",
-        "and their checksums compared",
+        "spare areas read, with checksums",
         "mounted without a log",
-        "its first write, which begins one",
+        "first write, which starts a log",
     ];
     for (row, [wall, worked]) in rows.iter().zip(fastest) {
         println!("| {row} | {wall:.2} | {worked:.2} |");
     }
     let MountReport { spares_read, pages_verified, .. } = report;
-    println!("\nThat mount read {spares_read} spare areas and {pages_verified} pages.");
+    println!("\nThe mount read {spares_read} spare areas and {pages_verified} pages.");
     Ok(())
 }
 
@@ -308,5 +309,5 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn a_small_drive_is_mounted_as_the_large_one() {
-    run(20_000).expect("it is mounted");
+    run(20_000).expect("the example runs on a small drive");
 }

@@ -1,8 +1,8 @@
 //! The write buffer: written pages wait in RAM until they are programmed. A power loss loses the waiting pages.
 //!
 //! ```text
-//! write:  a waiting page is overwritten in place; others take a free slot; if none is free, pages are programmed first
-//! drain:  from `high` pages on, the oldest are programmed until `low` are left; a flush programs all
+//! write:  a waiting page is overwritten in place; other pages take a free slot; if none is free, pages are programmed
+//! drain:  from `high` pages on, the oldest pages are programmed until `low` are left; a flush programs all pages
 //! ```
 //! With power-loss protection, a flush does not program pages; see `protected.rs`.
 //!
@@ -48,7 +48,7 @@ pub(crate) struct BufferedPage {
     /// For a page written in part: version of the copy on flash that supplies the rest of the page. Only set for a
     /// protected buffer.
     pub base: Option<u64>,
-    /// Acceptance number of this page: number of pages that the buffer accepted before it.
+    /// Number of pages that the buffer accepted before this page.
     pub number: u64,
 }
 

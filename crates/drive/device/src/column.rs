@@ -1,8 +1,9 @@
 //! Compact columns of numbers that lie close to a straight line. Logical page numbers and sequence numbers in a block
 //! mostly increase by one from page to page.
 //!
-//! Number `i` is base + slope * i + its distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or 8 bytes. So a
-//! sequentially written block takes a few bytes, each page can be decoded separately, and decoding has no branches.
+//! Number `i` is base + slope * i + its distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or 8 bytes. A
+//! sequentially written block therefore takes only a few bytes, each page can be decoded separately, and decoding has
+//! no branches.
 
 /// Straight line that lies below the numbers of a column: number `i` of the line is `base + slope * i`. `width` is the
 /// size in bytes of the largest distance between a number and the line.
@@ -126,7 +127,7 @@ mod tests {
     /// Goal: numbers are decoded unchanged, and stored with the fewest bytes. Method: encodes and decodes columns whose
     /// largest distance is just within or just beyond the limit of each width.
     #[test]
-    fn numbers_come_back_in_the_width_that_they_need() {
+    fn numbers_are_decoded_from_the_smallest_width() {
         let on_line = [Some(5), Some(6), Some(7), Some(8)];
         let below_zero = [Some(0), Some(0), Some(0), Some(0)];
         let far = |distance: u64| [Some(9), None, Some(11 + distance), Some(12)];

@@ -46,7 +46,7 @@ pub enum DriveError {
     /// The flash contains data that its FTL cannot have written.
     #[error("the drive cannot be mounted: {0}")]
     Unmountable(String),
-    /// The options contradict each other or the flash.
+    /// The options conflict with each other or with the flash.
     #[error("{0}")]
     Options(String),
     /// The file that stores the drive was deleted.

@@ -1,7 +1,7 @@
 //! Flash sink that moves bytes: executes the operations of an FTL on a [`Backend`].
 //!
-//! The methods of a sink return nothing, so the first fault that is not a flash failure is kept. From then on no
-//! operation is executed, as if the power were off. The drive reports the fault when the FTL has finished.
+//! The methods of a sink return nothing, so the sink stores the first fault that is not a flash failure. From then on
+//! it executes no operation, as if the power were off. The drive reports the fault when the FTL has finished.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ struct Failures {
     are_possible: bool,
     /// Outcome of the latest flash operation.
     latest: Option<Failure>,
-    /// True if any flash operation has failed. The block of the failed operation may not be marked as bad yet.
+    /// True if any flash operation has failed, even if no block is marked as bad yet.
     have_occurred: bool,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Medium<B> {
 
 impl<B: Backend> Medium<B> {
     /// Creates the flash. `unit_pages` is the number of pages that are gathered in volatile memory and then programmed
-    /// together; 1 if each page is programmed at once.
+    /// together; 1 if each page is programmed immediately.
     pub fn new(backend: B, unit_pages: u32) -> Self {
         let geometry = *backend.geometry();
         let failures = Failures { are_possible: backend.fails(), latest: None, have_occurred: false };
@@ -103,7 +103,7 @@ impl<B: Backend> Medium<B> {
         blocks.filter(|&block| self.backend.is_bad(block)).count() as u32
     }
 
-    /// Forgets the contents of the controller's RAM.
+    /// Clears the controller's RAM.
     pub fn power_off(&mut self) {
         (self.log, self.fault, self.failures.latest, self.held) = (None, None, None, None);
         self.gathered.clear();
@@ -206,7 +206,7 @@ impl<B: Backend> Medium<B> {
         })
     }
 
-    /// Announces a program to the log, if there is a log.
+    /// Records a program in the log before it starts; does nothing without a log.
     fn announce(&mut self, ppn: Ppn) -> Result<(), Fault> {
         let block = self.block_of(ppn);
         if let Some(log) = &mut self.log {

@@ -24,7 +24,7 @@ impl ProgramUnit {
 
 /// Incomplete program units.
 pub(crate) struct Gathered {
-    /// Number of pages of a program unit; 1 if pages are programmed at once.
+    /// Number of pages of a program unit; 1 if each page is programmed immediately.
     unit_pages: u32,
     page_bytes: usize,
     units: Vec<ProgramUnit>,
@@ -89,7 +89,7 @@ impl Gathered {
         (unit.spares.len() == self.unit_pages as usize).then(|| self.units.swap_remove(place))
     }
 
-    /// Takes back the memory of a unit that was programmed.
+    /// Keeps the memory of a programmed unit for reuse.
     pub fn reuse(&mut self, unit: ProgramUnit) {
         self.unused = unit.data;
         self.unused.clear();

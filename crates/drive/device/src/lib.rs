@@ -7,11 +7,11 @@
 //!              \-> protected.rs, if it has power-loss protection
 //! mount.rs:  log + spare areas -> table.rs -> Ftl::recover      scan.rs: without a log
 //! ```
-//! See [`Drive`] for what a drive promises, [`Backend`] for what it requires, `log/mod.rs` for the data beside the
-//! flash, and `mount.rs` for what a mount reads and trusts.
+//! [`Drive`] describes the promises of a drive, [`Backend`] its requirements, `log/mod.rs` the data next to the flash,
+//! and `mount.rs` the data that a mount reads and trusts.
 //!
 //! - **The FTL is the simulated FTL**, unchanged: equal requests cause equal flash operations.
-//! - **Flash is authoritative.** The log names the blocks changed since the last checkpoint, so that a mount reads only
+//! - **Flash is authoritative.** The log lists the blocks changed since the last checkpoint, so that a mount reads only
 //!   a few blocks. The FTL recovers from the same data that a scan of the flash would find.
 //! - **Every page and every spare area has a checksum**, seeded with the address of the page. Pages on flash that keeps
 //!   pages unchanged need no checksum.

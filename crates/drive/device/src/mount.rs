@@ -1,26 +1,26 @@
-//! Mounting: builds from flash and log an FTL that continues where the power failed.
+//! Mounting: builds an FTL from flash and log, which continues from the state at the power loss.
 //!
 //! ```text
-//! the newest whole checkpoint               contents of the spare areas at that time
-//! + the blocks that its journal names       read again
+//! the newest complete checkpoint            contents of the spare areas at that time
+//! + the blocks that its journal lists       read again
 //! = current contents of the spare areas     -> Ftl::recover -> the map
 //! ```
 //! Copies that the checkpoint marks as outdated are not compared. A recovery may discard newer copies, so the marks
 //! become invalid once a recovery has erased a block.
 //!
 //! Without a complete log, every spare area is read. Trims, erase counts and the drive's counters are then unknown, and
-//! older copies of trimmed pages return.
+//! trimmed pages regain older data.
 //!
 //! A mount does not trust:
 //!
 //! - erased pages of a block that was being written, because an interrupted program may be invisible;
 //! - a block whose last record announces its erase;
 //! - data programmed since the last flush, until its checksum has been compared;
-//! - pages older than the erase of their block: a computer that lost its power may have forgotten the erase but not
-//!   later writes.
+//! - pages older than the erase of their block: a power loss of the computer may have lost the erase but not later
+//!   writes.
 //!
-//! An older copy replaces a page that may have been torn, but never a page that was safe; that page is lost. The log
-//! and a separate note (`safe.rs`) record what was safe.
+//! An older copy replaces a damaged page that may have been torn. A damaged page that was durable counts as lost
+//! instead. The log and a separate note (`safe.rs`) record which programs were durable.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Found, Scan, SpareArea, Trimmed};
@@ -224,14 +224,14 @@ impl<B: Backend> Medium<B> {
         Ok(Some(table))
     }
 
-    /// Compares the log with the flash and the map; the error names the difference.
+    /// Compares the log with the flash and the map; the error describes the first difference.
     pub fn check_log(&self, newest: &dyn Fn(Lpn) -> Option<Ppn>) -> Result<(), String> {
         let text = |fault: Fault| fault.to_string();
         let (log, known) = match (Log::load(&self.backend).map_err(text)?, &self.log) {
             (Some(loaded), Some(_)) => loaded,
             (None, None) => return Ok(()),
-            (Some(_), None) => return Err("the flash contains a log, but the drive runs without one".into()),
-            (None, Some(_)) => return Err("the drive runs with a log, but the flash contains none".into()),
+            (Some(_), None) => return Err("the flash contains a log, but the drive runs without a log".into()),
+            (None, Some(_)) => return Err("the drive runs with a log, but the flash contains no log".into()),
         };
         let geometry = self.backend.geometry();
         let pages = geometry.pages_per_block;

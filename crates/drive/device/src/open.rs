@@ -22,10 +22,10 @@ pub enum OpenError {
     Drive(#[from] DriveError),
 }
 
-/// Mounts the drive in the file at `path`, or creates it. Without a path the drive is in memory. An existing file must
-/// have the settings in `lines`; `settings` is the configuration, which the file stores. `over` wraps the flash backend.
-/// A new drive is empty, or continues from the FTL state that `state` returns. Returns the drive and its mount report;
-/// a new drive has none.
+/// Mounts the drive in the file at `path`, or creates it. Without a path, the drive is in memory. An existing file must
+/// have the settings in `lines`; `settings` is the configuration, which the file stores. `over` wraps the flash
+/// backend. A new drive is empty, or continues from the FTL state that `state` returns. Returns the drive and its mount
+/// report, or None instead of a report for a new drive.
 ///
 /// # Errors
 /// Fails if the file contains another drive, or the drive cannot be created or mounted.

@@ -9,16 +9,16 @@ use ssdlab_core::BlockId;
 
 use crate::backend::Backend;
 
-/// Number of blocks that a processor takes at a time.
+/// Number of blocks that a thread processes before it requests more blocks.
 const RUN: u32 = 64;
 
-/// Returns the number of processors to use for work on this many blocks.
+/// Returns the number of processors to use for work on `blocks` blocks.
 pub(crate) fn processors(blocks: u32) -> usize {
     // Asking the system for the number of processors takes longer than scanning a few blocks.
     if blocks <= RUN { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) }
 }
 
-/// Returns the number of processors that may read this many blocks of a flash.
+/// Returns the number of processors to use for reading `blocks` blocks of the flash.
 pub(crate) fn readers(flash: &dyn Backend, blocks: u32) -> usize {
     if flash.reads_at_once() { processors(blocks) } else { 1 }
 }
@@ -38,7 +38,9 @@ pub(crate) fn share<T: Send>(
         // If a thread cannot be started, the other threads do its work.
         let others: Vec<_> = others.filter_map(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
         let own = run();
-        iter::once(own).chain(others.into_iter().map(|other| other.join().expect("it does not panic"))).collect()
+        iter::once(own)
+            .chain(others.into_iter().map(|other| other.join().expect("work on blocks does not panic")))
+            .collect()
     })
 }
 

@@ -1,7 +1,7 @@
 //! Journal of a write buffer with power-loss protection, stored next to the flash.
 //!
 //! ```text
-//! 0      two heads, 4 KiB each: checksum, generation, start and maximum end of its journal
+//! 0      two heads, 4 KiB each: checksum, generation, start and maximum end of the head's journal
 //! then   two journals in turn, each followed by a mark; a record: checksum, sequence number, version, page, kind,
 //!        parts | parts written | the page
 //! ```
@@ -10,16 +10,16 @@
 //! journal is long, the waiting pages are written to a second journal, and its head is written last. Then the head of
 //! the first journal is wiped. A single wrong bit of a head is corrected.
 //!
-//! A head without a journal names the generation of a journal that is being started. If the start is interrupted, the
-//! records of this journal do not count in the next journal, which may lie at the same place.
+//! A head without a journal contains the generation of a journal that is being started. If the start is interrupted,
+//! the records of this journal are not valid in the next journal, which may be at the same offset.
 //!
-//! A page written in part belongs to the version on flash at that time. A computer that lost its power may have kept
-//! another version. In that case neither the part nor the writes before it were flushed, so the part is dropped and an
-//! earlier record counts.
+//! A partly written page belongs to the version on flash at that time. After a power loss of the computer, the flash
+//! may have another version. In that case, neither the partial write nor the writes before it were flushed. The partial
+//! write is then dropped, and an earlier record is used.
 //!
 //! Programs are not recorded. A record is outdated if the flash holds a version of its page not below the recorded
-//! sequence number, or if the page was trimmed since. The next mount executes all records that are not outdated,
-//! whatever buffer the drive then has, as if the capacitors had lasted.
+//! sequence number, or if the page was trimmed since. The next mount programs the pages of all records that are not
+//! outdated, even if the drive then has another buffer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -48,7 +48,7 @@ const TRIM: u32 = 0;
 const PART: u32 = 1;
 const WHOLE: u32 = 2;
 
-/// Stands for the version of a page that has no copy on the flash.
+/// Version of a page that has no copy on the flash.
 const NO_VERSION: u64 = u64::MAX;
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub(crate) struct BufferJournal {
     at: u64,
     /// Position in the journal beyond which a new journal should be started.
     long_at: u64,
-    /// True if the other head names no journal.
+    /// True if the other head refers to no journal.
     pub is_alone: bool,
     /// Pages whose latest record in the journal is not a trim.
     named: BTreeSet<u32>,
@@ -249,7 +249,7 @@ impl BufferJournal {
         Ok(())
     }
 
-    /// True if the journal has become so long that a new journal should replace it.
+    /// True if a new journal should replace this journal because of its length.
     pub fn is_long(&self) -> bool {
         self.at >= self.long_at
     }
@@ -327,7 +327,7 @@ mod tests {
     /// Goal: one wrong bit of a head is corrected; more wrong bits never make an older journal valid. Method: flips
     /// each bit of the newer head alone, and together with another bit.
     #[test]
-    fn no_older_journal_is_taken_for_a_damaged_one() {
+    fn an_older_journal_never_replaces_a_damaged_one() {
         let (backend, journal) = second_journal();
         for bit in 0..8 * HEAD_BYTES {
             let mut backend = backend.clone();
@@ -346,7 +346,7 @@ mod tests {
     /// Goal: if the start of a journal is interrupted, its records do not count in the next journal at the same place.
     /// Method: removes or tears the head that is written last, then starts a journal without records.
     #[test]
-    fn a_beginning_that_was_interrupted_leaves_no_record() {
+    fn an_interrupted_start_leaves_no_records() {
         for torn in [false, true] {
             let (mut backend, second) = second_journal();
             let before = [0, HEAD_EVERY].map(|at| (at, read_head(&backend, at).unwrap()));

@@ -8,7 +8,7 @@ use crate::spare::SPARE_BYTES;
 /// Report of a mount: what the mount read and changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MountReport {
-    /// True if the log was lost, so that all spare areas were read and trimmed pages may have returned.
+    /// True if the log was lost: all spare areas were read, and trimmed pages may have regained older data.
     pub full_scan: bool,
     /// True if the drive was shut down before the mount.
     pub clean: bool,

@@ -1,14 +1,14 @@
-//! Records which page programs a power loss can no longer damage. The record has a file beside the files of the flash
-//! and the log.
+//! The note of safe programs: records which page programs a power loss can no longer damage. The note is stored
+//! separately from the flash and the log.
 //!
 //! ```text
 //! two copies, 32 KiB apart, written in turn:
 //! 0 checksum of the rest (8)   8 serial number (8)   16 below (8)   24 count (8)   32 torn (8 each)
 //! ```
 //! Every program with a sequence number less than `below` is safe, except the `torn` programs, which earlier power
-//! losses interrupted. The record is written after a sync, so it is true whatever else is lost. It distinguishes a page
-//! lost by the flash from an interrupted program where the log cannot: between an erase and the next record, when a
-//! block is marked as bad, and without a log. Numbers are little-endian, the checksum is XXH3.
+//! losses interrupted. The note is written after a sync, so it is true even if other data is lost. It distinguishes a
+//! page lost by the flash from an interrupted program where the log cannot: between an erase and the next record, when
+//! a block is marked as bad, and without a log. Numbers are little-endian; the checksum is XXH3.
 
 use twox_hash::XxHash3_64;
 
@@ -94,10 +94,10 @@ mod tests {
         MemoryBackend::new(Geometry::single_plane(16, 2, 2))
     }
 
-    /// Goal: a note is read back, or the previous note if the newest copy is damaged. Method: damages each byte of the
-    /// newest copy in turn, and loads the note.
+    /// Goal: the note is read back; if the newest copy is damaged, the previous note is read. Method: damages each byte
+    /// of the newest copy in turn, and loads the note.
     #[test]
-    fn a_damaged_copy_leaves_the_one_before() {
+    fn the_previous_copy_replaces_a_damaged_one() {
         let mut flash = flash();
         assert!(!SafeNote::load(&flash).unwrap().covers(0));
         let mut note = SafeNote::default();
@@ -115,9 +115,9 @@ mod tests {
         }
     }
 
-    /// If there are more torn pages than fit in a copy, the previous note remains unchanged.
+    /// Checks that the previous note remains unchanged if there are more torn pages than fit in a copy.
     #[test]
-    fn too_many_torn_pages_end_the_notes() {
+    fn too_many_torn_pages_leave_the_note_unchanged() {
         let mut flash = flash();
         let mut note = SafeNote::default();
         note.write(&mut flash, 5).unwrap();

@@ -1,9 +1,9 @@
 //! Scan of all spare areas on all processors, for a mount without a log.
 //!
 //! The FTL recovers from the spare areas while they are read for the first time. It must not change the flash before
-//! the damaged pages are known. The pages programmed last in a block, one program unit, may be torn, so their checksums
-//! are compared, unless a later page shows that all earlier pages were safe. Such pages are far apart, so they are fetched some time before
-//! they are needed.
+//! the damaged pages are known. The last program unit of a block may be torn, so the scan compares the checksums of its
+//! pages. This is not necessary if a later page shows that all earlier pages were safe. These pages are far apart and
+//! are therefore prefetched.
 //!
 //! Only the versions of pages are kept in memory, because recovery reads many of them. All other contents are read from
 //! flash again.
@@ -229,7 +229,7 @@ impl Scan for Reading<'_> {
             }
             share
         });
-        // Overwrites the result of an earlier visit, because every visit of the blocks finds the same result.
+        // Overwrites the result of an earlier visit, because all visits have the same result.
         *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
 
@@ -369,7 +369,7 @@ mod tests {
                             }
                             _ => {
                                 let contents = (reading.page(ppn), reading.version(ppn));
-                                assert_eq!(contents, (Found::Unreadable, None), "the block is closed");
+                                assert_eq!(contents, (Found::Unreadable, None), "every block must appear closed");
                             }
                         }
                     }

@@ -5,9 +5,9 @@
 //! 24 checksum of the page (4)   28 checksum of the 28 bytes before (4)
 //! ```
 //! Numbers are little-endian. Both checksums are XXH3, seeded with the number of the physical page, so that a page
-//! written to the wrong place counts as damaged. One of the marks means that the page has no checksum, for flash that
-//! keeps pages unchanged. The number of earlier safe programs has eleven bits, followed by its shift. An erased spare
-//! area is all zeros. A single wrong bit is corrected.
+//! written to the wrong place counts as damaged. One of the marks means that the page has no checksum, because its
+//! flash keeps pages unchanged. The field `safe` (number of earlier safe programs) has an eleven-bit number, followed
+//! by its shift. An erased spare area is all zeros. A single wrong bit is corrected.
 
 use std::array::from_fn;
 
@@ -58,9 +58,9 @@ pub enum Content {
 impl Spare {
     /// Returns the bytes to program at `ppn`, with a checksum of `page` if given.
     ///
-    /// The bytes are assembled in registers. A load of bytes that were just stored in pieces waits for these stores,
-    /// which wait for the stores of the previous page. So a processor could not begin a page while the previous page is
-    /// on its way to memory.
+    /// The bytes are assembled in registers. Otherwise, loading bytes that were just stored in pieces would wait for
+    /// these stores, which wait for the stores of the previous page. The processor could then not begin a page before
+    /// the previous page has reached memory.
     #[inline]
     pub fn encode(&self, ppn: Ppn, page: Option<&[u8]>) -> SpareBytes {
         let mark = |set: bool, mark: u8| if set { mark } else { 0 };
@@ -254,7 +254,7 @@ mod tests {
         }
     }
 
-    /// Although the page has no checksum, its spare area has one.
+    /// Checks pages without a checksum; their spare areas still have a checksum.
     #[test]
     fn pages_without_a_checksum_are_accepted() {
         let bytes = SPARE.encode(Ppn(3), None);
@@ -262,7 +262,7 @@ mod tests {
         assert!(belongs(Ppn(3), b"any", &bytes));
         let mut checked = bytes;
         checked[5] &= !UNCHECKED;
-        assert_eq!(Content::decode(Ppn(3), &checked), Content::Programmed(SPARE), "one bit is corrected");
+        assert_eq!(Content::decode(Ppn(3), &checked), Content::Programmed(SPARE), "a single bit must be corrected");
         assert!(belongs(Ppn(3), b"any", &checked));
     }
 }

@@ -1,4 +1,4 @@
-//! Contents of all spare areas in memory, which is all that recovery needs.
+//! Table of all spare areas in memory; recovery needs no other data.
 //!
 //! The table keeps the encoding of a checkpoint, so that a mount copies nothing. Blocks that are read again are stored
 //! after the blocks of the checkpoint.
@@ -37,7 +37,7 @@ const LANES: usize = 64;
 /// sequence numbers, and sequence number minus version.
 ///
 /// ```text
-/// 0 width of each column (1 each)   4 whether there are marks (1)   5 base of each column (8 each)
+/// 0 width of each column (1 each)   4 flag: marks follow (1)   5 base of each column (8 each)
 /// 37 distances of the columns, then marks: a bit per page, set if it is known to be outdated
 /// ```
 #[derive(Clone, Copy)]
@@ -358,7 +358,7 @@ impl Scan for PageTable {
 mod tests {
     use super::*;
 
-    /// If the only copy with a certain version lies in a bad block, recovery does not find that copy.
+    /// Checks that a version is not kept if its only copy is in a bad block, because recovery ignores bad blocks.
     #[test]
     fn a_copy_in_a_bad_block_does_not_count() {
         let geometry = Geometry::single_plane(512, 1, 2);
@@ -376,7 +376,7 @@ mod tests {
     /// Goal: decoding a block returns the mark of each outdated page if the marks are trusted. Method: encodes and
     /// decodes blocks of 1 to 130 pages, in which every third page is marked as outdated.
     #[test]
-    fn marks_come_back() {
+    fn marks_of_outdated_pages_are_decoded() {
         for pages in 1..=130 {
             let oob = |lpn| SpareArea { lpn: Lpn(lpn), sequence: 7, role: ROLES[0] };
             let is_marked = |at: u32| at.is_multiple_of(3);

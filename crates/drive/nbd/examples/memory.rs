@@ -1,10 +1,10 @@
-//! Serves memory over NBD: used by the tests with real clients, and an example of setting up a server.
+//! Serves memory over NBD. The tests with real clients use this program, and it shows how to set up a server.
 //!
 //! ```text
 //! memory (--socket PATH | --listen ADDRESS)... [--size BYTES] [--block-size BYTES] [--read-only] [--tls FOLDER]
 //! ```
-//! Ends when its standard input ends.
-#![allow(clippy::print_stderr, reason = "an example talks to a person")]
+//! The program ends at the end of its standard input.
+#![allow(clippy::print_stderr, reason = "an example prints messages for its user")]
 
 use std::error::Error;
 use std::io::Read;
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut sizes, mut features, mut options) = (BlockSizes::default(), Features::default(), Options::default());
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
-        let mut value = || arguments.next().ok_or_else(|| format!("{name} needs a value"));
+        let mut value = || arguments.next().ok_or_else(|| format!("option {name} needs a value"));
         match name.as_str() {
             "--socket" => addresses.push(Address::Unix(value()?.into())),
             "--listen" => addresses.push(Address::Tcp(value()?.parse()?)),
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--block-size" => sizes.minimum = value()?.parse()?,
             "--read-only" => features.read_only = true,
             "--tls" => options.tls = Some(Tls::load(Path::new(&value()?), true, false)?),
-            _ => return Err(format!("{name} is no option").into()),
+            _ => return Err(format!("unknown option {name}").into()),
         }
     }
     let export = Memory::new(size).with_block_sizes(sizes).with_features(features);

@@ -1,5 +1,5 @@
 //! Output buffer of a connection. Unlike a `Vec`, it does not zero reused memory again, so reserving space for a read
-//! costs nothing.
+//! takes no time.
 
 /// Initial size of a buffer in bytes, and the size after clearing a buffer larger than [`KEPT`].
 pub const FIRST: usize = 256 << 10;

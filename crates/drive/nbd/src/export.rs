@@ -159,7 +159,7 @@ pub trait Export: Send + Sync {
     /// Makes all completed requests durable.
     fn flush(&self) -> ExportResult;
 
-    /// Makes all completed requests durable when the server ends, although no client requested it.
+    /// Makes all completed requests durable at the end of the server, without a client's request.
     fn finish(&self) -> Result<(), Errno> {
         self.flush().map(drop)
     }

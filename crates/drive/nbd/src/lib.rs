@@ -1,8 +1,8 @@
 //! Network Block Device server: programs on Linux can use any [`Export`] as a disk.
 //!
 //! - [`protocol`] encodes and decodes messages and has no state.
-//! - [`Session`] is a connection without its socket. Received bytes go in, bytes to send come out, and the session
-//!   calls the export in between. Tests and the fuzzer need no socket.
+//! - [`Session`] is the protocol state of a connection, without its socket. It gets received bytes, calls the export,
+//!   and returns bytes to send. Tests and the fuzzer need no socket.
 //! - [`Server`] owns the sockets and runs one thread with a session per connection.
 //!
 //! Supported: fixed newstyle negotiation with all options of the specification, simple and structured replies, the
@@ -10,8 +10,8 @@
 //! `RESIZE`, and TLS with pre-shared keys, which rustls does not support.
 //!
 //! A connection's requests are executed in order, and a batch of replies is sent in one system call. Connections run
-//! concurrently. An export that simulates time determines when a reply may be sent ([`ReplyTime`]). Then replies are
-//! sent in order of time, whatever the order of the requests.
+//! concurrently. An export that simulates time determines when a reply may be sent ([`ReplyTime`]). Replies are then
+//! sent in order of time, not in the order of the requests.
 
 mod buffer;
 mod deferred_reply;

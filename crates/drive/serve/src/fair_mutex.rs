@@ -41,7 +41,7 @@ impl<T> FairMutex<T> {
         guard
     }
 
-    /// Lets as many other threads acquire the mutex as are waiting for it now, then acquires the mutex again.
+    /// Releases the mutex to all threads that are waiting for it now, then acquires it again.
     pub fn let_others<'a>(&'a self, mut guard: FairGuard<'a, T>) -> FairGuard<'a, T> {
         let requested = self.requested();
         while guard.acquired < requested {
@@ -52,7 +52,7 @@ impl<T> FairMutex<T> {
         guard
     }
 
-    /// Returns how often the mutex was requested so far, including the requests that were granted.
+    /// Returns the number of calls of [`FairMutex::lock`] so far, including calls that have returned.
     pub fn requested(&self) -> u64 {
         self.requested.load(SeqCst)
     }

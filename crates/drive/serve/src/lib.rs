@@ -5,7 +5,7 @@
 //!                             |  \-> record            a trace for replay
 //!                             \----> Clock             the same requests on the simulated drive
 //! ```
-//! Behind an export are two drives. The *stored* drive holds the bytes and executes each request immediately. If
+//! An export uses up to two drives. The *stored* drive holds the bytes and executes each request immediately. If
 //! replies are delayed as on a modelled drive, there is also a *simulated* drive. It gets the same requests in the same
 //! order, starting from the FTL state of the stored drive, and determines when replies may be sent. FTL decisions do
 //! not depend on time.

@@ -1,4 +1,4 @@
-//! Opens the drive of a simulation's set-up: a new drive, or a drive stored in a file.
+//! Opens the drive that a simulation set-up describes: a new drive, or a drive stored in a file.
 
 use std::fs::{self, File};
 use std::io;
@@ -19,8 +19,8 @@ use crate::served::Served;
 pub struct ServeOptions<'a> {
     /// File that stores the bytes, created if missing; `None` for memory.
     pub file: Option<&'a Path>,
-    /// Used drive from which a new drive continues; `None` for an empty drive. A preconditioned drive has no file
-    /// [`States::from`].
+    /// Used drive from which a new drive continues; `None` for an empty drive. For a preconditioned drive,
+    /// [`States::from`] has no file.
     pub start: Option<States<'a>>,
     /// Wall-clock seconds per simulated second; `None` sends replies immediately.
     pub scale: Option<f64>,
@@ -57,7 +57,8 @@ impl From<ssdlab_device::OpenError> for OpenError {
     }
 }
 
-/// Opens the drive of a set-up, which `settings` describe. `monitor` watches the preconditioning of a new drive.
+/// Opens the drive of a set-up; `settings` is the configuration from which the set-up was made. `monitor` observes the
+/// preconditioning of a new drive.
 ///
 /// # Errors
 /// Fails if the file, the stored drive or the simulated drive cannot be opened.
@@ -71,7 +72,7 @@ pub fn open(
     let mut precondition = None;
     let state = || -> Result<_, OpenError> {
         let Some(states) = options.start else { return Ok(None) };
-        // Preconditioning may take long, so a drive that cannot store bytes is refused before.
+        // Checks the options first, because preconditioning may take long.
         stored.check(&setup.geometry).map_err(DriveError::Options)?;
         let prepared = prepare_ftl(setup, states, monitor)?;
         precondition = Some(prepared.summary);

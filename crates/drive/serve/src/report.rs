@@ -93,7 +93,8 @@ pub struct Report {
     pub capacity_bytes: u64,
     /// Counters of the completed requests of clients.
     pub host: ClientCounters,
-    /// Flash operations by cause, without the mount; counted in the simulated drive if there is one.
+    /// Flash operations by cause, without the mount. They are counted in the simulated drive, or in the stored drive if
+    /// there is no simulated drive.
     pub flash: FlashSummary,
     /// Pages programmed per page written by clients; `None` without writes.
     pub write_amplification: Option<f64>,

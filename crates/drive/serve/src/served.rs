@@ -299,8 +299,8 @@ impl ClientRequest {
     }
 }
 
-/// Splits a range into slices of at most `most` bytes that end at multiples of `most`, and thus at page boundaries.
-/// Otherwise two slices could share a page, and neither would trim it.
+/// Splits a range into slices of at most `most` bytes that end at multiples of `most`, and therefore at page
+/// boundaries. Otherwise two slices could share a page, and neither would trim it.
 fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
     let mut rest = bytes;
     std::iter::from_fn(move || {

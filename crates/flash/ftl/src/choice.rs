@@ -1,8 +1,8 @@
 //! The table of FTLs and maps, and the function that builds an FTL.
 //!
-//! FTLs and maps are types that are compiled for every sink, so their tables are macros. Each line becomes an entry of
-//! the table and an arm of [`FtlChoice::build`]. FTLs and maps of other crates provide a constructor, and are called
-//! through `dyn`.
+//! FTLs and maps are types that are compiled for every sink; therefore their tables are macros. Each line becomes a
+//! table entry and an arm of [`FtlChoice::build`]. FTLs and maps of other crates provide a constructor, and run behind
+//! `dyn`.
 
 use ssdlab_core::Registry;
 
@@ -27,12 +27,12 @@ pub enum FtlChoice {
 pub enum Start {
     /// The FTL starts with an erased device.
     Erased,
-    /// A saved state is loaded next ([`Ftl::archive`]). Memory that loading fills is not allocated in advance.
+    /// A saved state is loaded next ([`Ftl::archive`]). Memory that the load will fill is not allocated in advance.
     Loaded,
 }
 
-/// Receives an FTL of any type, with one method for each set of notes (`Note`: what the FTL decided and why) that the
-/// FTL may emit. A visitor that ignores notes implements only `plain`.
+/// Receives an FTL of any type. The method depends on the notes (`Note`: a decision and its reason) that the FTL may
+/// emit. A visitor that ignores notes implements only `plain`.
 pub trait Visitor: Sized {
     /// Result of each method of the visitor.
     type Output;
@@ -40,12 +40,12 @@ pub trait Visitor: Sized {
     /// Receives an FTL that emits no notes.
     fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output;
 
-    /// Receives an FTL that looks entries up in a map in flash ([`ssdlab_nand::Note::LookedUp`]).
+    /// Receives an FTL with a map in flash, which emits [`ssdlab_nand::Note::LookedUp`].
     fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
         self.plain(ftl)
     }
 
-    /// Receives an FTL that merges log blocks ([`ssdlab_nand::Note::Merged`]); `_captures` is true if it has a
+    /// Receives an FTL with log blocks, which emits [`ssdlab_nand::Note::Merged`]; `_captures` is true if the FTL has a
     /// sequential log.
     fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
         self.plain(ftl)
@@ -84,7 +84,7 @@ macro_rules! maps {
                 return Ok(visitor.$family(ftl));
             })+
             let MapRules { build: Some(build), pages, .. } = choice.info.role else {
-                return Err(format!("map {} was registered without a constructor", choice.info.name));
+                return Err(format!("map {} has no constructor; set `build` in its MapRules", choice.info.name));
             };
             let ftl = Outside(build(shape, options, seed, choice)?);
             Ok(match pages(choice, shape.logical_pages, shape.page_bytes) {
@@ -118,7 +118,7 @@ macro_rules! log_ftls {
                 return Ok(visitor.log_blocks(ftl, captures));
             })+
             let Some(build) = choice.info.role.build else {
-                return Err(format!("FTL {} was registered without a constructor", choice.info.name));
+                return Err(format!("FTL {} has no constructor; set `build` in its LogRules", choice.info.name));
             };
             let ftl = Outside(build(shape, log_blocks, choice)?);
             Ok(if choice.info.role.has_log { visitor.log_blocks(ftl, false) } else { visitor.plain(ftl) })
@@ -137,7 +137,7 @@ impl FtlChoice {
     /// Builds the FTL on an erased device and passes it to `visitor`.
     ///
     /// # Errors
-    /// Fails if the device is too small for the FTL, or the options contradict each other.
+    /// Fails if the device is too small for the FTL, or the options conflict.
     pub fn build<V: Visitor>(&self, shape: Shape, seed: u64, visitor: V) -> Result<V::Output, String> {
         self.build_from(Start::Erased, shape, seed, visitor)
     }
@@ -167,7 +167,7 @@ impl FtlChoice {
         self.build(shape, seed, Boxed)
     }
 
-    /// Returns the number of map pages in flash for a drive with this many logical pages of this size.
+    /// Returns the number of map pages in flash for a drive with the given number and size of logical pages.
     pub fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
         match self {
             Self::Page(_, map) => (map.info.role.pages)(map, logical_pages, page_bytes),
@@ -184,7 +184,8 @@ impl FtlChoice {
         }
     }
 
-    /// Returns the number of blocks that the FTL keeps open, erased or full of map pages, for the whole device.
+    /// Returns the number of blocks, for the whole device, that the FTL reserves for open blocks, erased blocks and map
+    /// pages.
     pub fn device_reserve_blocks(&self, shape: &Shape) -> u32 {
         match self {
             Self::Page(options, _) => {

@@ -7,10 +7,10 @@ counters! {
     ///
     /// Under uniform writes, these sums alone determine write amplification. A page is occupied from its program to the
     /// erase of its block. By Little's law, the mean time for which a page stays occupied equals the mean number of
-    /// occupied pages, if time is counted in programs. During this time, a page is overwritten with the probability
-    /// that it is one of the valid pages. Between two collections, as many pages are written as the first collection
-    /// freed. So the mean number of occupied pages lies half-way between the numbers before and after a collection.
-    /// This holds for any number of blocks collected at a time.
+    /// occupied pages, if time is counted in programs. During this time, each host write overwrites a given valid page
+    /// with a probability of 1 / (number of valid pages). Between two collections, the number of pages written equals
+    /// the number of pages that the first collection freed. The mean number of occupied pages is therefore half-way
+    /// between the numbers before and after a collection. This holds even if several blocks are collected together.
     ///
     /// These relations hold for complete rounds of collection. If a run ends within a round, it may have written host
     /// pages but not the relocated pages that belong to them, or the reverse.
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ratio_is_the_ratio_of_the_sums() {
+    fn effective_op_is_the_ratio_of_the_sums() {
         // The first plane has three invalid pages per valid page, the second has three valid pages per invalid page.
         let [mostly_invalid, mostly_valid] = [1, 3].map(|valid| GcOccupancy { victims: 1, before: 5, after: 3, valid });
         let mut both = mostly_invalid;

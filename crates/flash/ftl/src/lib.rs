@@ -1,22 +1,22 @@
 //! Flash translation layers: deterministic state machines that turn host page operations into flash operations.
 //!
-//! An FTL emits into a [`FlashSink`] and knows neither clock nor payload. The same code, compiled once per sink, counts
-//! operations, drives a timing model, or moves real bytes.
+//! An FTL emits operations into a [`FlashSink`], and sees neither a clock nor page contents. The same code, compiled
+//! once per sink, counts operations, drives a timing model, or moves real bytes.
 //!
-//! Rules of every FTL here:
+//! Rules for every FTL in this crate:
 //!
 //! - **A flat map is authoritative.** One array holds the location of each page's newest copy, under block mapping too.
-//!   Block tables, log tables and cached parts of a map decide costs and are reported in bytes. They cannot make a read
+//!   Block tables, log tables and cached parts of a map only affect costs and reported sizes. They cannot make a read
 //!   return the wrong page.
-//! - **A page is valid if the flat map leads to it.** Page mapping also keeps a validity bit per page. So collection
-//!   finds the next valid page of a victim without an unpredictable branch, and without reading the entries of invalid
-//!   pages.
+//! - **A page is valid if the flat map leads to it.** Page mapping also keeps a validity bit per page. With these bits,
+//!   garbage collection finds the next valid page of a victim without an unpredictable branch, and without reading the
+//!   map entries of invalid pages.
 //! - **An FTL knows only the planes of the geometry.** Planes are numbered in stripe order. Page mapping collects each
 //!   plane separately; log blocks are taken from the planes in turn.
-//! - **Policies that decide once per block are boxed**, because a decision serves dozens of copies. Calls per page are
-//!   generic.
-//! - **FTLs buffer nothing**, so there is no flush. Flash may gather program units of several pages; a flush then
-//!   completes them ([`Ftl::complete_units`]).
+//! - **Policies that decide once per block are trait objects**, because one decision serves dozens of page copies.
+//!   Policies called for every page are generic.
+//! - **FTLs buffer no pages**, and need no flush. Flash may gather several pages into a program unit;
+//!   [`Ftl::complete_units`] pads incomplete program units.
 //! - **Power may fail at any operation.** [`Ftl::recover`] needs only the spare areas. `recovery.rs` explains why
 //!   recovery is always possible; each family of FTLs has a file for its part of recovery.
 //!
@@ -64,8 +64,8 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,
-    /// Number of planes with an equal number of blocks each: plane `p` has the blocks from `p * blocks / planes`. If a
-    /// block extends over several planes of the flash, these planes count as one plane here (see
+    /// Number of planes. All planes have the same number of blocks; the first block of plane `p` is `p * blocks /
+    /// planes`. If a block extends over several planes of the flash, these planes count as one plane here (see
     /// [`ssdlab_nand::Collected`]).
     pub planes: u32,
     /// Number of successive pages of a block that the flash programs together, a divisor of `pages_per_block`.
@@ -81,16 +81,16 @@ pub struct WriteContext {
     pub placement: u16,
     /// True if the write is synchronous: the host waits for it.
     pub sync: bool,
-    /// Number of pages of the host request, which the FTL may get one by one; 0 if it gets them in one call.
+    /// Number of pages in the host request, if the FTL gets the pages one by one; 0 if one call contains all pages.
     pub request_pages: u32,
 }
 
-/// A value of a parameter that does not fit the device or contradicts another value.
+/// A parameter value that does not fit the device or conflicts with another value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     /// Name of the parameter.
     pub parameter: &'static str,
-    /// Description of the problem and its remedy.
+    /// Description of the problem, with a remedy.
     pub message: String,
 }
 
@@ -106,7 +106,7 @@ impl From<Problem> for String {
     }
 }
 
-/// Error of [`Ftl::recover`] for an FTL that does not implement it.
+/// Error that [`Ftl::recover`] returns if the FTL does not implement it.
 pub const NO_RECOVERY: &str = "this FTL cannot recover from a power loss";
 
 /// A flash translation layer.
@@ -114,8 +114,8 @@ pub const NO_RECOVERY: &str = "this FTL cannot recover from a power loss";
 /// Contract: logical pages are below the size given at construction (the caller checks); operations are emitted in
 /// dependency order; after each call the map and the emitted operations agree.
 ///
-/// `write`, `read`, `trim` and `lookup` are required. The other methods are optional capabilities, whose defaults do
-/// nothing or refuse with a message. The trait is object-safe: [`DynFtl`] has the operations for an FTL behind `dyn`.
+/// `write`, `read`, `trim` and `lookup` are required. The other methods are optional; their defaults do nothing or
+/// return an error. The trait is object-safe: [`DynFtl`] has the operations for an FTL behind `dyn`.
 pub trait Ftl {
     /// Writes `count` pages from `lpn`; host page `i` of the request is the payload of `lpn + i`.
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S)
@@ -136,7 +136,7 @@ pub trait Ftl {
     /// Returns the flash page that holds the newest copy of `lpn`.
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
-    /// Visits the newest copies of the first `logical_pages` pages.
+    /// Visits the newest copy of each of the first `logical_pages` logical pages.
     fn copies(&self, logical_pages: u32, visit: &mut dyn FnMut(Lpn, Ppn)) {
         for lpn in (0..logical_pages).map(Lpn) {
             if let Some(ppn) = self.lookup(lpn) {
@@ -169,8 +169,8 @@ pub trait Ftl {
         0
     }
 
-    /// Returns the number of erases of every block since construction, without erases in SLC mode; empty if erases are
-    /// not counted.
+    /// Returns the number of erases of every block since construction, not counting erases in SLC mode; empty if erases
+    /// are not counted.
     fn erase_counts(&self) -> &[u32] {
         &[]
     }
@@ -191,7 +191,7 @@ pub trait Ftl {
         None
     }
 
-    /// Returns the number of bytes of memory that the simulation holds for maps and block state.
+    /// Returns the memory that the simulation uses for maps and block state, in bytes.
     fn memory_bytes(&self) -> u64 {
         0
     }
@@ -203,8 +203,8 @@ pub trait Ftl {
     }
 
     /// Collects about `pages` pages of a plane in the background. Does nothing if the plane has `free_blocks` more
-    /// erased blocks than the number at which collection begins by itself. Returns true if any operation was emitted;
-    /// repeated calls return false after a finite number.
+    /// erased blocks than the threshold for regular garbage collection. Returns true if any operation was emitted;
+    /// after finitely many calls without host writes, returns false.
     fn background<S: FlashSink>(&mut self, _plane: u32, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool
     where
         Self: Sized,
@@ -212,17 +212,17 @@ pub trait Ftl {
         false
     }
 
-    /// Pads the program units that host pages have begun, so that no host page waits for further pages. Pads all begun
-    /// program units if `everything` is true.
+    /// Pads incomplete program units that contain host pages, so that no host page waits for further pages. Pads all
+    /// incomplete program units if `everything` is true.
     fn complete_units<S: FlashSink>(&mut self, _everything: bool, _sink: &mut S)
     where
         Self: Sized,
     {
     }
 
-    /// Makes the FTL complete program units before each erase, because a power loss clears the memory in which the
-    /// flash gathers them. Then the flash always holds a version of each page that is at least as new as the latest
-    /// version in a complete program unit. Must be called before the first write.
+    /// Makes the FTL complete program units before each erase, because a power loss clears incomplete program units.
+    /// The flash then always holds a version of each page that is at least as new as the latest version in a complete
+    /// program unit. Must be called before the first write.
     fn complete_units_before_erases(&mut self) {}
 
     /// Fills the map cache if it must be full before the first request.
@@ -253,7 +253,7 @@ pub trait Ftl {
     /// # Errors
     /// Fails if the FTL does not know the contents of its flash.
     fn programmed(&self, _visit: &mut dyn FnMut(Ppn, Lpn, Role)) -> Result<u64, String> {
-        Err("a drive with this FTL starts empty, because the FTL cannot list the pages that it programmed".into())
+        Err("this FTL cannot list the pages that it programmed, so its drive must start empty".into())
     }
 
     /// Recovers a device in use from its spare areas and the recorded trims, as after a power loss. The FTL must be
@@ -274,8 +274,8 @@ pub trait Ftl {
         Err(NO_RECOVERY.into())
     }
 
-    /// Returns a smaller erased device of `planes` planes. It has as many logical pages as this number of planes holds
-    /// in this device. None if the planes depend on each other. `seed` is for the random streams of the smaller device.
+    /// Returns a smaller erased device of `planes` planes, with a proportional number of logical pages. Returns None if
+    /// the planes depend on each other. `seed` seeds the random streams of the smaller device.
     fn part(&self, _planes: u32, _seed: u64) -> Option<Self>
     where
         Self: Sized,
@@ -289,18 +289,18 @@ pub trait Ftl {
     where
         Self: Sized,
     {
-        unreachable!("this FTL has no parts");
+        unreachable!("this FTL returns no part");
     }
 
-    /// Completes the device after all parts were taken over (see [`Self::take_over`]). Before this call, nothing may be
-    /// read or written.
+    /// Completes the device after the last call of [`Self::take_over`]. The device must not be read or written before
+    /// this call.
     fn taken_over(&mut self, _shares: &Shares) {
-        unreachable!("this FTL has no parts");
+        unreachable!("this FTL returns no part");
     }
 
-    /// Returns a smaller erased device with as many blocks, which have a fraction 1/`count` of the pages, and with the
-    /// same fraction of the logical pages. None if the device has no such part. `seed` is for the random streams of the
-    /// smaller device.
+    /// Returns a smaller erased device with the same number of blocks. Its blocks and its logical address space have a
+    /// fraction 1/`count` of the pages. Returns None if the device cannot be divided in this way. `seed` seeds the
+    /// random streams of the smaller device.
     fn section(&self, _count: u32, _seed: u64) -> Option<Self>
     where
         Self: Sized,
@@ -308,13 +308,13 @@ pub trait Ftl {
         None
     }
 
-    /// Gives the erased device the state of the smaller device `part` (see [`Self::section`]): each share of the logical
-    /// pages is in another section of the blocks.
+    /// Copies the state of the smaller device `part` (see [`Self::section`]) to this erased device. Each share of the
+    /// logical pages is placed in a different section of the blocks.
     fn take_over_sections(&mut self, _part: Self, _shares: Shares)
     where
         Self: Sized,
     {
-        unreachable!("this FTL has no sections");
+        unreachable!("this FTL returns no section");
     }
 
     /// Checks every internal invariant in O(pages); the error names the violated invariant.

@@ -1,12 +1,12 @@
-//! Adapter for an FTL that another crate registers: it runs on any flash, behind `dyn`.
+//! Adapter that runs an FTL of another crate behind `dyn`, on any flash.
 
 use ssdlab_core::{Archive, Archived, BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 
 use crate::{CachedEntries, DynFtl, Ftl, GcOccupancy, SlcCounts, WriteContext};
 
-/// Adapter for an [`Ftl`] that another crate provides. That FTL was compiled once for any flash, not for one type of
-/// sink. The adapter offers every capability of the FTL except [`Ftl::part`].
+/// Adapter for an [`Ftl`] of another crate, which is compiled once for all types of sink. The adapter offers every
+/// capability of the FTL except [`Ftl::part`].
 ///
 /// [`Ftl`] is not implemented for `Box<dyn DynFtl>` itself, because the methods of the box would hide the methods of
 /// the FTL inside.

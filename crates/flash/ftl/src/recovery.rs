@@ -7,9 +7,9 @@
 //! - If power fails during the erase, the remaining pages of the block are outdated or equal to copies elsewhere.
 //! - A page being programmed for the host is not acknowledged. It may or may not be in the flash afterwards.
 //!
-//! If writing a block was interrupted, recovery writes no more pages to the block if its last page cannot be read. A
-//! block whose last program failed looks the same, so recovery does not need to know the failed blocks. If the erase
-//! fails too, the block becomes bad; otherwise the block is used again.
+//! If the last page of a partly written block cannot be read, recovery writes no more pages to the block. Interrupted
+//! and failed programs look the same, so recovery does not need to know which programs failed. If the later erase of
+//! the block fails too, the block becomes bad; otherwise the block is used again.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::cmp::Reverse;
@@ -24,7 +24,7 @@ use ssdlab_nand::{Found, Role, Scan, SpareArea, Trimmed};
 
 /// Map entry for "no page": the flash page was not programmed, or the logical page has no copy.
 pub(crate) const NONE: u32 = u32::MAX;
-/// Entry of a flash page that can neither be read nor be programmed before the next erase.
+/// Entry of a flash page that cannot be read, and cannot be programmed before the next erase.
 pub(crate) const SPOILED: u32 = u32::MAX - 1;
 
 /// True if a flash page can be read. `held` is the entry of the page in `p2l`, the map from physical to logical pages.
@@ -39,7 +39,7 @@ pub(crate) struct BlockSurvey {
     pub erases: u32,
     /// Offset in the block of the page after the last page that is not erased.
     pub next: u32,
-    /// True if the last page before `next` can be read, so that writing to the block may continue.
+    /// True if the last page before `next` can be read; writing to the block may then continue.
     pub sound: bool,
     /// Number of valid pages in the block.
     pub valid: u32,
@@ -49,7 +49,7 @@ pub(crate) struct BlockSurvey {
     pub opened: u64,
     /// Highest sequence number of the pages in the block.
     pub written: u64,
-    /// Lowest and highest version of the pages in the block. If the block has no pages, the lowest exceeds the highest.
+    /// Lowest and highest version of the pages in the block; the lowest exceeds the highest if the block has no pages.
     versions: [u64; 2],
     /// Number of pages at the start of the block that are copies of other flash pages, or padding.
     pub copies: u32,
@@ -89,13 +89,13 @@ impl BlockSurvey {
         }
     }
 
-    /// True if the block is not bad and has no valid page, so that it can be written, now or after an erase.
+    /// True if the block can be written, now or after an erase: it is not bad and has no valid page.
     pub const fn is_empty(&self) -> bool {
         !self.bad && self.valid == 0
     }
 }
 
-/// State of all blocks, found by a scan of the flash.
+/// State of all blocks according to a scan of the flash.
 pub struct Survey {
     pub(crate) blocks: Vec<BlockSurvey>,
     /// One bit per flash page, set if the page holds a newest copy.
@@ -104,7 +104,7 @@ pub struct Survey {
     pub(crate) sequence: u64,
 }
 
-/// Number of pages by which the prefetch of map entries is ahead.
+/// Number of pages between the current page and the page whose map entry is prefetched.
 const AHEAD: usize = 24;
 
 /// The flat maps of an FTL, which a survey fills.
@@ -134,15 +134,15 @@ impl Bounds {
     }
 }
 
-/// Maps of an FTL that several threads fill. The newest copy of each page wins, in whatever order copies are added.
+/// Maps of an FTL that several threads fill. For any order of additions, the newest copy of each page is mapped.
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],
     /// Bounds of the versions in each block. They usually show which of two copies is newer without reading the other
     /// copy.
     versions: Vec<Bounds>,
-    /// One bit for each flash page, set if the page holds a newest copy. Before the thread that found a copy sets its
-    /// bit, another thread may already have found a newer copy. So both threads toggle the bit.
+    /// One bit for each flash page, set if the page holds a newest copy. Threads toggle bits, because a thread that
+    /// finds a newer copy may clear the bit of the old copy before another thread sets this bit.
     valid: Vec<AtomicU64>,
     logical_pages: u32,
     pages_per_block: u32,
@@ -210,9 +210,9 @@ impl Survey {
     }
 
     /// Repeats the survey without `block`, which the caller wants to discard. Keeps the block if it holds the only copy
-    /// of a page, with two exceptions. In the target of a merge, the page may be the one that the host was writing at
-    /// the power loss. Elsewhere, the page may be a copy whose original is lost. Such a copy was never safe, because a
-    /// computer that lost its power may have kept later writes but lost earlier ones.
+    /// of a page, with two exceptions. In the target of a merge, the page may be a host page that was being written at
+    /// the power loss. In other blocks, the page may be a copy whose original is lost. Such a copy was never durable,
+    /// because a computer that loses power may keep later writes but lose earlier ones.
     pub(crate) fn without(
         self,
         block: BlockId,
@@ -289,8 +289,7 @@ impl Filled<'_> {
             }
         };
         pages.iter().take(AHEAD).for_each(fetch);
-        // The entries are set in a separate loop, because the atomic replacement of a map entry waits for all earlier
-        // stores.
+        // A separate loop sets the entries, because the atomic replacement of a map entry waits for all earlier stores.
         for ((at, page), held) in pages.iter().enumerate().zip(&self.p2l[first as usize..]) {
             held.set(Entry::of(match page {
                 Found::Erased | Found::Programmed { oob: SpareArea { role: Role::Padding, .. }, .. } => NONE,
@@ -321,9 +320,9 @@ impl Filled<'_> {
         let bounds = |known: Entry| self.versions[(known.page() / self.pages_per_block) as usize].get();
         rivals.retain(|&(page, .., known)| page.version() >= Some(bounds(known)[0]));
         let is_newer = |page: &Found, known| page.version() > Some(bounds(known)[1]);
-        // Fetches all other copies before it compares any. They are far apart in memory, so the processor should fetch
-        // many in parallel. In the loop above it would wait for each copy, because an atomic replacement waits for
-        // earlier loads.
+        // Prefetches all other copies before the comparison. The copies are far apart in memory, and the processor can
+        // load many in parallel. In the loop above, the processor would wait for each copy, because an atomic
+        // replacement waits for earlier loads.
         rivals.iter().for_each(|(.., known)| prefetch(&self.valid, word_of(known.page())));
         let close = rivals.iter().filter(|&&(page, .., known)| !is_newer(page, known));
         close.for_each(|(.., known)| self.scan.expect(Ppn(known.page())));
@@ -350,8 +349,8 @@ impl Filled<'_> {
         Ok(())
     }
 
-    /// True if the copy `page` is newer than the `known` copy, whose version is `version`, and replaces it. Of equal
-    /// copies, such as pages that a fault duplicated, the first stays mapped.
+    /// True if the copy `page` is newer than the mapped copy `known`, which has version `version`. If copies are equal,
+    /// such as pages that a fault duplicated, the first copy stays mapped.
     fn replaces(&self, page: &Found, ppn: u32, known: Entry, version: Option<u64>) -> bool {
         match page.version().cmp(&version) {
             Less => false,
@@ -364,7 +363,7 @@ impl Filled<'_> {
     }
 }
 
-/// Returns a key that orders copies by age; None, the lowest key, if there is no copy.
+/// Returns a key that orders copies by age. If there is no copy, returns None, which is the lowest key.
 fn recency(page: &Found) -> Option<(u64, u64)> {
     match page {
         Found::Programmed { oob, version, .. } => Some((*version, oob.sequence)),
@@ -393,7 +392,7 @@ mod tests {
     const PAGES: u32 = 8;
     const LOGICAL: u32 = 40;
 
-    /// Flash whose blocks are scanned by several threads at once, the last blocks first.
+    /// Flash whose blocks several threads scan concurrently, beginning with the last block.
     struct AtOnce {
         pages: Vec<Found>,
         threads: u32,
@@ -425,9 +424,9 @@ mod tests {
         }
     }
 
-    /// Goal: the newest copies are mapped and counted for any order of scanning. Method: scans random copies of few
+    /// Goal: the newest copies are mapped and counted for any order of scanning. Method: scans random copies of a few
     /// pages, some marked as outdated, and compares the maps with a linear search. In blocks written in order, the
-    /// version bounds show which copies are newer; in shuffled blocks, the copies themselves do.
+    /// version bounds decide which copy is newer. In shuffled blocks, the copies are compared.
     #[test]
     fn the_order_of_blocks_makes_no_difference() {
         let mut rng = Rng::named(1, "surveys");

@@ -1,15 +1,16 @@
-//! A random assignment of a device's logical pages to equal shares, which are preconditioned once and copied.
+//! A random assignment of a device's logical pages to equal shares. One share is preconditioned and copied to all
+//! others.
 //!
 //! ```text
 //! the pages of each share form a ring with a random start, cut into slices
 //! tile k of the logical pages is slice k of every share, in random order
 //! ```
 //! A tile has about 64 Ki pages, so that its part of a map fits the cache of a processor core. Shares are first copied
-//! slice by slice, in order; [`Shares::mix`] then permutes each tile. So no write goes to a random place of the whole
-//! map.
+//! slice by slice, in order; [`Shares::mix`] then permutes each tile. No write therefore goes to a random location of
+//! the whole map.
 //!
 //! No table stores the permutation: it is a Feistel network of random functions (Luby and Rackoff, "How to construct
-//! pseudorandom permutations from pseudorandom functions", 1988). Results beyond the tile pass through the network
+//! pseudorandom permutations from pseudorandom functions", 1988). Results outside the tile pass through the network
 //! again (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
 
 use std::ops::Range;
@@ -32,7 +33,7 @@ pub struct Shares {
     /// For each share, the number of the page at which its ring of pages begins.
     begins: Vec<u32>,
     functions: [[u8; HALF]; ROUNDS],
-    /// Keys of the permutations, one per tile, so that each tile is permuted differently.
+    /// Keys of the permutations. Each tile has a separate key.
     keys: Vec<[u8; ROUNDS]>,
 }
 
@@ -57,8 +58,8 @@ impl Shares {
     /// Returns the logical page with number `page` among the pages of the given share.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
-        // The distance from the start of the ring, modulo the ring's length, is the smaller of two values. A branch
-        // instead would be mispredicted half the time.
+        // The distance from the start of the ring, modulo the ring's length, is the minimum of two values. A branch
+        // would be mispredicted half the time.
         let behind = page.wrapping_sub(self.begins[share as usize]);
         let at = behind.min(behind.wrapping_add(self.pages));
         let tile = Tile::of(self, self.slice.divide(at));
@@ -162,11 +163,11 @@ mod tests {
         Shares::new(count, pages, &mut Rng::named(u64::from(count), "shares"))
     }
 
-    /// Goal: each logical page is assigned to a share once, filling a map by runs gives the same map as filling it page
-    /// by page, and the share of a logical page is found again. Method: compares both maps entry by entry, for devices
-    /// from one page to tiles that are not full.
+    /// Goal: each logical page belongs to exactly one share; filling a map by runs equals filling it page by page; and
+    /// `origin` inverts `lpn`. Method: compares both maps entry by entry, for devices from one page to tiles that are
+    /// not full.
     #[test]
-    fn a_map_filled_in_runs_is_the_one_of_single_pages() {
+    fn filling_by_runs_equals_filling_page_by_page() {
         for (count, pages) in [(1, 1), (1, 70_000), (2, 3), (3, 30_001), (32, 2_048), (32, 5_001), (Shares::MOST, 3)] {
             let shares = shares(count, pages);
             let mut map = vec![u32::MAX; (count * pages) as usize];
@@ -187,7 +188,7 @@ mod tests {
     /// Goal: neighbouring logical pages come from random shares and random positions in a slice. Method: counts the
     /// pairs of neighbours from the same share, and checks that their mean distance is a third of a slice.
     #[test]
-    fn neighbours_are_of_any_shares() {
+    fn neighbours_come_from_random_shares() {
         let (count, pages) = (32, 1 << 14);
         let shares = shares(count, pages);
         let mut from = vec![(0, 0); (count * pages) as usize];

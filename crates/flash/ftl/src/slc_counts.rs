@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct SlcCounts {
     /// Number of host pages written to the SLC cache.
     pub cached: u64,
-    /// Number of host pages that found the SLC cache full and were written to native blocks.
+    /// Number of host pages written to native blocks because the SLC cache was full.
     pub bypassed: u64,
     /// Number of erases of every block in SLC mode.
     pub erases: Vec<u32>,

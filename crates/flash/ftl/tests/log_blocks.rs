@@ -1,5 +1,5 @@
-//! Goal: the log-block FTLs do what their documents show, step by step. Method: the documents' worked examples and cost
-//! tables on small devices that were filled first, with copies and erases counted by hand.
+//! Goal: the log-block FTLs work as described in their documents. Method: the documents' worked examples and cost
+//! tables on small filled devices, with copies and erases counted by hand.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{BlockId, Lpn, Ppn};
@@ -12,7 +12,7 @@ use ssdlab_nand::{
     Cause, Counts, FlashSink, MergeCost, MergeKind, Note, ProgramOrder, RetireReason, Role, Source, SpareArea,
 };
 
-/// Counts operations and keeps the notes.
+/// A sink that counts operations and stores notes.
 #[derive(Default)]
 struct Ledger {
     counts: Counts,
@@ -38,21 +38,21 @@ impl FlashSink for Ledger {
 }
 
 impl Ledger {
-    /// Copies and erases for a cause.
+    /// Returns the numbers of copies and erases for a cause.
     fn cost(&self, cause: Cause) -> (u64, u64) {
         let index = cause as usize;
         assert_eq!(self.counts.reads[index], self.counts.programs[index], "a copy is a read and a program");
         (self.counts.programs[index], self.counts.erases[index])
     }
 
-    /// Number of merges by kind: switch, partial, full.
+    /// Returns the numbers of switch, partial and full merges.
     fn merges(&self) -> [usize; 3] {
         MergeKind::ALL.map(|wanted| {
             self.notes.iter().filter(|n| matches!(n, Note::Merged { kind, .. } if *kind == wanted)).count()
         })
     }
 
-    /// Pages programmed in each log block that left the log.
+    /// Returns the number of pages programmed in each log block that left the log.
     fn retired(&self) -> Vec<u32> {
         self.notes
             .iter()
@@ -60,14 +60,15 @@ impl Ledger {
             .collect()
     }
 
-    /// Milliseconds with reads of 25 us, programs of 200 us and erases of 2 ms, without host programs.
+    /// Returns the time of all operations except host programs in milliseconds, if a read takes 25 us, a program 200 us
+    /// and an erase 2 ms.
     fn overhead_ms(&self) -> f64 {
         let copies = self.counts.programmed() - self.counts.programs[Cause::Host as usize];
         (copies * 225 + self.counts.erased() * 2000) as f64 / 1000.0
     }
 }
 
-/// A device of `data_blocks` logical blocks, `log_blocks` and two more.
+/// Returns a device with `data_blocks` logical blocks, `log_blocks` log blocks and two further blocks.
 fn shape(data_blocks: u32, pages_per_block: u32, log_blocks: u32) -> Shape {
     let logical_pages = data_blocks * pages_per_block;
     Shape {
@@ -121,7 +122,7 @@ fn in_one_block<F: Ftl>(ftl: &F, pages: std::ops::Range<u32>, pages_per_block: u
         && pages.clone().zip(first..).all(|(p, at)| ftl.lookup(Lpn(p)) == Some(Ppn(at)))
 }
 
-/// Table of merge costs for blocks of 64 pages, all valid.
+/// Checks the table of merge costs for blocks with 64 valid pages.
 #[test]
 fn merge_costs_match_the_table() {
     let switch = write(&mut fast(4, 64, 2, 1), 0..64);
@@ -136,7 +137,7 @@ fn merge_costs_match_the_table() {
     let full_bast = write(&mut bast(4, 64, 1), [5, 64 + 5]);
     assert_eq!((full_bast.cost(Cause::FullMerge), full_bast.overhead_ms()), ((64, 2), 18.4));
 
-    // 64 pages of four logical blocks fill the only random log block; one more reclaims it.
+    // 64 pages of four logical blocks fill the only random log block; the next page reclaims it.
     let full_fast = write(&mut fast(4, 64, 1, 0), (0..64).map(|i| i % 4 * 64 + i / 4).chain([20]));
     assert_eq!(full_fast.cost(Cause::FullMerge), (4 * 64, 4 + 1));
     assert!((full_fast.overhead_ms() - (4.0 * 16.4 + 2.0)).abs() < 1e-9);
@@ -176,14 +177,14 @@ fn fast_partial_merge_of_the_slides() {
     assert!(in_one_block(&ftl, 0..12, 12));
 }
 
-/// A drive that was never filled: its first four pages, or all twelve of its first block, are written twice in order;
-/// further writes then force the merge of the log block.
+/// Writes the first `pages` pages (4, or all 12 pages of the first block) of an empty drive twice in order. Further
+/// writes then force the merge of the log block.
 fn merged_on_an_unfilled_drive<F: Ftl>(ftl: Result<F, String>, pages: u32) -> Ledger {
     write(&mut ftl.expect("the device is large enough"), (0..pages).chain(0..pages).chain([12, 12]))
 }
 
-/// The papers name a merge by the state of the log block: only one programmed from its first page to its last switches.
-/// Others are completed, with as many copies as the data block has further valid pages: none here.
+/// The papers name a merge by the state of the log block. A log block switches only if all its pages are programmed in
+/// order. Otherwise a partial merge copies the remaining valid pages of the data block; there are none in this test.
 #[test]
 fn a_log_block_that_is_not_full_does_not_switch() {
     for (pages, merges) in [(4, [0, 1, 0]), (12, [1, 0, 0])] {
@@ -203,7 +204,8 @@ fn a_log_block_that_is_not_full_does_not_switch() {
     }
 }
 
-/// A write beyond the sequential log's next page, and one before it: TECS paper, cases of the sequential log block.
+/// Writes a page after the sequential log's next page, and a page before it (TECS paper, cases of the sequential log
+/// block).
 #[test]
 fn fast_breaks_of_the_sequential_log() {
     let mut ftl = fast(4, 12, 3, 1);
@@ -218,13 +220,14 @@ fn fast_breaks_of_the_sequential_log() {
     assert_eq!((rewrite.merges(), rewrite.cost(Cause::FullMerge)), ([0, 0, 1], (11, 2)));
     assert!(in_one_block(&ftl, 12..24, 12));
 
-    // Page 0 of the owner again: the current block is merged, and a new one started.
+    // Writing page 0 of the owner again merges the current block and starts a new block.
     write(&mut ftl, 24..27);
     let again = write(&mut ftl, [24]);
     assert_eq!((again.merges(), again.cost(Cause::PartialMerge)), ([0, 1, 0], (9, 1)));
 }
 
-/// SBFAST slides, "block-thrashing issue": the same number of writes to four logical blocks in turn and to one.
+/// SBFAST slides, "block-thrashing issue": compares equally many writes to four logical blocks in turn and to one
+/// logical block.
 #[test]
 fn bast_thrashes_on_the_sequence_of_the_slides() {
     let space = write(&mut bast(4, 4, 2), [0, 4, 8, 12, 4, 8, 12, 0, 0, 4, 12, 8]);
@@ -246,10 +249,10 @@ fn sbfast(data_blocks: u32, sequential_blocks: u32, random_blocks: u32) -> Sbfas
 
 /// SBFAST slides, case 1.3.2.1, "before" and "after".
 ///
-/// Three SLBs hold versions of pages 0 to 11: the first has page 7, the second pages 0 to 3 and 10, the newest pages 4,
-/// 5, 6, 8 and 9; page 11 is in the random log. The slide merges the newest although others are older, which neither LRU
-/// nor FIFO would do. Here a second write of page 5, whose place is taken, merges it. Seven pages are copied and one block
-/// is erased, as on the slide.
+/// Three SLBs hold versions of pages 0 to 11. The first has page 7, the second has pages 0 to 3 and 10, and the newest
+/// has pages 4, 5, 6, 8 and 9. Page 11 is in the random log. The slide merges the newest SLB, which neither LRU nor
+/// FIFO would select. In this test, a second write of page 5, whose offset is already programmed, merges the newest
+/// SLB. Seven pages are copied and one block is erased, as on the slide.
 #[test]
 fn sbfast_partial_merge_of_the_slides() {
     let mut ftl = sbfast(11, 3, 3);
@@ -266,7 +269,10 @@ fn sbfast_partial_merge_of_the_slides() {
 
     let merge = write(&mut ftl, [5]);
     assert_eq!((merge.merges(), merge.cost(Cause::PartialMerge)), ([0, 1, 0], (7, 1)));
-    assert!([0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11].iter().all(|&page| of(&ftl, page) == newest), "all but 5 are there");
+    assert!(
+        [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11].iter().all(|&page| of(&ftl, page) == newest),
+        "all pages except 5 must move"
+    );
     // As on the slide, page 12 and its successors go to the freed SLB.
     let after = write(&mut ftl, 12..17);
     assert_eq!(after.counts.erased(), 0);
@@ -275,18 +281,19 @@ fn sbfast_partial_merge_of_the_slides() {
     assert_eq!(captured, (12..17).map(|page| Note::Captured(Lpn(page))).collect::<Vec<_>>());
 }
 
-/// SBFAST slides, case 2.2.1: reclaiming a random log block of twelve pages from eleven logical blocks, one page of
-/// which is copied to an SLB: "Erase = 10 Data + 1 Log".
+/// SBFAST slides, case 2.2.1: reclaims a random log block with twelve pages from eleven logical blocks. One page is
+/// copied to an SLB: "Erase = 10 Data + 1 Log".
 ///
-/// The slide's third random log block holds page 147 again; the older copy would be invalid, so it is 149 here. Pages 21,
-/// 31 and 149 belong to merged logical blocks and stay in place, as on the slide.
+/// The slide's third random log block holds page 147 a second time, which would invalidate the older copy; this test
+/// uses page 149 instead. Pages 21, 31 and 149 belong to merged logical blocks and stay in their log block, as on the
+/// slide.
 #[test]
 fn sbfast_full_merge_of_the_slides() {
     let mut ftl = sbfast(5930, 3, 3);
     write(&mut ftl, [27, 25, 551, 2141, 14, 3, 147, 91, 997, 67, 71_113, 7_143]);
     write(&mut ftl, [1, 21, 75, 2, 39, 127, 82, 99, 83, 86, 87, 79]);
     write(&mut ftl, [171, 315, 231, 81, 621, 3_121, 149, 17_413, 31, 110, 111, 113]);
-    // In the newest SLB of pages 0 to 11 the place of page 3 is free.
+    // In the newest SLB of pages 0 to 11, the offset of page 3 is still erased.
     write(&mut ftl, [4, 6, 7, 8, 9]);
     let stays = [21, 31, 149].map(|page| ftl.lookup(Lpn(page)));
     let slb = ftl.lookup(Lpn(4)).expect("mapped").0 / 12;
@@ -296,11 +303,12 @@ fn sbfast_full_merge_of_the_slides() {
     assert_eq!(merge.merges(), [0, 0, 10]);
     assert_eq!(ftl.lookup(Lpn(3)), Some(Ppn(slb * 12 + 3)));
     assert_eq!([21, 31, 149].map(|page| ftl.lookup(Lpn(page))), stays);
-    // One page to the SLB, and ten blocks of twelve pages, including outdated copies.
+    // One page is copied to the SLB, and twelve pages are copied for each of ten blocks, including outdated copies.
     assert_eq!(merge.cost(Cause::FullMerge).0, 1 + 10 * 12);
 }
 
-/// FASTer: a fully valid block gets its second chance without copies; at its second end all its pages are cold.
+/// FASTer: a completely valid block gets its second chance without copies. When it becomes the oldest block again, all
+/// its pages are cold.
 #[test]
 fn faster_gives_whole_blocks_their_second_chance_in_place() {
     let mut ftl = faster(2, 0);
@@ -310,17 +318,17 @@ fn faster_gives_whole_blocks_their_second_chance_in_place() {
     assert_eq!((next.merges(), next.cost(Cause::FullMerge)), ([0, 0, 4], (4 * 4, 4 + 1)));
 }
 
-/// FASTer: valid pages go to the newest block on their second chance; then they are merged or isolated.
+/// FASTer: valid pages are copied to the newest block for their second chance, and later merged or isolated.
 #[test]
 fn faster_copies_valid_pages_once_before_they_count_as_cold() {
     for isolation_blocks in [0, 2] {
         let mut ftl = faster(2, isolation_blocks);
         write(&mut ftl, [1, 5, 9, 13, 1, 21, 25, 29]);
-        // The oldest block has 5, 9 and 13 left: they are copied, and page 2 follows them.
+        // The oldest block has the valid pages 5, 9 and 13: they are copied, and page 2 follows them.
         let second = write(&mut ftl, [2]);
         assert_eq!((second.cost(Cause::SecondChance), second.merges()), ((3, 0), [0, 0, 0]));
         assert_eq!(second.counts.erased(), 1);
-        // The other block rotates; of this one 5, 9, 13 are cold and page 2 is not.
+        // The other block rotates. In this block, pages 5, 9 and 13 are cold, but page 2 is not.
         let cold = write(&mut ftl, [6]);
         assert_eq!(cold.cost(Cause::SecondChance), (1, 0));
         if isolation_blocks == 0 {
@@ -331,7 +339,8 @@ fn faster_copies_valid_pages_once_before_they_count_as_cold() {
     }
 }
 
-/// A quarter of the isolation area and half of a log block are exact, whatever the number of pages per block.
+/// Checks that a quarter of the isolation area and half of a log block are not rounded, for any number of pages per
+/// block.
 #[test]
 fn faster_does_not_round_its_limits() {
     let small = |log_blocks: u32, parameters: &[(&str, u64)]| {
@@ -339,23 +348,23 @@ fn faster_does_not_round_its_limits() {
         let choice = faster::INFO.set(&[&[("sw", 0)], parameters].concat()).expect("in range");
         filled(FasterFtl::new(shape, log_blocks, &choice), shape)
     };
-    // Only page 7 of the oldest block is valid, one of three, and it had its second chance.
+    // Of the three pages in the oldest block, only page 7 is valid, and it has already had its second chance.
     for (keep_sparse, copies) in [(0, 0), (1, 1)] {
         let mut ftl = small(2, &[("isolation", 0), ("keep_sparse", keep_sparse)]);
         write(&mut ftl, [1, 4, 7, 1, 4, 10, 1, 4, 1, 4]);
         let log = write(&mut ftl, [13]);
         assert_eq!((log.cost(Cause::SecondChance), log.merges()), ((copies, 0), [0, 0, 1 - copies as usize]));
     }
-    // Six pages are cold after their second chance in place, and page 2 after a copy: two of nine are free.
+    // Six pages become cold after a second chance in place, and page 2 after a copy. Two of nine pages are free.
     let mut ftl = small(5, &[("isolation", percent(60))]);
     let filling = write(&mut ftl, [1, 4, 7, 10, 13, 16, 19, 22, 2, 5, 19, 22, 19, 22, 19, 22, 19]);
     assert_eq!((filling.cost(Cause::Isolation), filling.merges()), ((7, 0), [0, 0, 0]));
     assert_eq!(write(&mut ftl, [22]).merges(), [0, 0, 1]);
 }
 
-/// Goal: the erase of a log block that leaves without a merge, with all pages outdated or copied, counts as garbage
-/// collection. Method: most writes go to a few pages, so that whole blocks become outdated, also in FASTer's isolation
-/// area.
+/// Goal: if a log block leaves the log without a merge, because all its pages are outdated or copied, its erase counts
+/// as garbage collection. Method: most writes go to a few pages, so that whole blocks become outdated, also in FASTer's
+/// isolation area.
 #[test]
 fn erases_without_a_merge_are_garbage_collection() {
     fn without_merges<F: Ftl>(mut ftl: F) -> Vec<RetireReason> {
@@ -363,7 +372,7 @@ fn erases_without_a_merge_are_garbage_collection() {
         let mut retired = Vec::new();
         for _ in 0..4000 {
             draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Half of the writes go to a quarter of the pages, half of these to a quarter of that, and so on.
+            // Half of the writes go to a quarter of the pages, recursively.
             let page = (draw >> 20) % (32 >> (draw >> 8).trailing_ones().min(4));
             let written = write(&mut ftl, [page]);
             if written.merges() == [0, 0, 0] {
@@ -387,10 +396,10 @@ fn erases_without_a_merge_are_garbage_collection() {
     }
 }
 
-/// Goal: a reclaim is all the work that one host page waits for. It is reported exactly if a logical block is merged fully,
-/// or if any is merged while a block of the random log is given up.
+/// Goal: the note about a reclaim covers all work for which a host page waits. It is emitted exactly if a full merge
+/// occurs, or if any merge occurs while a block of the random log is reclaimed.
 #[test]
-fn a_reclaim_is_all_that_a_page_waits_for() {
+fn a_reclaim_covers_all_work_for_which_a_page_waits() {
     fn most_merged<F: Ftl>(mut ftl: F) -> u32 {
         let mut draw = 1_u32;
         let mut next = 0;
@@ -431,8 +440,8 @@ fn a_reclaim_is_all_that_a_page_waits_for() {
     }
 }
 
-/// A reclaimed random log block has pages of four logical blocks, one of which completes a sequential log block. All four
-/// are merged: that one partially in FAST, by a switch in SBFAST.
+/// Reclaims a random log block with pages of four logical blocks. The page of one logical block completes a sequential
+/// log block. This logical block is merged partially in FAST, and by a switch in SBFAST.
 #[test]
 fn a_reclaim_counts_logical_blocks_however_they_are_merged() {
     let reclaims = |written: &Ledger| -> Vec<(u32, MergeCost)> {
@@ -457,7 +466,7 @@ fn a_reclaim_counts_logical_blocks_however_they_are_merged() {
     assert_eq!((written.merges(), reclaims(&written)), ([1, 0, 0], vec![(1, cost(1, 1 + 1))]));
 }
 
-/// On a device that was never filled, first writes go in place and merges copy no missing pages.
+/// Checks that on an empty device, first writes go to the data block, and merges do not copy unwritten pages.
 #[test]
 fn blank_pages_cost_nothing() {
     let shape = shape(4, 8, 2);
@@ -465,11 +474,11 @@ fn blank_pages_cost_nothing() {
     assert_eq!(write(&mut ftl, [3, 0, 9]).counts.programmed(), 3);
     write(&mut ftl, [3, 11, 9, 9]);
     let merge = write(&mut ftl, [11, 16, 16]);
-    // Logical block 0 has two pages; one was logged out of place.
+    // Logical block 0 has two valid pages; one of them is in the log at another offset.
     assert_eq!((merge.merges(), merge.cost(Cause::FullMerge)), ([0, 0, 1], (2, 2)));
 }
 
-/// Impossible devices are refused with their numbers.
+/// Checks that impossible devices are rejected with a message that contains the numbers.
 #[test]
 fn impossible_devices_are_refused() {
     let text = |shape, log_blocks| BastFtl::new(shape, log_blocks, &bast::INFO.defaults()).err().unwrap_or_default();

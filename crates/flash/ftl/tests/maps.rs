@@ -1,5 +1,5 @@
-//! Goal: maps in flash cost what their descriptions say. Method: look-ups counted by hand on small devices; a table with
-//! every entry compared with page mapping, operation by operation.
+//! Goal: maps in flash cause the flash operations that their documents describe. Method: counts look-ups by hand on
+//! small devices, and compares a map cache that holds every entry with page mapping, operation by operation.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
@@ -11,7 +11,7 @@ use ssdlab_nand::{Cause, FlashSink, Note, ProgramOrder, Source, SpareArea};
 
 const OPTIONS: PageOptions = PageOptions::new(gc::fifo::INFO.defaults(), &placement::own::INFO);
 
-/// Operations without places: block numbers differ between devices of different size.
+/// Operations without physical page numbers, because these differ between devices of different sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Done {
     Read(Cause),
@@ -60,7 +60,7 @@ fn read<F: Ftl>(ftl: &mut F, page: u32) -> Vec<Done> {
     })
 }
 
-/// One plane; map pages have the page size given to [`Dftl::new`] and [`SegmentCache::new`].
+/// Returns a device with one plane. Map pages have the page size given to [`Dftl::new`] and [`SegmentCache::new`].
 fn shape(logical_pages: u32, blocks: u32, pages_per_block: u32) -> Shape {
     Shape {
         logical_pages,
@@ -73,12 +73,13 @@ fn shape(logical_pages: u32, blocks: u32, pages_per_block: u32) -> Shape {
     }
 }
 
-/// LRU, with entries of 4 bytes.
+/// Returns a segment cache with LRU and entries of 4 bytes.
 fn segment_cache(cache: u64, segment: u64) -> MapChoice {
     map::segments::INFO.set(&[("cache", cache), ("segment", segment)]).expect("in range")
 }
 
-/// 64 logical pages of 64 bytes: 16 entries of 4 bytes per map page, 4 per segment of 16 bytes.
+/// Returns page mapping with 64 logical pages of 64 bytes. A map page has 16 entries of 4 bytes; a segment of 16 bytes
+/// has 4 entries.
 fn segments(cached: u64, segment_bytes: u32) -> PageFtl<SegmentCache> {
     let segment = u64::from(segment_bytes);
     let choice = segment_cache(cached * segment, segment);
@@ -90,22 +91,22 @@ fn segments(cached: u64, segment_bytes: u32) -> PageFtl<SegmentCache> {
 }
 
 #[test]
-fn a_segment_is_loaded_once_and_written_back_when_it_gives_way() {
+fn a_segment_is_loaded_once_and_written_back_when_evicted() {
     use Cause::{Host, MapLoad, MapWriteBack};
     use Done::{Hit, Part, Program, Read};
     let mut ftl = segments(2, 16);
-    // Filling left segments 14 and 15 in the cache, dirty. Segment 0 evicts 14; map page 3, which the cache knows only in
-    // part, is read and written with both of them.
+    // After the drive was filled, segments 14 and 15 are cached and dirty. Segment 0 evicts segment 14. Map page 3 is
+    // only partly cached, so it is read, and then written with both segments.
     let first = read(&mut ftl, 0);
     assert_eq!(
         first,
         [Hit(false), Read(MapWriteBack), Program(Lpn(64 + 3), MapWriteBack), Part(16, MapLoad), Read(Host)]
     );
-    // Segment 15 is clean now, and its eviction is free.
+    // Segment 15 is clean now, and its eviction costs no operation.
     let second = read(&mut ftl, 7);
     assert_eq!(second, [Hit(false), Part(16, MapLoad), Read(Host)]);
     assert_eq!(read(&mut ftl, 4), [Hit(true), Read(Host)]);
-    // A write makes segment 0 dirty; 1 was used before it and is evicted first.
+    // A write makes segment 0 dirty. Segment 1 was used before segment 0 and is evicted first.
     during(|log| ftl.write(Lpn(1), 1, WriteContext::default(), log));
     let third = read(&mut ftl, 8);
     assert_eq!(third, [Hit(false), Part(16, MapLoad), Read(Host)]);
@@ -113,7 +114,7 @@ fn a_segment_is_loaded_once_and_written_back_when_it_gives_way() {
     assert_eq!(fourth, [Hit(false), Read(MapWriteBack), Program(Lpn(64), MapWriteBack), Part(16, MapLoad), Read(Host)]);
 }
 
-/// A segment that is a whole map page need not be read before it is written.
+/// Checks that a segment that is a whole map page is written without a previous read.
 #[test]
 fn whole_pages_are_written_without_a_read() {
     let mut ftl = segments(1, 64);
@@ -127,7 +128,7 @@ fn whole_pages_are_written_without_a_read() {
     assert_eq!(done, expected);
 }
 
-/// The document's map of the map: 30,480 MB in pages of 8 KB, segments of 1 to 8 KB.
+/// Checks the document's size of the map of the map, for 30,480 MB in pages of 8 KB and segments of 1 to 8 KB.
 #[test]
 fn the_map_of_the_map_is_as_large_as_in_the_document() {
     for (segment_bytes, expected) in [(1 << 10, 60_960), (2 << 10, 30_480), (4 << 10, 15_240), (8 << 10, 7_620)] {
@@ -140,7 +141,7 @@ fn the_map_of_the_map_is_as_large_as_in_the_document() {
     }
 }
 
-/// This many cached entries, at most half of them protected.
+/// Returns a drive with DFTL that caches `entries` entries, at most half of them protected.
 fn dftl(blocks: u32, entries: u64) -> PageFtl<Dftl> {
     let choice = map::dftl::INFO.set(&[("cmt", entries), ("protected", percent(50))]).expect("in range");
     let device = shape(64, blocks, 8);
@@ -148,27 +149,28 @@ fn dftl(blocks: u32, entries: u64) -> PageFtl<Dftl> {
     PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough")
 }
 
-/// DFTL's worst case: two reads and a write of translation pages per host page.
+/// Checks DFTL's worst case: two reads and a write of translation pages per host page.
 #[test]
 fn an_uncached_entry_costs_as_much_as_in_the_paper() {
     use Cause::{Host, MapLoad, MapWriteBack};
     use Done::{Hit, Part, Program, Read};
     let mut ftl = dftl(60, 2);
     ftl.write(Lpn(0), 64, WriteContext::default(), &mut ());
-    // When entry 60 was evicted, 61 of the same translation page was written with it; 62 and 63 changed later.
+    // The eviction of entry 60 also wrote entry 61 of the same translation page; entries 62 and 63 changed later.
     let expected = [Hit(false), Read(MapWriteBack), Program(Lpn(64 + 3), MapWriteBack), Part(64, MapLoad), Read(Host)];
     assert_eq!(read(&mut ftl, 0), expected);
     assert_eq!(read(&mut ftl, 20), [Hit(false), Part(64, MapLoad), Read(Host)]);
-    // 0 is used again and protected; so 20 is evicted next although 0 came first.
+    // Entry 0 is used again and becomes protected; therefore entry 20 is evicted next, although entry 0 is older.
     assert_eq!(read(&mut ftl, 0), [Hit(true), Read(Host)]);
     read(&mut ftl, 40);
     assert_eq!(read(&mut ftl, 0), [Hit(true), Read(Host)]);
     assert_eq!(read(&mut ftl, 20), [Hit(false), Part(64, MapLoad), Read(Host)]);
 }
 
-/// The victim's translation page is written back before the newcomer changes, whose entry is in the same page.
+/// The victim and the new entry are in the same translation page. The page is written back before the new entry
+/// changes.
 #[test]
-fn a_newcomer_that_changes_is_dirty_whatever_is_written_back_for_it() {
+fn a_changed_new_entry_is_dirty_after_a_write_back() {
     use Cause::{Host, MapLoad, MapWriteBack};
     use Done::{Hit, Part, Program, Read};
     let write = |ftl: &mut PageFtl<Dftl>, page| during(|log| ftl.write(Lpn(page), 1, WriteContext::default(), log));
@@ -188,10 +190,10 @@ fn a_newcomer_that_changes_is_dirty_whatever_is_written_back_for_it() {
     assert_eq!(read(&mut ftl, 1), written_back);
 }
 
-/// A table with every entry equals page mapping: the same host and GC operations in the same order, and no map operation
-/// except loads, which are free where nothing was written.
+/// Checks that a map cache with room for every entry equals page mapping: it has the same host and GC operations in the
+/// same order, and its only map operations are loads.
 #[test]
-fn a_table_of_everything_is_page_mapping() {
+fn a_cache_of_all_entries_equals_page_mapping() {
     // Four blocks stay unwritten for map pages, which are never written here.
     let blocks = 60;
     let mut page = PageFtl::new(shape(64, blocks - 4, 8), OPTIONS, 1).expect("large enough");
@@ -209,9 +211,9 @@ fn a_table_of_everything_is_page_mapping() {
         }
     }
     let misses = all_log.0.iter().filter(|done| **done == Done::Hit(false)).count();
-    assert!(misses <= 64, "each entry is loaded once, not {misses} times");
+    assert!(misses <= 64, "{misses} misses, but each of the 64 entries may be loaded only once");
     all_log.0.retain(|done| !matches!(done, Done::Hit(_)));
-    assert!(page_log.0.contains(&Done::Erase(Cause::Gc)), "there must be collection to compare");
+    assert!(page_log.0.contains(&Done::Erase(Cause::Gc)), "the test must include garbage collection");
     assert_eq!(page_log.0, all_log.0);
 }
 
@@ -224,7 +226,7 @@ fn impossible_maps_are_refused() {
     assert!(
         SegmentCache::new(64, 60, &segment_cache(16, 16)).err().is_some_and(|error| error.contains("power of two"))
     );
-    // However large the protected share, one entry is on probation.
+    // For any protected share, at least one entry is on probation.
     let most = |entries| map::dftl::INFO.set(&[("cmt", entries), ("protected", percent(99))]).expect("in range");
     assert_eq!([1, 2, 50].map(|entries| map::dftl::protected(&most(entries))), [0, 1, 49]);
 }

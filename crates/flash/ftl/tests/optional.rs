@@ -1,5 +1,5 @@
-//! Goal: an FTL needs only write, read, trim and lookup; other capabilities are refused with a message. Method: the
-//! smallest possible FTL, over flash behind `dyn`.
+//! Goal: an FTL needs only write, read, trim and lookup; other capabilities return an error by default. Method: the
+//! smallest possible FTL, on flash behind `dyn`.
 
 use std::io::ErrorKind;
 
@@ -7,7 +7,7 @@ use ssdlab_core::{Archive, Lpn, Ppn};
 use ssdlab_ftl::{DynFtl, Ftl, WriteContext};
 use ssdlab_nand::{Cause, Counts, FlashSink, Found, Role, Scan, Source, SpareArea};
 
-/// Writes every page once, at its own number.
+/// An FTL that writes every logical page once, to the flash page with the same number.
 struct Identity {
     written: Vec<bool>,
 }
@@ -38,7 +38,7 @@ impl Ftl for Identity {
     }
 }
 
-/// Erased flash.
+/// A scan of completely erased flash.
 struct Erased;
 
 impl Scan for Erased {

@@ -1,5 +1,5 @@
-//! Goal: planes are written evenly and collected independently, in the background on request. Method: small devices;
-//! operations counted by plane.
+//! Goal: planes are written evenly and collected independently, also in the background. Method: counts the operations
+//! on each plane of small devices.
 
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::gc;
@@ -17,7 +17,7 @@ fn plane_of(ppn: Ppn) -> usize {
     (ppn.0 / PAGES_PER_BLOCK / BLOCKS_PER_PLANE) as usize
 }
 
-/// Operations by plane.
+/// A sink that counts operations by plane.
 #[derive(Default)]
 struct ByPlane {
     host: [u32; 4],
@@ -39,12 +39,12 @@ impl FlashSink for ByPlane {
     }
 
     fn copy(&mut self, from: Ppn, to: Ppn, _oob: SpareArea, _cause: Cause) {
-        assert_eq!(plane_of(from), plane_of(to), "pages stay in their plane");
+        assert_eq!(plane_of(from), plane_of(to), "a copy must stay in its plane");
         self.copies[plane_of(to)] += 1;
     }
 }
 
-/// Shape with 640 pages on four planes.
+/// Number of logical pages on a device with 640 pages and four planes.
 const LOGICAL_PAGES: u32 = 400;
 
 fn device(options: PageOptions) -> PageFtl {
@@ -83,7 +83,8 @@ fn host_pages_go_to_the_planes_in_turn() {
     }
 }
 
-/// Hot pages that always go to the same plane leave the cold ones to the other, until it is full of them.
+/// Writes hot pages that always go to the same plane. The cold pages then fill the other plane, which host writes must
+/// skip.
 #[test]
 fn a_full_plane_is_passed_over() {
     let mut ftl = device(OPTIONS);
@@ -99,7 +100,7 @@ fn a_full_plane_is_passed_over() {
 #[test]
 fn partial_collection_copies_a_few_pages_at_a_time() {
     for every in [1, 4] {
-        // Each page of a run of `every` pages brings three copies.
+        // Each of `every` host pages causes three copies on average.
         let step = 3 * every;
         let mut ftl = device(PageOptions { trigger: Trigger::Partial { low: 4, step, every }, ..OPTIONS });
         let mut done = ByPlane::default();
@@ -107,7 +108,7 @@ fn partial_collection_copies_a_few_pages_at_a_time() {
         let (mut before, mut bursts) = (0, 0);
         write_at_random(&mut ftl, 8_000, &mut done, |done| {
             let copies = done.copies.iter().sum();
-            assert!(copies <= before + step, "{} pages copied for one", copies - before);
+            assert!(copies <= before + step, "{} pages copied for one host page", copies - before);
             bursts += u32::from(copies > before);
             before = copies;
         });
@@ -117,7 +118,7 @@ fn partial_collection_copies_a_few_pages_at_a_time() {
     }
 }
 
-/// Collects a step in each plane; returns whether any plane had something to do.
+/// Runs one step of background collection in each plane; returns true if any plane emitted an operation.
 fn background(ftl: &mut PageFtl, free_blocks: u32, pages: u32, done: &mut ByPlane) -> bool {
     (0..4).filter(|&plane| ftl.background(plane, free_blocks, pages, done)).count() > 0
 }
@@ -135,11 +136,11 @@ fn collection_in_the_background_reaches_its_goal_or_gives_up() {
     assert!(ftl.background(0, 1, 2, &mut done));
     assert!(copied(&done) <= before + 2);
     while background(&mut ftl, 1, 2, &mut done) {}
-    // With one more free block per plane the host waits for nothing until it has filled the block.
+    // With one more free block per plane, the host does not wait until it has filled this block.
     let before = copied(&done);
     write_at_random(&mut ftl, 4 * PAGES_PER_BLOCK, &mut done, |_| ());
     assert_eq!(copied(&done), before);
-    // In the end nothing more can be gained, and all invalid pages lie in open blocks.
+    // In the end, only open blocks have invalid pages, and collection cannot free more pages.
     let calls = (0..100_000).take_while(|_| background(&mut ftl, u32::MAX, 2, &mut done)).count();
     assert!(calls > 0 && calls < 2_000, "{calls} calls");
     assert_eq!(ftl.check(), Ok(()));
@@ -173,7 +174,7 @@ fn impossible_devices_are_refused() {
     };
     assert_eq!(error(8, 81, 4, Trigger::Victim), "81 blocks cannot be spread evenly over 4 planes");
     assert!(error(8, 80, 0, Trigger::Victim).contains("0 planes"));
-    // Three blocks per plane are held back.
+    // Three blocks per plane are reserved.
     assert_eq!(error(68 * 8, 80, 4, Trigger::Victim), "");
     assert!(
         error(68 * 8 + 1, 80, 4, Trigger::Victim).contains("the 12 blocks that garbage collection and the map need")

@@ -1,15 +1,15 @@
-//! A flash array that enforces the chip's rules and stores the programmed pages.
+//! A flash array that enforces the NAND rules and stores the programmed pages.
 //!
-//! The payload is a 64-bit stamp per page, which identifies every version of every page. It takes 12 bytes per page
-//! ever programmed. Rules (ONFI; every NAND data sheet): a page is programmed once between erases; the pages of a block
-//! are programmed in the chip's order; only programmed pages can be read; all pages of a block are in the same mode,
-//! and a block in SLC mode has one flash page per word line.
+//! The payload is a 64-bit stamp per page, which identifies every version of every page. It takes 12 bytes for each
+//! page that was ever programmed. Rules (ONFI; every NAND data sheet): a page is programmed once between erases; the
+//! pages of a block are programmed in the chip's order; only programmed pages can be read; all pages of a block are in
+//! the same mode, and a block in SLC mode has one flash page per word line.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
 
 use crate::{Geometry, ProgramOrder, Role};
 
-/// A violation of a chip rule: operation, page and rule.
+/// Message about a violated NAND rule, with operation, page and rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation(pub String);
 
@@ -34,7 +34,7 @@ pub struct FlashArray {
     next: Vec<u32>,
     /// For each block, true if it is in SLC mode.
     slc: Vec<bool>,
-    /// Logical page stored in each page of the array. An erased page stores none.
+    /// Logical page stored in each page of the array; none for erased pages.
     lpns: HugeVec<Entry>,
     stamps: HugeVec<u64>,
 }

@@ -13,7 +13,7 @@ named_enum! {
         Gc = 2, "gc";
         /// A switch merge: a log block replaces a data block without copies.
         SwitchMerge = 3, "switch_merge";
-        /// A partial merge: a log block is completed by copies and replaces a data block.
+        /// A partial merge: copies complete a log block, which replaces a data block.
         PartialMerge = 4, "partial_merge";
         /// A full merge: the newest pages of a logical block are gathered in a free block.
         FullMerge = 5, "full_merge";
@@ -31,7 +31,7 @@ named_enum! {
         MapGc = 11, "map_gc";
         /// Recovery after a power loss.
         Recovery = 12, "recovery";
-        /// Filling the rest of a program unit, so that its pages need not wait for others.
+        /// Padding of a program unit whose pages must not wait for further pages.
         Padding = 13, "padding";
         /// Moving pages out of the SLC cache.
         Fold = 14, "fold";

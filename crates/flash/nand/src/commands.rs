@@ -27,8 +27,8 @@ impl Commands {
 
 /// Operations that a host read may interrupt.
 ///
-/// A suspended program keeps its data in the chip. So does the next page of a cached program, even during its transfer.
-/// The read uses the cells as soon as they are free, then the bus.
+/// A suspended program keeps its data in the chip. The next page of a cached program also keeps its data, even during
+/// its transfer. The host read uses the cells as soon as they are free, then the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Suspend {
     /// Host reads interrupt no operation.
@@ -56,12 +56,12 @@ pub struct Interruption {
     pub slice: Nanos,
     /// Extra time that the cells need when an interrupted operation resumes.
     pub resume: Nanos,
-    /// Maximum number of interruptions of one operation, so that every operation ends.
+    /// Maximum number of interruptions of one operation, which guarantees that every operation ends.
     pub limit: u32,
 }
 
 impl Interruption {
-    /// Creates rules for interruptions that take a constant time, add no work, and may follow each other immediately.
+    /// Creates rules for interruptions with a constant time, no cost of resuming and no minimum interval.
     pub const fn new(time: Nanos, limit: u32) -> Self {
         Self { time, spread: Nanos::ZERO, slice: Nanos::ZERO, resume: Nanos::ZERO, limit }
     }

@@ -12,7 +12,7 @@ pub enum ProgramOrder {
     Ascending,
 }
 
-/// Units of the chips that differ from the page, which is what an FTL maps.
+/// Units of the chips that differ from the page, the unit that an FTL maps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Units {
     /// Number of pages in a flash page, which the cells read in one operation.
@@ -37,9 +37,9 @@ impl Units {
 
 /// Geometry of a flash array: pages, erase blocks and levels of parallelism.
 ///
-/// A *page* is what an FTL maps, reads and writes. A *block* is what the FTL erases: blocks of several planes or dies
-/// if [`Units::collected`] joins them. An *area* is a part of the array with an equal number of blocks, from which an
-/// FTL takes blocks separately: a plane, a die or the whole array. Only pages for data have numbers; parity takes other
+/// A *page* is the unit that an FTL maps, reads and writes. A *block* is the unit that the FTL erases;
+/// [`Units::collected`] may join blocks of several planes or dies. An *area* (a plane, a die or the whole array) has
+/// its own free blocks; all areas have the same number of blocks. Only data pages have page numbers; parity takes other
 /// pages of the chips.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
@@ -84,14 +84,14 @@ impl Geometry {
         self.units.per_flash_page * self.units.word_line * planes
     }
 
-    /// True if pages wait in memory: for other pages of their program unit or stripe, or for their second pass.
+    /// True if pages wait in memory for other pages of their program unit or stripe, or for their second pass.
     pub const fn gathers(&self) -> bool {
         self.program_unit() > 1 || self.units.parity > 0 || self.units.pass_distance > 0
     }
 
-    /// Returns the number of pages that may wait in memory before the first of them is programmed. With one pass, this
-    /// is a program unit. With two passes, these are the pages of all word lines that get their coarse pass before the
-    /// first fine pass.
+    /// Returns the number of pages that may wait in memory before the first page is programmed. With one pass, this is
+    /// the size of a program unit. With two passes, it is the number of pages in all word lines that get their coarse
+    /// pass before the first fine pass.
     pub const fn gathered_pages(&self) -> u32 {
         match self.units.pass_distance {
             0 => self.program_unit(),

@@ -1,12 +1,13 @@
-//! Place of each page in the array.
+//! Physical location of each page in the array.
 //!
-//! Successive pages of a block are in program order. First come the pages of a flash page, then planes, then the flash
-//! pages of a word line: together a program unit. Then come dies, then word lines. A block in SLC mode has one flash
-//! page per word line, and its program units are smaller accordingly; the rest of its page numbers is unused.
+//! Successive pages of a block are in program order. Page numbers increase first within a flash page, then over the
+//! planes, then over the flash pages of a word line; these pages form a program unit. Then they increase over dies,
+//! then over word lines. A block in SLC mode has one flash page per word line and smaller program units; its remaining
+//! page numbers are unused.
 //!
 //! **Parity.** With parity (RAIN, redundant array of independent NAND), the dies of a superblock form groups of N + 1.
-//! The program units of a group on one word line are a stripe: N units of data, then a unit of parity. Pages of parity
-//! have no numbers. As in RAID 5, each word line has its parity on another die, so that all dies hold data to read:
+//! The program units of a group on one word line are a stripe: N units of data and a unit of parity. Parity pages have
+//! no page numbers. As in RAID 5, the parity moves to another die with each word line, so that all dies hold data:
 //!
 //! ```text
 //! N = 3, units of two pages    die 0     die 1     die 2     die 3
@@ -19,7 +20,7 @@ use ssdlab_core::{BlockId, Ppn, Reciprocal};
 
 use crate::{Collected, Geometry, Place, Role, Units};
 
-/// Place of a page in the array.
+/// Physical location of a page in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct At {
     /// Number of the die among all dies of the array.
@@ -96,7 +97,7 @@ impl Layout {
         }
     }
 
-    /// Returns the place of a page.
+    /// Returns the location of a page.
     #[inline(always)]
     pub fn at(&self, ppn: Ppn) -> At {
         let block = self.block_of.divide(ppn.0);
@@ -108,7 +109,7 @@ impl Layout {
         self.at_in_unit(block, in_block)
     }
 
-    /// Returns the place of a page in an array whose dies program several pages with one command.
+    /// Returns the location of a page in an array whose dies program several pages with one command.
     #[inline(never)]
     fn at_in_unit(&self, block: u32, in_block: u32) -> At {
         let program_unit = self.program_unit(BlockId(block));
@@ -124,7 +125,7 @@ impl Layout {
         self.place(BlockId(block), word_line, die, in_unit)
     }
 
-    /// Returns the place of a page, given its word line, its die within the block, and its number in its program unit.
+    /// Returns the location of a page from its word line, its die within the block, and its number in its program unit.
     #[inline]
     fn place(&self, block: BlockId, word_line: u32, die: u32, in_unit: u32) -> At {
         let slc = self.is_slc(block);
@@ -148,7 +149,7 @@ impl Layout {
         self.units.parity > 0
     }
 
-    /// Returns the stripe of a page in an array with parity; true if the page is the last page of the stripe.
+    /// Returns the stripe of a page in an array with parity, and true if the page is the last page of the stripe.
     pub fn stripe(&self, ppn: Ppn) -> (Stripe, bool) {
         let (block, data) = (self.block(ppn), self.units.parity);
         let (program_unit, in_block) = (self.program_unit(block), self.in_block(ppn));
@@ -164,7 +165,7 @@ impl Layout {
         self.has_parity().then(|| self.stripe(ppn)).filter(|&(_, is_last)| is_last).map(|(stripe, _)| stripe)
     }
 
-    /// Returns the place of a page of a stripe's parity, which is one program unit.
+    /// Returns the location of page `page` in the parity of a stripe. The parity is one program unit.
     pub fn parity(&self, stripe: Stripe, page: u32) -> At {
         self.place(stripe.block, stripe.word_line, stripe.die, page)
     }
@@ -224,8 +225,8 @@ impl Layout {
         self.pages_per_die_block
     }
 
-    /// Returns the number of pages at the start of a block that the chips have programmed completely. The first `pages`
-    /// pages of the block are in memory or programmed.
+    /// Returns the number of completely programmed pages at the start of a block. The first `pages` pages of the block
+    /// are programmed or still in memory.
     pub fn programmed_pages(&self, block: BlockId, pages: u32) -> u32 {
         let (unit, slc) = (self.program_unit(block), self.is_slc(block));
         let waiting = self.pass_distance(slc) * self.units_per_word_line * unit;
@@ -267,7 +268,7 @@ impl Layout {
         self.dies_per_block
     }
 
-    /// Returns the place of the first page of a die block: the part of `block` on its die number `die`.
+    /// Returns the location of the first page of a die block: the part of `block` on the block's die `die`.
     #[inline]
     pub fn die_block(&self, block: BlockId, die: u32) -> At {
         self.place(block, 0, die, 0)
@@ -305,7 +306,7 @@ mod tests {
         })
     }
 
-    /// Returns the place of each page in the order of programs; parity follows the last page of its stripe.
+    /// Returns the location of each page in the order of programs; parity follows the last page of its stripe.
     fn places(layout: &Layout, geometry: &Geometry) -> Vec<At> {
         let mut places = Vec::new();
         for ppn in (0..geometry.pages() as u32).map(Ppn) {
@@ -318,10 +319,10 @@ mod tests {
         places
     }
 
-    /// Goal: each page has its own place, the places fill the array, and the pages of a block ascend on each die.
-    /// Method: checks the place of every page in arrays of several shapes and stripe orders.
+    /// Goal: no two pages have the same location, the locations fill the array, and the pages of a block ascend on each
+    /// die. Method: checks the location of every page in arrays of several shapes and stripe orders.
     #[test]
-    fn pages_and_places_correspond_one_to_one_in_program_order() {
+    fn pages_and_locations_correspond_one_to_one() {
         for geometry in geometries() {
             let layout = Layout::new(&geometry);
             let Geometry { units, parallelism, .. } = geometry;
@@ -330,7 +331,7 @@ mod tests {
             for at in places(&layout, &geometry) {
                 let At { die, plane, die_block, number, flash_page, slc: _ } = at;
                 assert!(die < parallelism.dies() && plane < parallelism.planes && flash_page < 3 * units.word_line);
-                assert!(all.insert((die_block, number)), "{geometry:?}: {at:?} is the place of two pages");
+                assert!(all.insert((die_block, number)), "{geometry:?}: two pages have the location {at:?}");
                 // A die block lies on one die. Its pages ascend, and a program unit has one word line of all its
                 // planes.
                 let before = latest.insert(die_block, (die, number));
@@ -370,8 +371,8 @@ mod tests {
         }
     }
 
-    /// Goal: each flash page of each plane holds as many pages as the geometry says. Method: counts the pages in each
-    /// flash page.
+    /// Goal: each flash page of each plane holds the number of pages that the geometry specifies. Method: counts the
+    /// pages in each flash page.
     #[test]
     fn every_flash_page_is_full() {
         for geometry in geometries() {

@@ -4,11 +4,11 @@
 //! ([`backend::SerialFlash`], [`backend::parallel::ParallelFlash`]), records them (`Vec<FlashOp>`) or checks them
 //! against the rules of a chip ([`FlashArray`]). Geometry, timing and commands describe the chips.
 //!
-//! Sinks compose as tuples, and the sink `()` does nothing. An FTL is generic in its sink, so it is compiled for each
-//! back end and does not pay for unused operations. `&mut dyn FlashSink` is a sink too.
+//! Sinks compose as tuples, and the sink `()` does nothing. FTLs are generic over the sink, and are compiled for each
+//! back end without unused operations. `&mut dyn FlashSink` is a sink too.
 //!
-//! - **A chip decides how it copies.** [`FlashSink::copy`] is a read and a program unless the sink overrides it, so an
-//!   FTL does not need to know about copy-back.
+//! - **A chip decides how it copies.** [`FlashSink::copy`] is a read and a program unless the sink overrides it; an FTL
+//!   need not handle copy-back.
 //! - **The spare area suffices for recovery.** [`SpareArea`] has the logical page, a sequence number and the [`Role`]
 //!   of the page. Flash that stores spare areas adds a version, which identifies the newest of several copies.
 //!   [`FlashSink::trimmed`] orders a trim among the programs. Recovery reads all of this through a [`Scan`].

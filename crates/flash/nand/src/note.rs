@@ -21,9 +21,9 @@ pub enum Note {
         /// New data block; None if the logical block has no valid pages.
         data: Option<BlockId>,
     },
-    /// Log space was reclaimed for a host page: by a full merge, or by any merges that freed a block of the random log,
-    /// which the FAST papers count as a full merge. The note is emitted once, after the write, and covers all work that
-    /// the page waited for.
+    /// Log space was reclaimed for a host page, by a full merge or by any merges that freed a block of the random log.
+    /// (The FAST papers also count such merges as a full merge.) The note is emitted once, after the write, and covers
+    /// all work for which the page waited.
     Reclaimed {
         /// Number of logical blocks merged to reclaim the space.
         associated: u32,
@@ -60,7 +60,7 @@ pub enum Note {
         /// blocks.
         number: u8,
     },
-    /// A block failed and is not used any more.
+    /// The given block failed and is no longer used.
     Bad(BlockId),
     /// A log block leaves the log, to become a data block or to be erased.
     Retired {
@@ -83,13 +83,13 @@ pub enum Note {
 pub enum RetireReason {
     /// The log block is full, and another page of its logical block is to be written.
     Full,
-    /// The log block has become full with every page in place.
+    /// The log block has become full, and every page is at its own offset.
     Completed,
     /// All log blocks are in use, and this log block is the victim.
     Evicted,
     /// The random log is full, and this log block is its oldest block.
     Oldest,
-    /// The page to be written is not the next page of the log block, or its place in the block is already used.
+    /// The page to be written is not the next page of the log block, or its offset in the block is already programmed.
     Broken,
     /// Page 0 of a logical block starts another sequential log block.
     Restarted,
@@ -104,8 +104,8 @@ pub enum RetireReason {
 pub enum VictimReason {
     /// The victim policy chose the block.
     Policy,
-    /// The block has the fewest valid pages. The collection of the block chosen by the policy would have freed no page,
-    /// or would have taken too long.
+    /// The block has the fewest valid pages. Collecting the block chosen by the policy would have freed no page or
+    /// taken too long.
     Yield,
     /// The blocks of map pages were full and had to be reclaimed.
     MapFull,
@@ -118,7 +118,7 @@ pub enum VictimReason {
 named_enum! {
     /// Type of merge of a logical block.
     pub enum MergeKind {
-        /// Switch merge: the log block, fully programmed in place, became the data block.
+        /// Switch merge: the log block, completely programmed with every page at its own offset, became the data block.
         Switch = 0, "switch";
         /// Partial merge: the log block became the data block after copies of the missing valid pages.
         Partial = 1, "partial";
@@ -138,7 +138,7 @@ impl MergeKind {
     }
 }
 
-/// Number of copies and erases in merges.
+/// Numbers of copies and erases in merges.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct MergeCost {
     /// Number of pages copied, with one read and one program each.

@@ -1,5 +1,4 @@
-//! Flash operations as values: for recordings, for slow reference models in tests, and for tests that cut the power
-//! between two operations.
+//! Flash operations as values, for recordings, slow reference models in tests, and power-loss tests.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 

@@ -1,9 +1,9 @@
 //! Levels of parallelism of a flash array, and the order in which pages are striped over them.
 
-/// Erase blocks of the chips that are written, collected and erased together, as one block of the array.
+/// Erase blocks of the chips that form one block of the array, and are written, collected and erased together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collected {
-    /// Each block of a plane is written, collected and erased separately.
+    /// Single blocks: each block of a plane is written, collected and erased separately.
     Plane,
     /// The blocks with the same number on all planes of a die.
     Die,
@@ -55,7 +55,7 @@ impl StripeOrder {
 }
 
 /// Number of units at each level of parallelism. Planes are numbered in stripe order: successive pages go to planes 0,
-/// 1, 2 and so on. Plane `p` has the blocks from `p * blocks / planes()`.
+/// 1, 2 and so on. The first block of plane `p` is `p * blocks / planes()`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parallelism {
     /// Number of channels.
@@ -82,7 +82,7 @@ pub struct Place {
 }
 
 impl Parallelism {
-    /// One plane of one die on one channel.
+    /// Parallelism of an array with one channel, one die and one plane.
     pub const SINGLE: Self = Self { channels: 1, ways: 1, dies: 1, planes: 1, order: StripeOrder::CWDP };
 
     /// Returns the number of planes in the array.
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_plane_has_its_own_place_in_every_order() {
+    fn no_two_planes_have_the_same_place_in_any_order() {
         let levels = [b'C', b'W', b'D', b'P'];
         let mut orders = 0;
         for code in 0..256_usize {

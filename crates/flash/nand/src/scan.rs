@@ -7,7 +7,7 @@ use crate::SpareArea;
 /// Contents of a page according to its spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// Nothing was programmed since the block was completely erased, so the page can be programmed.
+    /// The page was not programmed since the block was completely erased, and can be programmed.
     ///
     /// If the erase of a block was interrupted, at least one of its pages must be in another state than `Erased`.
     Erased,
@@ -17,8 +17,8 @@ pub enum Found {
         oob: SpareArea,
         /// Version of the copy in the page; see [`SpareArea`].
         version: u64,
-        /// True if a trim or another copy is known to be newer or equal. Unless the other copy is discarded, this copy
-        /// need not be compared.
+        /// True if a trim or another copy is known to be newer or equal. This copy then needs no comparison, unless the
+        /// other copy is discarded.
         outdated: bool,
     },
     /// The spare area cannot be trusted: the program or erase of the page was interrupted, or too many bits have
@@ -40,7 +40,7 @@ impl Found {
     }
 }
 
-/// Flash as presented to recovery. It may show the state from the start of recovery throughout, because recovery reads
+/// Flash as presented to recovery. The scan may always show the state at the start of recovery, because recovery reads
 /// no block after erasing it. Recovery visits all blocks first. Until then, it reads single pages only from blocks that
 /// it has visited.
 pub trait Scan: Sync {
@@ -74,9 +74,9 @@ pub trait Scan: Sync {
     /// Returns the number of erases of the block; 0 if unknown.
     fn erases(&self, block: BlockId) -> u32;
 
-    /// Returns the lowest version that was written after the last erase of any block. The original of a copy with this
-    /// version or a later one was not erased. If the original is missing, a power loss has lost it, and it was never
-    /// safe.
+    /// Returns the lowest version that was written after the last erase of any block. If a copy has this version or a
+    /// later version, its original was not erased. If the original is missing, it was lost in a power loss and was
+    /// never durable.
     fn erased_before(&self) -> u64 {
         u64::MAX
     }

@@ -6,7 +6,7 @@ use ssdlab_core::{BlockId, Lpn, Ppn};
 
 use crate::{Cause, Note, SpareArea};
 
-/// Source of the data that a program writes.
+/// Source of the data that a program operation writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
     /// The data is the page with this number within the current host request.
@@ -21,8 +21,8 @@ pub enum Source {
 
 /// Failure of a flash operation, as the chip reports it.
 ///
-/// An unreadable page is not a failure for an FTL: its data is lost wherever the page is copied. A copy of the page
-/// reads as an error, and the host gets the error when it reads.
+/// An unreadable page is not a failure for an FTL: its data is lost, and a copy of the page is unreadable too. The host
+/// gets an error when it reads the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The page could not be programmed; earlier pages of the block can still be read.
@@ -65,8 +65,7 @@ pub trait FlashSink {
     /// Erases a block.
     fn erase(&mut self, block: BlockId, cause: Cause);
 
-    /// Orders operations: everything emitted before the barrier must be complete before anything emitted after it
-    /// starts.
+    /// Orders operations: all operations emitted before the barrier must be complete before any later operation starts.
     #[inline(always)]
     fn barrier(&mut self) {}
 
@@ -100,7 +99,7 @@ impl FlashSink for () {
     fn erase(&mut self, _block: BlockId, _cause: Cause) {}
 }
 
-/// Implements the operations of a [`FlashSink`] by passing each operation on to the given sinks.
+/// Implements the operations of a [`FlashSink`] by forwarding each operation to the given sinks.
 macro_rules! pass_operations_on {
     ($self:ident: $(for $sink:ident in $sinks:expr),+) => {
         #[inline(always)]
@@ -184,7 +183,7 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
-        // Takes the outcomes of both sinks, so that neither sink reports an old outcome for a later operation.
+        // Clears the outcomes of both sinks; otherwise a sink might report an old outcome for a later operation.
         let (first, second) = (self.0.failure(), self.1.failure());
         first.or(second)
     }

@@ -2,7 +2,7 @@
 
 use ssdlab_core::Lpn;
 
-/// Role of a page, which recovery cannot derive from the page number.
+/// Role of a page, which recovery cannot derive from the logical page number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Role {
@@ -25,11 +25,11 @@ pub enum Role {
 
 /// Spare area of a page, written by the FTL and read by recovery.
 ///
-/// **The newer of two copies.** Flash that stores spare areas adds a third number, the *version*. For a page of the
-/// host or of the map it equals `sequence`. A copy takes over the version of the page that it copies, which the
-/// controller has read with the data. Of two copies of a logical page, the copy with the higher version is newer.
-/// Copies with the same version are equal; the FTL uses the copy with the higher `sequence`. This also holds for
-/// SBFAST, which copies pages that have a newer copy in its log.
+/// **The newer of two copies.** Flash that stores spare areas adds a third number, the *version*. The version of a host
+/// page or map page equals `sequence`. A copy inherits the version of its source page, which the controller has read
+/// with the data. Among the copies of a logical page, the copy with the highest version is the newest. Copies with the
+/// same version are equal; the FTL uses the copy with the highest `sequence`. This also holds for SBFAST, which copies
+/// pages that have a newer copy in its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpareArea {
     /// Logical page whose data the page holds.

@@ -2,7 +2,7 @@
 
 use ssdlab_core::Nanos;
 
-/// Maximum number of page types: cells with several bits have pages of different speed.
+/// Maximum number of page types. Cells with several bits have pages with different speeds.
 pub const MAX_PAGE_TYPES: usize = 4;
 
 /// A duration for each page type; page `p` of a block has type `p % types`.
@@ -74,7 +74,7 @@ pub struct Timing {
     pub slc: Option<SlcTimes>,
     /// Time of a bus transfer of 1,024 bytes between page register and controller.
     pub transfer_per_kib: Nanos,
-    /// True if internal copies stay inside the chip (copy-back), without both bus transfers.
+    /// True if internal copies stay inside the chip (copy-back) and need no bus transfers.
     pub copyback: bool,
     /// True if a host read transfers only the requested bytes, not whole pages.
     pub partial_read: bool,

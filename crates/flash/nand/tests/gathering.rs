@@ -1,8 +1,7 @@
 //! Random operations on arrays whose dies program several pages at once, some with parity of stripes or two passes.
 //!
-//! Goal: no operation breaks the order that the chips need, none is lost, and the flash programs the parity of exactly
-//! the complete stripes. Method: an FTL without rules of its own writes, copies, reads and erases; the timing checker
-//! follows the dies.
+//! Goal: no operation is lost or breaks the order that the chips require, and exactly the complete stripes get parity.
+//! Method: an FTL without a policy writes, copies, reads and erases at random, and the timing checker follows the dies.
 
 use ssdlab_core::{BlockId, Lpn, Nanos, Ppn, Rng};
 use ssdlab_nand::backend::Flash;
@@ -37,21 +36,22 @@ fn geometry(rng: &mut Rng) -> Geometry {
     geometry
 }
 
-/// A block, as the FTL knows it.
+/// State of a block in the FTL.
 #[derive(Clone, Copy, Default)]
 struct Block {
     slc: bool,
     written: u32,
 }
 
-/// The array, and what has been asked of it.
+/// The array, and the operations emitted so far.
 struct Drive {
     geometry: Geometry,
     flash: ParallelFlash,
     blocks: Vec<Block>,
     sequence: u64,
-    /// Number of jobs that wait for operations, and of jobs that have ended.
+    /// Number of submitted jobs that wait for operations.
     jobs: u32,
+    /// Number of completed jobs.
     done: u32,
     parity_pages: u64,
 }
@@ -71,7 +71,7 @@ impl Drive {
         self.geometry.program_unit() / if self.blocks[block].slc { self.geometry.units.word_line } else { 1 }
     }
 
-    /// Programs the next page of a block: host data, or a copy of `from`.
+    /// Programs the next page of a block with host data, or with a copy of page `from`.
     fn program(&mut self, block: usize, from: Option<Ppn>) {
         let Block { slc, written } = self.blocks[block];
         let ppn = Ppn(block as u32 * self.geometry.pages_per_block + written);
@@ -96,7 +96,7 @@ impl Drive {
         }
     }
 
-    /// Does one random step.
+    /// Emits one random step of operations.
     fn step(&mut self, rng: &mut Rng) {
         let block = rng.below(self.blocks.len() as u64) as usize;
         let Block { written, .. } = self.blocks[block];
@@ -188,7 +188,7 @@ fn any_order_of_operations_is_possible() {
         let context = format!("case {case}: {geometry:?}");
         assert_eq!(drive.flash.violation(), None, "{context}");
         assert_eq!(drive.flash.under_way(), 0, "{context}");
-        // Requests of pages in memory wait for further pages.
+        // Write requests whose pages are in memory wait for further pages.
         assert_eq!(drive.jobs - drive.done, drive.flash.gathered_for_host(), "{context}");
         assert_eq!(drive.flash.counts().programs[Cause::Parity as usize], drive.parity_pages, "{context}");
         stripes += drive.parity_pages;

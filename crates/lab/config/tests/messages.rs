@@ -290,7 +290,7 @@ fn files() {
         ),
         (
             "ftl = \"sbfast\"\ndevice.spare = \"0.05%\"",
-            "default: ftl.sbfast.slb: 4 sequential log blocks leave none of the 2 for random pages; lower it to 1",
+            "default: ftl.sbfast.slb: 4 sequential log blocks leave no random log block (total: 2); lower it to 1",
         ),
         (
             "ftl.sbfast.sub_block = 48",
@@ -300,7 +300,7 @@ fn files() {
         ("ftl.sbfast.slb = 0", "my.toml:1:18: ftl.sbfast.slb: 0 is out of range: 1 to 1048576"),
         (
             "ftl.sbfast = { log = 4, slb = 4 }",
-            "my.toml:1: ftl.sbfast.slb: 4 sequential log blocks leave none of the 4 for random pages; lower it to 3",
+            "my.toml:1: ftl.sbfast.slb: 4 sequential log blocks leave no random log block (total: 4); lower it to 3",
         ),
         (
             "ftl.faster.log = 5",
@@ -309,7 +309,7 @@ fn files() {
         ("ftl.faster.log = 5\nftl.faster.isolation = \"40%\"", "accepted"),
         (
             "ftl.faster.log = 5\nftl.faster.isolation = \"90%\"",
-            "my.toml:2: ftl.faster.isolation: 90% of 5 log blocks is 5, which leaves no block for random pages; lower it to 60%",
+            "my.toml:2: ftl.faster.isolation: 90% of 5 log blocks is 5, which leaves no log block for random pages; lower it to 60%",
         ),
         (
             "ftl = \"bast\"\ndevice.op = \"0.02%\"",

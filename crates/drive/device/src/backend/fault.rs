@@ -6,11 +6,11 @@
 //! | erase failure | reported; the block keeps its contents |
 //! | uncorrectable read | the page cannot be read until its block is erased |
 //! | bit flip | a bit of a page stays wrong; only the checksum detects it |
-//! | power cut | the current operation is not begun, torn or done; later ones fail until the power is restored |
+//! | power cut | the current operation is not begun, torn or done; later operations fail until the power is restored |
 //!
 //! The backend also enforces the rules of a chip, more strictly than [`ssdlab_nand::FlashArray`]. A page whose program
 //! was interrupted must not be programmed, even if it reads as erased. The same holds for a block whose erase was
-//! interrupted. No bad block may be used. [`FaultBackend::violation`] returns the first broken rule.
+//! interrupted. Bad blocks must not be used. [`FaultBackend::violation`] returns the first broken rule.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -221,8 +221,8 @@ impl<B: Backend> FaultBackend<B> {
         self.chance.get_mut().rng.below(end)
     }
 
-    /// Counts an operation. If the power fails during the operation, returns how far the operation gets: 0 if it does
-    /// not begin, otherwise the number of one of the `ways` to tear it.
+    /// Counts an operation. If the power fails during the operation, returns its state: 0 if it does not begin,
+    /// otherwise the number of one of the `ways` to tear it.
     fn interrupted(&mut self, ways: u64) -> Result<Option<u64>, Fault> {
         if !self.powered {
             return Err(Fault::PowerLost);
@@ -247,7 +247,7 @@ impl<B: Backend> FaultBackend<B> {
         BlockId(ppn.0 / self.inner.geometry().pages_per_block)
     }
 
-    /// Reads the state of a block, unless the state is known.
+    /// Reads the state of a block from the flash, unless it was read before.
     fn know(&mut self, block: BlockId) -> Result<(), Fault> {
         if self.known[block.index()] {
             return Ok(());
@@ -303,7 +303,7 @@ impl<B: Backend> FaultBackend<B> {
         Err(Fault::Failed)
     }
 
-    /// Programs a page, perhaps with a wrong bit.
+    /// Programs a page, at random with a wrong bit.
     fn program_page(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         self.check_program(ppn);
         self.cells[ppn.index()] = Cells::Programmed;
@@ -386,7 +386,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.inner.fetch(ppn);
     }
 
-    /// Gives each mount different random faults. Otherwise a drive that is opened repeatedly would always meet the same
+    /// Gives each mount different random faults. Otherwise a drive that is opened repeatedly would always have the same
     /// first faults.
     fn mounted(&mut self, times: u64) {
         self.chance.get_mut().rng = Rng::named(self.plan.seed, &format!("faults after {times} mounts"));

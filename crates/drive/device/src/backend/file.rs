@@ -1,10 +1,10 @@
 //! Flash in one sparse file, which outlives the process.
 //!
 //! ```text
-//! 0           superblock: magic, format, length and checksum of the text; the text: settings that shape the drive, one per
-//!             line, an empty line, and the settings of its configuration; the magic tells whether the drive is complete
-//! 64 KiB      marks of bad blocks, a byte each: all its bits are set
-//! then        64 KiB: note of the safe programs
+//! 0           superblock: magic (shows if the drive is complete), format, length and checksum of the text; then the
+//!             text: settings that shape the drive, one per line, an empty line, and all settings of its configuration
+//! 64 KiB      marks of bad blocks, one byte per block: all bits are set if the block is bad
+//! then        64 KiB: note of safe programs (see `safe.rs`)
 //! then        spare areas | log A | log B | pages | journal of a protected write buffer, if any
 //! ```
 //! Every region starts at a multiple of 4 KiB. Bytes that were never written are a hole in the file and take no disk
@@ -52,7 +52,7 @@ pub enum FileError {
     #[error("{0}: another process uses the drive; end that process first")]
     InUse(PathBuf),
     /// The file is not a drive file.
-    #[error("{0}: not an ssdlab drive file; give another path")]
+    #[error("{0}: not an ssdlab drive file; choose another path")]
     Foreign(PathBuf),
     /// The file has another format version.
     #[error(
@@ -80,7 +80,7 @@ pub enum FileError {
         /// Length in bytes that the file must have according to its settings.
         expected: u64,
     },
-    /// The file holds a different drive than the configuration describes.
+    /// The file contains another drive than the configuration describes.
     #[error(
         "{path}: the drive was created with {}, but the configuration has {}; {}, or create another drive",
         difference.then, difference.now, difference.remedy
@@ -93,7 +93,7 @@ pub enum FileError {
     },
     /// The file would be larger than the file system allows.
     #[error(
-        "{path}: the file system does not allow a file of {bytes} bytes; lower device.capacity, or give another path"
+        "{path}: the file system does not allow a file of {bytes} bytes; lower device.capacity, or choose another path"
     )]
     TooLarge {
         /// Path of the file.
@@ -208,7 +208,7 @@ impl FileBackend {
     }
 
     /// Opens the flash stored in a file that was created with the same settings. A file whose creation was interrupted
-    /// becomes erased flash, whatever its settings. `lines` and `settings` have the same meaning as in
+    /// becomes erased flash, regardless of its settings. `lines` and `settings` have the same meaning as in
     /// [`Self::create`].
     ///
     /// # Errors
@@ -224,7 +224,7 @@ impl FileBackend {
         }
         let then = Text::read(&file, path)?;
         if let Some(mut difference) = difference(&then.lines, lines) {
-            // The remedy names settings that the user wrote, not values that ssdlab computes from these settings.
+            // The remedy lists settings that the user wrote, not values that ssdlab computes from these settings.
             difference.remedy = restored(&then.settings, settings).unwrap_or(difference.remedy);
             return Err(FileError::Differs { path: path.into(), difference });
         }

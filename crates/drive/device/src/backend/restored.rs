@@ -1,9 +1,9 @@
-//! Finds the settings that a user must restore so that a configuration describes the drive stored in a file.
+//! Finds the settings that a user must restore to open a drive stored in a file.
 
 use ssdlab_core::difference::Line;
 
-/// Returns which settings to change so that the configuration `now` fits a drive created with the settings `then`; None
-/// if the settings that shape the drive are equal.
+/// Returns a remedy: the changes of the configuration `now` that make it fit a drive created with the settings `then`.
+/// Returns None if the settings that shape the drive are equal.
 pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     const SHAPE: [&str; 8] =
         ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order", "word_line"];
@@ -15,8 +15,8 @@ pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     let settings: Vec<_> = then.iter().filter(differs).map(|(key, was)| format!("{key}={was}")).collect();
     let had = |beginning: &str| then.iter().any(|(was, _)| was.starts_with(beginning));
     let new = now.iter().map(|(key, _)| key).filter(|key| !then.iter().any(|(was, _)| was == *key));
-    // The user must also remove settings that contradict the restored settings, and settings of an FTL or map that the
-    // stored drive does not use.
+    // The user must also remove settings that conflict with the restored settings, and settings of an FTL or map that
+    // the stored drive does not use.
     let mut out: Vec<_> = new
         .filter_map(|key| match key.split('.').collect::<Vec<_>>()[..] {
             ["device", ..] => Some(format!("; remove {key}")),

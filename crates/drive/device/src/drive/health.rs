@@ -15,7 +15,7 @@ counters! {
     /// Health of a drive, in the terms of NVMe's health log. Lifetime counts are stored in the drive's file. A power
     /// loss resets bytes and errors to the latest checkpoint, but not power cycles.
     pub struct Health {
-        free_blocks: "blocks", "Erased blocks; while the power is off, the number at power-off.";
+        free_blocks: "blocks", "Erased blocks; if the drive is off, the number at power-off.";
         bad_blocks: "blocks", "Bad blocks, which are no longer used.";
         blocks: "blocks", "Total number of blocks.";
         available_spare: "percent", "Spare blocks left, relative to the configured number; 0 when the drive is \

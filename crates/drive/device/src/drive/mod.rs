@@ -30,7 +30,7 @@ pub struct Options {
     pub seed: u64,
     /// Write buffer; if None, writes go directly to flash.
     pub buffer: Option<WriteBuffer>,
-    /// Number of blocks named in the journal at which a checkpoint is written. A mount reads at most this many blocks.
+    /// Number of blocks listed in the journal at which a checkpoint is written. A mount reads at most this many blocks.
     pub journal_blocks: u32,
     /// Number of erased blocks reserved for program failures during one collection or merge (per plane with page
     /// mapping). It is 0 if the flash never fails. Without the reserve, a single failure could wear out the drive.
@@ -65,9 +65,8 @@ impl Options {
         geometry.blocks.saturating_sub(data + kept + self.ftl.device_reserve_blocks(&shape))
     }
 
-    /// Returns the number of pages that are gathered in volatile memory before they are programmed together. If the
-    /// memory survives power losses, as the buffer of a drive with power-loss protection does, each page is stored at
-    /// once.
+    /// Returns the number of pages that are gathered in volatile memory before they are programmed together. Returns 1
+    /// if the memory survives power losses (power-loss protection), because each page is then stored immediately.
     pub(crate) fn gathered_pages(&self, geometry: &Geometry) -> u32 {
         if self.buffer.is_some_and(|buffer| !buffer.protected) { geometry.program_unit() } else { 1 }
     }
@@ -97,7 +96,8 @@ impl Options {
 
     /// Checks that a drive can be built with these options.
     ///
-    /// # Errors Fails if the options are contradictory, or leave the drive too few blocks or pages.
+    /// # Errors
+    /// Fails if the options conflict, or leave the drive too few blocks or pages.
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.build(geometry).map(drop)
     }
@@ -134,8 +134,9 @@ impl Zeroed {
 ///
 /// - A write acknowledged before an acknowledged flush, or with FUA, survives any power loss. Without a write buffer,
 ///   or with a protected buffer, every acknowledged write survives.
-/// - Each page of a later write is present or not, in no particular order. No page is torn, and none is older than at
-///   the latest acknowledged flush. An unacknowledged write of several pages may leave any of them written.
+/// - After a power loss, each page of a later write may be present or missing, in no particular order. No page is torn,
+///   and no page is older than at the latest acknowledged flush. An unacknowledged write of several pages may have
+///   written any of these pages.
 /// - Chips may program several pages together. Without power-loss protection, the pages of an incomplete program unit
 ///   are in RAM, like pages in a volatile write buffer. A flush completes program units with padding.
 /// - Pages never written, or trimmed before an acknowledged flush, read as zeros.
@@ -203,7 +204,7 @@ impl<B: Backend> Drive<B> {
         self.settle()
     }
 
-    /// Writes bytes from `offset` on; with `fua`, these and all earlier writes are safe on return.
+    /// Writes bytes from `offset` on; with `fua`, these bytes and all earlier writes are durable on return.
     ///
     /// # Errors
     /// Fails if the bytes exceed the drive, the drive is read-only or off, or its power fails meanwhile. Any of the
@@ -273,9 +274,9 @@ impl<B: Backend> Drive<B> {
         self.make_safe()
     }
 
-    /// Programs at most `most` of the oldest pages of a volatile write buffer; returns how many still wait. Once all
-    /// pages that waited at the start are programmed, [`Self::make_safe`] completes a flush of everything written
-    /// before.
+    /// Programs at most `most` of the oldest pages of a volatile write buffer; returns the number of pages that still
+    /// wait. Once all pages that waited at the start are programmed, [`Self::make_safe`] completes a flush of all
+    /// earlier writes.
     ///
     /// # Errors
     /// See [`Self::flush`] for the errors.
@@ -417,7 +418,7 @@ impl<B: Backend> Drive<B> {
         Ok(page)
     }
 
-    /// Returns what the FTL learns about the request that writes the bytes `offset..end`.
+    /// Returns the context that the FTL gets for a request that writes the bytes `offset..end`.
     fn context(&self, offset: u64, end: u64) -> WriteContext {
         WriteContext { request_pages: self.page.split(offset, end).count, ..WriteContext::default() }
     }
@@ -476,7 +477,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Programs pages of the buffer, oldest first: `most` pages, and any further pages that are due.
+    /// Programs pages from the buffer, oldest first: up to `most` pages, and all further pages that are due.
     fn drain(&mut self, mut most: u32) -> Result<(), DriveError> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;

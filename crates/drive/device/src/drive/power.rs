@@ -180,8 +180,8 @@ impl<B: Backend> Drive<B> {
         self.journal = match (self.options.buffer, before) {
             (Some(WriteBuffer { protected: true, .. }), before) => self.new_journal(before.as_ref())?,
             (_, Some(before)) if !was_empty || !before.is_alone => {
-                // All records of the old journal are outdated, so an empty journal replaces them. Otherwise, old
-                // records would count again once a later trim has removed the newer versions from the flash.
+                // An empty journal replaces the outdated records. Otherwise, these records would become valid again
+                // after a later trim has removed the newer versions from the flash.
                 BufferJournal::begin(&mut self.medium.backend, Some(&before), 0, 0, std::iter::empty())?;
                 None
             }
@@ -227,7 +227,7 @@ impl<B: Backend> Drive<B> {
         self.medium.power_off();
     }
 
-    /// Makes everything safe, writes a checkpoint and switches the drive off.
+    /// Makes all data durable, writes a checkpoint and switches the drive off.
     ///
     /// # Errors
     /// See [`Self::flush`] for the errors.
@@ -257,7 +257,8 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Completes the program units that contain host pages with padding, or all program units.
+    /// Pads the incomplete program units that contain host pages, or all incomplete program units if `everything` is
+    /// true.
     pub(super) fn complete_units(&mut self, everything: bool) -> Result<(), DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         if !self.medium.gathered.is_empty() {

@@ -4,8 +4,8 @@
 //! header:  magic (8), generation (8), bytes of the body (8), checksum of the body (8), checksum of the header (8)
 //! body:    the next sequence number (8), lifetime counters of the drive (8 each)
 //!          erases of every block (4 each)
-//!          per block:  state (1: 0 erased, 1 written, 2 closed), and unless erased its pages as in `table.rs`
-//!          trimmed pages: number of runs (4), and of each its first page (4) and its length (4)
+//!          per block:  state (1: 0 erased, 1 written, 2 closed); unless erased, also its pages as in `table.rs`
+//!          trimmed pages: number of runs (4); for each run, its first page (4) and its length (4)
 //! ```
 //! Numbers are little-endian. Blocks written sequentially take a few bytes, other blocks six to ten bytes per page.
 //! Copies that are not the newest are marked, so that a mount does not compare them.

@@ -1,8 +1,8 @@
 //! Log stored next to the flash, so that a mount does not read all of the flash: a checkpoint of the spare areas,
 //! followed by a journal of the blocks changed since.
 //!
-//! A record is written before the change that it announces, and is safe before the flash may contradict it. So the
-//! journal names every block that a power loss leaves half written. The journal also records trims, which flash cannot
+//! A record is written before the change that it announces, and is durable before the flash may contradict it. The
+//! journal therefore lists every block that a power loss leaves half written. It also records trims, which flash cannot
 //! store.
 //!
 //! ```text
@@ -27,7 +27,7 @@ use crate::table::PageTable;
 use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
-/// Number of records read at once in the search for records beyond the end of a journal. A disk writes fewer records in
+/// Number of records to read per step in the search for records beyond the end of a journal; more than a disk writes in
 /// one operation.
 const LOOKED_BEHIND: usize = 256;
 
@@ -49,7 +49,7 @@ pub(crate) struct Log {
     journal: u64,
     records: u64,
     touched: Vec<BlockChange>,
-    /// Number of blocks named in the journal.
+    /// Number of blocks listed in the journal.
     named: u32,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct LogContents {
     pub trims: Vec<Trimmed>,
     /// Number of trims that the checkpoint contains.
     pub older_trims: usize,
-    /// Number of programs and trims so far, as far as the log shows.
+    /// Number of programs and trims so far, according to the log.
     pub sequence: u64,
     /// Every program with a sequence number below this is known to be complete.
     pub synced: u64,
@@ -206,12 +206,12 @@ impl Log {
         self.records
     }
 
-    /// True if the journal names at least `blocks` blocks, or has at least four times as many records.
+    /// True if the journal lists at least `blocks` blocks, or has at least four times as many records.
     pub fn is_long(&self, blocks: u32) -> bool {
         self.named >= blocks || self.records >= 4 * u64::from(blocks)
     }
 
-    /// Stores the latest change of a block, and counts the block if the journal had not named it before. Returns the
+    /// Stores the latest change of a block, and counts the block if the journal did not list it before. Returns the
     /// block's previous change.
     fn name(&mut self, block: BlockId, touch: BlockChange) -> BlockChange {
         let before = std::mem::replace(&mut self.touched[block.index()], touch);
@@ -228,7 +228,8 @@ impl Log {
         Ok(())
     }
 
-    /// Announces a program in the block. Returns true if all earlier operations were made safe first.
+    /// Records that a page of the block is about to be programmed. Returns true if all earlier operations were synced
+    /// first.
     #[inline]
     pub fn program<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<bool, Fault> {
         if self.touched[block.index()] == BlockChange::Opened { Ok(false) } else { self.open(backend, block) }
@@ -244,8 +245,8 @@ impl Log {
         Ok(is_first)
     }
 
-    /// Announces that a block is about to be erased for the given cause. On return, all programs with sequence numbers
-    /// less than `erase.below` are safe.
+    /// Records that a block is about to be erased for the given cause. On return, all programs with sequence numbers
+    /// below `erase.below` are durable.
     pub fn erase<B: Backend>(&mut self, backend: &mut B, erase: Erase, cause: Cause) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
             // Syncs all earlier operations first. If this record is the last that survives a power loss of the
@@ -293,7 +294,8 @@ impl Log {
         backend.sync()
     }
 
-    /// Records that everything with a lower sequence number is safe and needs no further check, as after a checkpoint.
+    /// Records that all programs with a lower sequence number are durable and need no further check, as after a
+    /// checkpoint.
     pub fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
         self.append(backend, Record::Synced(sequence))
     }
@@ -383,10 +385,10 @@ mod tests {
         (MemoryBackend::new(geometry), facts)
     }
 
-    /// A power loss of the computer loses the second of three records, and later the zeros that mark the end of the
-    /// journal.
+    /// Tests a power loss of the computer that loses the second of three records, and later the zeros that mark the end
+    /// of the journal.
     #[test]
-    fn records_behind_a_mount_are_those_that_followed_it() {
+    fn records_lost_before_a_mount_are_not_read_after_it() {
         let (mut backend, facts) = erased();
         let mut log = Log::begin(None, &mut backend, &facts).unwrap();
         (0..3).for_each(|ppn| log.damaged(&mut backend, Ppn(ppn)).unwrap());
@@ -441,7 +443,7 @@ mod tests {
         assert_eq!(Log::load(&backend).unwrap().unwrap().0.generation, log.generation);
         log.mounted(&mut backend, false).unwrap();
         backend.write_log(log.slot, 9, &[0x80]).unwrap();
-        assert!(Log::load(&backend).unwrap().is_some(), "one bit is corrected");
+        assert!(Log::load(&backend).unwrap().is_some(), "a single bit must be corrected");
         backend.write_log(log.slot, 8, &[0; 32]).unwrap();
         assert!(Log::load(&backend).unwrap().is_none());
         let next = Log::begin(None, &mut backend, &facts).unwrap();
@@ -451,7 +453,7 @@ mod tests {
     /// Goal: an erase during a recovery makes the marks of outdated copies invalid until the next checkpoint; garbage
     /// collection does not. Method: loads the log after each erase, and checks if its marks are valid.
     #[test]
-    fn marks_count_until_a_recovery_gives_up_copies() {
+    fn marks_are_valid_until_a_recovery_discards_copies() {
         let (mut backend, facts) = erased();
         let mut log = Log::begin(None, &mut backend, &facts).unwrap();
         for (cause, trusted) in [(Cause::Gc, true), (Cause::Recovery, false), (Cause::Gc, false)] {
@@ -463,7 +465,7 @@ mod tests {
         Log::begin(Some(&log), &mut backend, &facts).unwrap();
         assert!(
             Log::load(&backend).unwrap().unwrap().1.table.trusts_marks,
-            "a mark of the old checkpoint still counts"
+            "a mark of the old checkpoint is still valid"
         );
     }
 }

@@ -4,8 +4,8 @@
 //! 0 kind (4)   4 first (4)   8 count (4)   12 checksum (4)   16 sequence (8)
 //! ```
 //! The checksum is XXH3, seeded with the generation of the checkpoint, the number of mounts since, and the number of
-//! the record. So remains of an older journal, or from before the last mount, are not read as records. A single wrong
-//! bit is corrected.
+//! the record. Remains of an older journal, or from before the last mount, are therefore not read as records. A single
+//! wrong bit is corrected.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::Trimmed;
@@ -33,13 +33,13 @@ pub(super) enum Record {
     Opened(BlockId),
     /// The block is about to be erased.
     Erased(Erase),
-    /// Announces an erase like `Erased`, but during a recovery, which may discard copies in the block. The original
-    /// pages then count again, although they are marked as outdated.
+    /// Like `Erased`, but during a recovery, which may discard copies in the block. The original pages then become
+    /// valid again, although they are marked as outdated.
     GivenUp(Erase),
     /// The erase that the previous record announces may be incomplete, or may not have begun.
     Interrupted(BlockId),
     Trimmed(Trimmed),
-    /// Everything that was written with a lower sequence number is safe from a power loss.
+    /// All writes with a lower sequence number are safe from a power loss.
     Synced(u64),
     /// A page has damaged data although its spare area is intact.
     Damaged(Ppn),
@@ -127,7 +127,7 @@ mod tests {
     /// Goal: one wrong bit in a record is corrected, and more wrong bits end the journal. Method: flips every bit of a
     /// record alone, and together with another bit.
     #[test]
-    fn records_come_back_and_damage_ends_the_journal() {
+    fn records_are_decoded_and_damage_ends_the_journal() {
         let trim = Trimmed { lpn: Lpn(4), count: 9, sequence: 77 };
         let all = [
             Record::Opened(BlockId(3)),

@@ -1,4 +1,4 @@
-//! Drives that continue from the state of an FTL that wrote no bytes.
+//! Drives that continue from the saved state of an FTL, whose writes had no data.
 
 use ssdlab_core::{Archive, Lpn, Rng};
 use ssdlab_device::{Backend, Drive, MemoryBackend, Slot};
@@ -7,7 +7,7 @@ use ssdlab_nand::Counts;
 
 use crate::drives::{Kind, all_buffers, of_blocks};
 
-/// Returns an FTL of this kind that has written and trimmed pages at random.
+/// Returns an FTL of the given kind that has written and trimmed pages at random.
 fn used(kind: &Kind, rng: &mut Rng) -> Box<dyn DynFtl> {
     let (geometry, options) = (&kind.geometry, &kind.options);
     let shape = Shape {
@@ -35,9 +35,9 @@ fn some_pages(kind: &Kind, rng: &mut Rng) -> (Lpn, u32) {
     (Lpn(rng.below(u64::from(kind.options.logical_pages - count)) as u32), count)
 }
 
-/// Goal: a drive made from a used FTL reads as zeros, does to its flash what the FTL does, and mounts from its log or
-/// from its spare areas. Method: FTLs of every kind write and trim at random. Then drive and FTL get the same writes.
-/// Drives with a write buffer delay writes, so only their data are compared.
+/// Goal: a drive made from a used FTL reads as zeros, executes the same flash operations as the FTL, and mounts from
+/// its log or from its spare areas. Method: FTLs of every kind write and trim at random. Then drive and FTL get the
+/// same writes. Drives with a write buffer delay writes, so only their data are compared.
 #[test]
 fn a_drive_continues_from_the_state_of_an_ftl() {
     let mut rng = Rng::named(1, "aged drives");
@@ -77,12 +77,12 @@ fn a_drive_continues_from_the_state_of_an_ftl() {
             let report = drive.mount().unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(report.full_scan, is_log_lost, "{name}");
             drive.read(0, &mut read).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert!(read == model, "{name}: the data differ");
+            assert!(read == model, "{name}: drive and model have different data");
         }
     }
 }
 
-/// All pages of a drive made from a used FTL read as zeros, also after a mount without any write.
+/// Checks that all pages of a drive made from a used FTL read as zeros, also after a mount without any write.
 #[test]
 fn a_drive_made_from_an_ftl_reads_as_zeros() {
     let mut rng = Rng::named(2, "aged drives");
@@ -102,7 +102,7 @@ fn a_drive_made_from_an_ftl_reads_as_zeros() {
     }
 }
 
-/// A state that belongs to another FTL is refused, not loaded.
+/// Checks that the state of another FTL is rejected.
 #[test]
 fn a_state_of_another_ftl_is_refused() {
     let kinds = of_blocks(4);

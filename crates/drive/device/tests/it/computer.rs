@@ -1,5 +1,6 @@
-//! Goal: when the computer loses its power, a file still holds everything flushed. Method: a disk that keeps the writes up to
-//! the latest sync, and any of the later ones: pages and spare areas separately, and each sector of a log.
+//! Goal: when the computer loses power, a drive's file still holds all flushed data. Method: a disk that keeps all
+//! writes before the latest sync, and a random subset of the later writes. Pages, spare areas and sectors of a log are
+//! kept or lost independently.
 
 use ssdlab_core::{BlockId, Ppn, Rng};
 use ssdlab_device::{
@@ -11,13 +12,13 @@ use ssdlab_nand::Geometry;
 use crate::drives::{Kind, all_buffers, any_buffer, of_blocks, smallest};
 use crate::world::{Lie, Stop, World};
 
-/// Unit that a disk writes entirely or not at all.
+/// Size of a sector, which a disk writes completely or not at all.
 const SECTOR_BYTES: u64 = 512;
 
-/// Seeds with which a drive once broke its promise, or accepted no more writes.
+/// Seeds for which a drive once broke its promise or accepted no more writes.
 const FOUND: [u64; 3] = [127, 739, 2707];
 
-/// A write that the disk has not been told to keep.
+/// A write since the latest sync, which a power loss may lose.
 #[derive(Clone)]
 enum Write {
     Page(Ppn, Vec<u8>),
@@ -41,7 +42,7 @@ impl Write {
 }
 
 struct Disk {
-    /// Contents at the latest sync.
+    /// Contents of the disk at the latest sync.
     safe: MemoryBackend,
     now: MemoryBackend,
     unsafe_writes: Vec<Write>,
@@ -53,13 +54,13 @@ impl Disk {
         Self { safe: blank.clone(), now: blank, unsafe_writes: Vec::new() }
     }
 
-    /// Contents after the power loss.
+    /// Returns the contents of the disk after a power loss of the computer.
     fn crashed(self, rng: &mut Rng) -> Result<Self, Fault> {
         let Self { mut safe, unsafe_writes, .. } = self;
         let mut page = vec![0; safe.geometry().page_bytes as usize];
         let mut spare = [0; SPARE_BYTES];
-        // Sometimes nearly everything is there, sometimes nearly nothing; or all of one kind and nearly nothing of the
-        // others, or the other way round.
+        // The share of writes that the disk keeps is random, from nearly none to nearly all. In some power losses, the
+        // share of one kind of writes is very different from the share of the other kinds.
         let (kept_of_8, odd) = (rng.below(9), rng.below(10));
         for write in unsafe_writes {
             let kept_of_8 = match write.kind() == odd {
@@ -108,7 +109,7 @@ impl Backend for Disk {
 
     fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
         let is_page = |write: &Write| matches!(write, Write::Page(..));
-        assert!(!self.unsafe_writes.iter().any(is_page), "block {block} is erased before its copies are safe");
+        assert!(!self.unsafe_writes.iter().any(is_page), "block {block} is erased before its copies are synced");
         self.unsafe_writes.push(Write::Erase(block));
         self.now.erase(block)
     }
@@ -145,7 +146,7 @@ impl Backend for Disk {
     }
 }
 
-/// Returns the drive, off, on the contents after its power is back; the computer may have crashed too.
+/// Returns the unmounted drive after a power loss; if `crashes` is true, the computer may also have lost power.
 fn found(world: World<Disk>, kind: &Kind, plan: FaultPlan, crashes: bool, rng: &mut Rng) -> World<Disk> {
     world.reopened(kind, |mut flash| {
         flash.restore_power();
@@ -157,7 +158,7 @@ fn found(world: World<Disk>, kind: &Kind, plan: FaultPlan, crashes: bool, rng: &
     })
 }
 
-/// Between two power losses the drive may be mounted more than once, with other buffers, and cut off.
+/// Mounts each drive several times between power losses, with different write buffers; mounts may be interrupted too.
 #[test]
 fn a_computer_that_loses_its_power_keeps_flushed_data() {
     for seed in (0..ssdlab_tiers::cases(3).cases.into()).chain(FOUND) {
@@ -167,12 +168,12 @@ fn a_computer_that_loses_its_power_keeps_flushed_data() {
             let keeps_buffer = rng.below(2) == 0;
             let torn = FaultPlan { seed, ..FaultPlan::default() };
             let mut world = World::new(&kind, Disk::new(&kind), torn, 4 + seed, Lie::None).over_a_disk();
-            // Revived older copies may be more than one of several planes can collect.
+            // With several planes, a plane may get more recovered older copies than it can collect.
             let may_wear_out = kind.geometry.parallelism.planes() > 1;
             let mut crash = 0;
             while crash < 40 {
                 let place = format!("seed {seed}, {}, {:?}, crash {crash}", kind.name, kind.options.buffer);
-                // Between two requests, or during a request or a mount.
+                // The power fails between two requests, or during a request or a mount.
                 let cut = (rng.below(2) == 0).then(|| PowerCut { after: rng.below(90), torn: true });
                 if let Some(cut) = cut {
                     world.drive.backend_mut().cut_power(cut);
@@ -208,7 +209,7 @@ fn a_computer_that_loses_its_power_keeps_flushed_data() {
     }
 }
 
-/// The rule of [`Disk::erase`], when no log syncs for it.
+/// Tests the rule that [`Disk::erase`] checks, on drives without a log, whose records would sync the disk.
 #[test]
 fn a_mount_without_a_log_makes_copies_safe_before_it_erases() {
     let mut erases = 0;
@@ -237,7 +238,8 @@ fn a_mount_without_a_log_makes_copies_safe_before_it_erases() {
     assert!(erases > 0);
 }
 
-/// Parts of few pages behind a protected buffer: when a computer has lost copies, their versions are not reused.
+/// Writes parts of a few pages to a protected buffer. Checks that versions of copies that the computer has lost are not
+/// reused.
 #[test]
 fn parts_belong_to_the_copies_that_they_were_written_to() {
     for seed in 0..ssdlab_tiers::cases(15).cases.into() {

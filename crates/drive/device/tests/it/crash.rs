@@ -1,6 +1,7 @@
-//! Goal: after a power loss at any flash operation a drive keeps its promises and works on. Method: a random workload against
-//! a model of what must, may and must not be there, with the power cut at every operation in turn, and again at every operation
-//! of the following mount; on sound flash, on failing flash, and with faults of every kind.
+//! Goal: after a power loss at any flash operation, a drive keeps its promises and continues to work. Method: compares
+//! random workloads with a model of the contents that are allowed. The power is cut at every operation in turn, and
+//! again at every operation of the following mount. Flash has no failures, failing programs and erases, or faults of
+//! every kind.
 
 use std::thread;
 use std::time::Instant;
@@ -11,19 +12,19 @@ use ssdlab_device::{Backend, FaultBackend, FaultPlan, MemoryBackend, PowerCut};
 use crate::drives::{Kind, all_buffers, roomy, smallest};
 use crate::world::{Lie, Stop, World, lose_log};
 
-/// One workload and its power cuts.
+/// A workload and its power cuts.
 #[derive(Clone, Copy)]
 pub struct Trial {
     pub kind: Kind,
     pub plan: FaultPlan,
     pub torn: bool,
     pub seed: u64,
-    /// Number of requests before the drive is left alone.
+    /// Number of requests in the workload.
     pub requests: u32,
-    /// True if mounts are cut too.
+    /// True if the power is also cut during the following mount.
     pub twice: bool,
     pub lie: Lie,
-    /// True to lose the log with the power, so that the mount has to scan all of the flash.
+    /// True if the power loss also destroys the log, so that the mount must scan all of the flash.
     pub log_lost: bool,
 }
 
@@ -53,7 +54,7 @@ impl Trial {
         )
     }
 
-    /// Cuts the workload after every operation; returns the number of cut points.
+    /// Cuts the power after every operation of the workload; returns the number of cut points.
     pub fn exhaust<B: Backend + Clone + 'static>(&self, blank: &B) -> Result<u64, String> {
         let mut points = 0;
         for after in 0.. {
@@ -65,8 +66,8 @@ impl Trial {
         Ok(points)
     }
 
-    /// Cuts the workload after this many operations, and the following mount after each operation; returns the number of
-    /// cut points, None if the workload ends before.
+    /// Cuts the power after `after` operations of the workload, and after each operation of the following mount.
+    /// Returns the number of cut points, or None if the workload has fewer operations.
     pub fn cut<B: Backend + Clone + 'static>(&self, blank: &B, after: u64) -> Result<u64, String> {
         let mut world = self.world(blank.clone());
         world.drive.backend_mut().cut_power(PowerCut { after, torn: self.torn });
@@ -89,7 +90,8 @@ impl Trial {
         Ok(1 + again)
     }
 
-    /// Mounts, cut after this many operations, then again, and works on; returns the operations of the mount.
+    /// Mounts the drive, cuts the power after some operations, mounts again and continues. Returns the number of
+    /// operations of the mount.
     fn resume<B: Backend + Clone + 'static>(
         &self,
         world: &World<B>,
@@ -106,7 +108,7 @@ impl Trial {
         let operations = world.drive.backend().operations() - before;
         if cut.is_some() {
             if mounted.is_ok() {
-                return Err("the mount does not do the same again".into());
+                return Err("a repeated mount executes other operations".into());
             }
             world.drive.backend_mut().restore_power();
             mounted = world.drive.mount();
@@ -117,7 +119,7 @@ impl Trial {
         }
         let went_on = world
             .take_stock_of(self.log_lost)
-            // Some work on with nothing, so that remains of an interrupted mount are not overwritten.
+            // Some drives get no further requests, so that remains of an interrupted mount are not overwritten.
             .and_then(|()| world.go_on(world.drive.counts().programmed() as u32 % 3 * 6))
             .and_then(|()| world.trim_for_good());
         match went_on {
@@ -131,12 +133,12 @@ fn blank(kind: &Kind) -> MemoryBackend {
     MemoryBackend::new(kind.geometry)
 }
 
-/// Flash with failing programs and erases.
+/// Returns a fault plan with failing programs and erases.
 pub fn failing(seed: u64) -> FaultPlan {
     FaultPlan { programs: 60, erases: 15, seed, ..FaultPlan::default() }
 }
 
-/// Flash with failing programs and erases, lost pages, and blocks bad from the start.
+/// Returns a fault plan with failing programs and erases, lost pages, and bad blocks from the factory.
 pub fn faulty(seed: u64) -> FaultPlan {
     let mut rng = Rng::named(seed, "plans");
     let mut one_in = |choices: [u64; 3]| choices[rng.below(3) as usize];
@@ -150,8 +152,8 @@ pub fn faulty(seed: u64) -> FaultPlan {
     }
 }
 
-/// Trials of one seed: on sound flash, on failing flash, or with faults of every kind, then sometimes without the log. Drives
-/// on failing flash have spare blocks.
+/// Generates the trials of a seed: on flash without faults, on failing flash, or with faults of every kind and
+/// sometimes a lost log. Drives on failing flash have spare blocks.
 fn trials(seed: u64) -> impl Iterator<Item = Trial> {
     let (kinds, plan) = match seed % 3 {
         0 => (smallest(), FaultPlan::default()),
@@ -159,13 +161,13 @@ fn trials(seed: u64) -> impl Iterator<Item = Trial> {
         _ => (roomy(), failing(seed)),
     };
     let log_lost = seed % 6 == 4;
-    // Some workloads are longer, and some power cuts tear nothing.
+    // Some workloads are longer, and some power cuts do not tear the interrupted operation.
     let (requests, torn) = (24 + 36 * (seed % 4) as u32, seed % 5 != 4);
     let of = move |kind| Trial { requests, torn, plan, log_lost, ..Trial::new(kind, seed) };
     all_buffers(kinds).into_iter().map(of)
 }
 
-/// Cuts drives of all kinds with new seeds until there were this many cut points.
+/// Cuts the power of drives of all kinds, with new seeds, until at least `least` cut points were tested.
 fn cut_everywhere(least: u64) -> u64 {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut points = 0;
@@ -186,7 +188,7 @@ fn cut_everywhere(least: u64) -> u64 {
     points
 }
 
-/// Requested number of cut points; `make crash` requests many.
+/// Returns the requested number of cut points; `make crash` requests many.
 fn asked_for() -> u64 {
     std::env::var("SSDLAB_CRASH_POINTS").ok().map_or(750, |points| points.parse().expect("a number of cut points"))
 }
@@ -196,7 +198,7 @@ fn asked_for() -> u64 {
 fn every_promise_is_kept_wherever_the_power_is_cut() {
     let begun = Instant::now();
     let points = cut_everywhere(asked_for());
-    println!("{points} cut points in {:.1} s, and every promise kept", begun.elapsed().as_secs_f64());
+    println!("{points} cut points in {:.1} s, no broken promise", begun.elapsed().as_secs_f64());
 }
 
 #[test]

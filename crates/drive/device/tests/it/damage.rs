@@ -1,6 +1,6 @@
-//! Goal: after one wrong bit in a log, a note of safe programs or a head of a protected buffer's journal a drive keeps its
-//! promises, now and later, except for trims if the log is lost. Method: a bit is flipped between two mounts, and the model
-//! continues.
+//! Goal: a drive keeps its promises despite a wrong bit in a log, a note of safe programs or a head of a protected
+//! buffer's journal. If the log is lost, trims may be lost too. Method: flips a bit between two mounts, and continues
+//! to compare the drive with the model.
 
 use ssdlab_core::{Lpn, Ppn, Rng};
 use ssdlab_device::{
@@ -11,13 +11,14 @@ use ssdlab_nand::Role;
 use crate::drives::{any_buffer, of_blocks, smallest};
 use crate::world::{Lie, Stop, World, lose_log};
 
-/// Places and length of the heads of a protected buffer's journals.
+/// Offsets of the heads of a protected buffer's journals.
 const HEADS: [u64; 2] = [0, 4 << 10];
+/// Size of a journal head in bytes.
 const HEAD_BYTES: u64 = 32;
-/// Longer than any log of these drives.
+/// Number of bytes to examine; exceeds every log of these drives.
 const LOG_BYTES: usize = 4 << 10;
 
-/// Flips a bit of a head, or of the written part of a log or note, often near its end.
+/// Flips a bit of a journal head, or of the written part of a log or note, often near its end. Returns a description.
 fn flip(flash: &mut MemoryBackend, rng: &mut Rng) -> String {
     let (slot, at) = if rng.below(4) == 0 {
         (Slot::BufferJournal, HEADS[rng.below(2) as usize] + rng.below(HEAD_BYTES))
@@ -36,7 +37,7 @@ fn flip(flash: &mut MemoryBackend, rng: &mut Rng) -> String {
     format!("{slot:?}, byte {at}, bit {bit}")
 }
 
-/// Mounts a damaged copy of a drive and continues with it, through another power loss.
+/// Mounts a damaged copy of a drive and continues to use it, including another power loss.
 fn live_with(damaged: &mut World<MemoryBackend>, rng: &mut Rng) -> Result<(), Stop> {
     let mount = |world: &mut World<MemoryBackend>| {
         let report = world.drive.mount().map_err(|error| Stop::Broken(error.to_string()))?;
@@ -78,7 +79,7 @@ fn one_wrong_bit_breaks_no_promise_now_or_later() {
                     let mut flash = world.drive.backend().clone().into_inner();
                     let flipped = flip(&mut flash, &mut rng);
                     let flash = FaultBackend::new(flash, plan).expect("memory can be read");
-                    // With older copies back, the smallest drives may have no room to collect.
+                    // If older copies become valid again, the smallest drives may have no room for garbage collection.
                     match live_with(&mut world.resumed(&kind, flash), &mut rng) {
                         Ok(()) | Err(Stop::WornOut) => {}
                         Err(stop) => {
@@ -94,13 +95,14 @@ fn one_wrong_bit_breaks_no_promise_now_or_later() {
     }
 }
 
-/// Goal: a flushed page that the flash has lost is an error to read, even if the log is lost too; a page not flushed is
-/// replaced by the previous copy. Method: the page is written twice, with a flush after the first write and with or without
-/// one after the second; then a bit of the second copy flips. It is the last page programmed in its block, so its spare
-/// area looks the same as after an interrupted program. By hand: after the second flush only the second copy is right, so
-/// reading must fail; without it the first copy, all ones, may be read.
+/// Goal: reading a flushed page that the flash has lost is an error, even if the log is lost too. A page that was not
+/// flushed is replaced by its previous copy. Method: writes the page twice, with a flush after the first write, and
+/// with or without a flush after the second write; then flips a bit of the second copy. This copy is the last page
+/// programmed in its block, so its spare area looks the same as after an interrupted program. After the second flush,
+/// only the second copy is right, so reading must fail. Without the second flush, the first copy (all ones) may be
+/// read.
 #[test]
-fn a_scan_without_a_log_goes_back_to_no_older_copy_of_a_flushed_page() {
+fn a_scan_returns_no_older_copy_of_a_flushed_page() {
     for kind in smallest() {
         for flushed in [false, true] {
             let flash = FaultBackend::new(MemoryBackend::new(kind.geometry), FaultPlan::default());

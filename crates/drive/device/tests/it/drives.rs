@@ -1,4 +1,4 @@
-//! Small drives of every kind.
+//! Small drives with every kind of FTL, map and write buffer.
 
 use ssdlab_core::Rng;
 use ssdlab_device::{Options, WriteBuffer};
@@ -9,7 +9,7 @@ use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, Shape, gc, placement};
 use ssdlab_nand::{Collected, Geometry, Parallelism, ProgramOrder, Units};
 
-/// A drive and its flash.
+/// Name, options and flash geometry of a drive.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     pub name: &'static str,
@@ -19,7 +19,7 @@ pub struct Kind {
 
 const PAGE: PageOptions = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
 
-/// Returns the smallest drive with this FTL, with `spare` more blocks.
+/// Returns the smallest drive with the given FTL, plus `spare` blocks.
 fn kind(
     name: &'static str,
     ftl: FtlChoice,
@@ -30,7 +30,7 @@ fn kind(
     kind_on(name, ftl, (pages_per_block, spare), page_bytes, (parallelism, Units::PAGE))
 }
 
-/// Returns the smallest drive with this FTL on chips with these units.
+/// Returns the smallest drive with the given FTL on chips with the given units.
 fn kind_on(
     name: &'static str,
     ftl: FtlChoice,
@@ -68,12 +68,12 @@ fn kind_on(
     }
 }
 
-/// One drive per FTL, as small as possible.
+/// Returns the smallest drive with each FTL.
 pub fn smallest() -> Vec<Kind> {
     of_blocks(4)
 }
 
-/// One drive per FTL, as small as possible with this many pages per block.
+/// Returns the smallest drive with each FTL and `pages` pages per block.
 pub fn of_blocks(pages: u32) -> Vec<Kind> {
     let page = |options, map| FtlChoice::Page(options, map);
     let whole = ram::INFO.defaults();
@@ -81,7 +81,7 @@ pub fn of_blocks(pages: u32) -> Vec<Kind> {
     let partial = PageOptions { trigger: Trigger::Partial { low: 2, step: 1, every: 1 }, ..own };
     let segmented = segments::INFO.set(&[("cache", 128), ("segment", 64), ("entry", 32)]).expect("in range");
     let cached = dftl::INFO.set(&[("cmt", 3), ("entry", 32)]).expect("in range");
-    assert_eq!(MAPS.len(), 3, "a new map needs a drive here");
+    assert_eq!(MAPS.len(), 3, "a new map needs a drive in this list");
     let mut kinds = vec![
         kind("page", page(PAGE, whole), (pages, 1, 0), 64),
         kind("page, own block, two planes", page(own, whole), (pages, 2, 0), 64),
@@ -118,19 +118,19 @@ pub fn of_blocks(pages: u32) -> Vec<Kind> {
     kinds
 }
 
-/// The drive with a write buffer of four pages.
+/// Adds a write buffer of four pages to the drive.
 pub fn buffered(kind: Kind) -> Kind {
     let buffer = Some(WriteBuffer { pages: 4, high: 3, low: 1, protected: false });
     Kind { options: Options { buffer, ..kind.options }, ..kind }
 }
 
-/// The drive with a protected write buffer.
+/// Adds a protected write buffer to the drive.
 pub fn protected(kind: Kind) -> Kind {
     let buffer = Some(WriteBuffer { pages: 4, high: 3, low: 1, protected: true });
     Kind { options: Options { buffer, ..kind.options }, ..kind }
 }
 
-/// The drive with any write buffer or none.
+/// Adds a random write buffer to the drive, or none.
 pub fn any_buffer(kind: Kind, rng: &mut Rng) -> Kind {
     let pages = 1 + rng.below(9) as u32;
     let high = 1 + rng.below(pages.into()) as u32;
@@ -139,12 +139,12 @@ pub fn any_buffer(kind: Kind, rng: &mut Rng) -> Kind {
     Kind { options: Options { buffer, ..kind.options }, ..kind }
 }
 
-/// Without a write buffer, with one, and with a protected one.
+/// Returns each drive without a write buffer, with a volatile write buffer, and with a protected write buffer.
 pub fn all_buffers(kinds: Vec<Kind>) -> Vec<Kind> {
     kinds.into_iter().flat_map(|kind| [kind, buffered(kind), protected(kind)]).collect()
 }
 
-/// Drives with spare blocks, for failing flash.
+/// Returns drives with spare blocks, for failing flash.
 pub fn roomy() -> Vec<Kind> {
     let whole = ram::INFO.defaults();
     let own = PageOptions { placement: placement::own::INFO.defaults(), ..PAGE };
@@ -172,7 +172,7 @@ pub fn roomy() -> Vec<Kind> {
     kinds
 }
 
-/// Every log-block FTL, its sub-blocks as small as the blocks of these drives.
+/// Returns every log-block FTL, with sub-blocks that fit the small blocks of these drives.
 fn log_ftls() -> impl Iterator<Item = LogChoice> {
     LOG_FTLS.iter().map(|info| {
         let settings: &[(&str, u64)] =
@@ -181,7 +181,7 @@ fn log_ftls() -> impl Iterator<Item = LogChoice> {
     })
 }
 
-/// Minimum number of log blocks on these drives, plus two.
+/// Returns two numbers of log blocks: the minimum on these drives, and two more.
 fn log_blocks(ftl: &LogChoice) -> [u32; 2] {
     let works = |&count: &u32| {
         let least = (ftl.info.role.least_log_blocks)(ftl);

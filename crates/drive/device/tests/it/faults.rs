@@ -1,5 +1,5 @@
-//! Goal: on failing flash no readable data is lost, no other data is returned, and the drive ends read-only. Method: fault
-//! plans of every kind under random requests, with and without power cuts.
+//! Goal: on failing flash, no readable data is lost, reads never return other data, and the drive finally becomes
+//! read-only. Method: random requests with fault plans of every kind, with and without power cuts.
 
 use ssdlab_device::{Drive, DriveError, FaultPlan, MemoryBackend};
 
@@ -26,7 +26,7 @@ fn a_page_that_is_damaged_is_an_error_and_never_other_data() {
     }
 }
 
-/// Every drive with spare blocks is used until they are gone.
+/// Uses every drive with spare blocks until no spare block is left.
 #[test]
 fn blocks_fail_until_the_drive_is_read_only() {
     for kind in roomy() {
@@ -39,7 +39,7 @@ fn blocks_fail_until_the_drive_is_read_only() {
             let refused = world.drive.write(0, &[1], false).expect_err("it is worn out");
             assert!(matches!(refused, DriveError::ReadOnly { bad, .. } if bad > 0), "{}: {refused}", kind.name);
             world.take_stock().unwrap_or_else(|stop| panic!("{}, seed {seed}: {stop:?}", kind.name));
-            // Permanently: a power loss changes nothing, nor does a checkpoint.
+            // The state is permanent: it survives a power loss and a checkpoint.
             for in_good_order in [false, true] {
                 if in_good_order {
                     world.drive.shut_down().unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", kind.name));
@@ -63,7 +63,7 @@ fn blocks_bad_from_the_factory_are_never_used() {
             let health = world.drive.health();
             bad += health.bad_blocks;
             assert!(health.available_spare == 100 || health.bad_blocks > 0, "{}: {health:?}", kind.name);
-            // A new drive is new, with bad blocks as without.
+            // A new drive has empty counters, with and without bad blocks.
             assert_eq!((health.power_cycles, health.unsafe_shutdowns), (0, 0), "{}, seed {seed}", kind.name);
             match world.go_on(600) {
                 Ok(()) | Err(Stop::WornOut) => {}
@@ -74,7 +74,7 @@ fn blocks_bad_from_the_factory_are_never_used() {
     assert!(bad > 0);
 }
 
-/// Failing flash with power cuts.
+/// Combines failing flash with power cuts.
 #[test]
 fn failures_and_cuts_together_lose_nothing() {
     let mut points = 0;
@@ -85,9 +85,10 @@ fn failures_and_cuts_together_lose_nothing() {
     assert!(points > 500, "{points}");
 }
 
-/// Faults of every kind and power losses, with and without the log: a flushed page is read unchanged or not at all.
+/// Checks that a flushed page reads unchanged or as an error after faults of every kind and power losses, with and
+/// without the log.
 #[test]
-fn lost_pages_failures_and_cuts_together_bring_no_older_copy_back() {
+fn faults_and_cuts_together_return_no_older_copies() {
     let mut points = 0;
     for (seed, log_lost) in [(1, false), (2, true)] {
         for kind in all_buffers(roomy()) {
@@ -98,8 +99,8 @@ fn lost_pages_failures_and_cuts_together_bring_no_older_copy_back() {
     assert!(points > 1_000, "{points}");
 }
 
-/// If no block was kept for a failed program, the drive is read-only after the first; no acknowledged data is lost, not even
-/// by a power loss.
+/// Checks that without a block reserved for failures, the drive becomes read-only after the first failed program. No
+/// acknowledged data is lost, even after a power loss.
 #[test]
 fn without_blocks_to_spare_a_failed_program_ends_writing() {
     for kind in smallest().into_iter().flat_map(|kind| [kind, protected(kind)]) {
@@ -110,7 +111,7 @@ fn without_blocks_to_spare_a_failed_program_ends_writing() {
             world.take_stock().unwrap_or_else(|stop| panic!("{}, seed {seed}: {stop:?}", kind.name));
             world.drive.mount().unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", kind.name));
             world.take_stock().unwrap_or_else(|stop| panic!("{}, seed {seed}, mounted: {stop:?}", kind.name));
-            // Permanently, though no block has been marked as bad yet.
+            // The state is permanent, although no block has been marked as bad yet.
             let refused = world.drive.write(0, &[1], false);
             assert!(matches!(refused, Err(DriveError::ReadOnly { .. })), "{}, seed {seed}: {refused:?}", kind.name);
         }

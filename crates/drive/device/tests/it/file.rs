@@ -1,4 +1,4 @@
-//! A drive in a file: the next process finds it, a wrong configuration is refused, and a full disk loses nothing.
+//! Tests of a drive in a file: reopening by another process, wrong configurations, damaged files and killed processes.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader};
@@ -13,11 +13,12 @@ use ssdlab_device::{Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBac
 use crate::drives::{Kind, all_buffers, protected, smallest};
 use crate::world::{Lie, Stop, World};
 
-/// Held while a process is started: until it runs another program, it holds the locks of all files open here.
+/// Locked for writing while a process is started. Until it executes its program, a new process inherits the locks of
+/// all files that are open in this process.
 static STARTING: RwLock<()> = RwLock::new(());
 
-/// A unique path in the folder for temporary files, removed at the end. No process starts meanwhile: a thread waiting for
-/// another process could otherwise wait for one that waits for it.
+/// A unique path in the folder for temporary files; the file is removed on drop. Unless the path is for a process that
+/// will be started, it prevents this process from starting others, which would inherit the lock of the file.
 struct Scratch {
     path: PathBuf,
     _quiet: Option<RwLockReadGuard<'static, ()>>,
@@ -31,10 +32,10 @@ impl Scratch {
         scratch
     }
 
-    /// For a process to be started.
+    /// Creates a path for a process that will be started.
     fn for_a_process(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("ssdlab-{}-{name}.ssd", std::process::id()));
-        // Remains of an earlier process with the same number.
+        // Removes the file of an earlier process with the same process number.
         let _ = fs::remove_file(&path);
         Self { path, _quiet: None }
     }
@@ -69,7 +70,7 @@ fn open(scratch: &Scratch, kind: &Kind) -> Result<FileBackend, FileError> {
 }
 
 #[test]
-fn every_kind_of_drive_is_there_for_the_next_process() {
+fn every_kind_of_drive_can_be_reopened() {
     for (number, kind) in smallest().into_iter().enumerate() {
         let scratch = Scratch::new(&format!("kinds-{number}"));
         let bytes = kind.options.logical_pages as usize * kind.geometry.page_bytes as usize;
@@ -102,8 +103,8 @@ fn every_kind_of_drive_is_there_for_the_next_process() {
     }
 }
 
-/// Goal: mounts are counted, and mounts after a power loss, however often it happens and whether or not anything was
-/// written; bytes moved by the host are set back to the latest checkpoint.
+/// Goal: all mounts and all mounts after a power loss are counted, with and without writes in between. A power loss
+/// resets the byte counts of the host to the latest checkpoint.
 #[test]
 fn a_drive_counts_over_its_life() {
     let kind = page_mapped();
@@ -123,15 +124,15 @@ fn a_drive_counts_over_its_life() {
             drive.program_zeroes(0, 7, true).expect("it can be written");
             drive.shut_down().expect("it can be shut down");
         }
-        // The new drive was not shut down.
+        // The first mount is not clean, because the new drive was not shut down.
         assert_eq!(report.clean, mounts > 1 && mounts % 3 == 1);
-        // Zeros do not count.
+        // Write-zeroes requests do not count as bytes written.
         assert_eq!((drive.health().bytes_written, drive.health().bytes_read), (mounts / 3 * 10, mounts / 3 * 4));
     }
 }
 
-/// Goal: with a wrong bit anywhere behind the superblock no page reads as other data. Method: drives killed after a flush,
-/// every other one after a mount without writes, with one bit flipped in turn in every part of the file.
+/// Goal: with a wrong bit anywhere after the superblock, no page reads as other data. Method: kills drives after a
+/// flush, every second drive after another mount without writes, and flips a bit in each part of the file in turn.
 #[test]
 fn a_wrong_bit_is_corrected_or_an_error() {
     let mut rng = Rng::named(1, "wrong bits");
@@ -141,7 +142,7 @@ fn a_wrong_bit_is_corrected_or_an_error() {
         let mut data = vec![0; pages * page_bytes];
         let mut drive = Drive::create(create(&scratch, &kind), kind.options).expect("a sound drive");
         for write in 0..8 * pages {
-            // All pages, then any of them.
+            // Writes all pages in order, then random pages.
             let page = if write < pages { write } else { rng.below(pages as u64) as usize };
             let bytes = &mut data[page * page_bytes..][..page_bytes];
             bytes.iter_mut().enumerate().for_each(|(at, byte)| *byte = (write * 31 + at) as u8);
@@ -175,7 +176,7 @@ fn a_wrong_bit_is_corrected_or_an_error() {
     }
 }
 
-/// If the journal of a protected buffer is cut off, nobody knows what is missing.
+/// Checks that a file whose end is missing is rejected, because records of a protected buffer may be lost.
 #[test]
 fn a_file_without_its_end_is_refused() {
     let (scratch, kind) = (Scratch::new("cut"), protected(page_mapped()));
@@ -195,9 +196,9 @@ fn refusal(scratch: &Scratch, spoil: impl FnOnce(&Path)) -> String {
     spoil(scratch.path());
     let before = fs::read(scratch.path()).expect("it is there");
     let text = open(scratch, &kind).expect_err("it is spoiled").to_string();
-    assert_eq!(fs::read(scratch.path()).expect("it is there"), before, "a file that is refused is not written");
+    assert_eq!(fs::read(scratch.path()).expect("it is there"), before, "a rejected file must not be changed");
     let path = format!("{}: ", scratch.path().display());
-    text.strip_prefix(&path).unwrap_or_else(|| panic!("{text} does not name the file")).to_owned()
+    text.strip_prefix(&path).unwrap_or_else(|| panic!("{text} does not contain the path of the file")).to_owned()
 }
 
 fn write_at(path: &Path, offset: u64, bytes: &[u8]) {
@@ -233,9 +234,9 @@ fn other_files_are_refused_with_a_remedy() {
     assert!(missing.contains("No such file"), "{missing}");
 }
 
-/// Whatever was there when a creation was killed: the next process makes the drive anew and reads none of it.
+/// Checks that the next process creates the drive again after an interrupted creation, and reads none of the old data.
 #[test]
-fn a_creation_that_was_interrupted_is_done_anew() {
+fn an_interrupted_creation_is_repeated() {
     let (scratch, kind) = (Scratch::new("begun"), page_mapped());
     let flash = FileBackend::create(scratch.path(), kind.geometry, &lines("fast"), &[]).expect("a new file");
     assert!(flash.is_begun());
@@ -267,7 +268,7 @@ fn a_drive_in_use_is_refused() {
     assert!(open(&scratch, &kind).is_ok());
 }
 
-/// An unreadable log costs the trims and nothing else: the scan is the truth.
+/// Checks that an unreadable log loses only trims, because the mount scans the flash.
 #[test]
 fn without_a_log_the_flash_is_scanned() {
     for kind in smallest() {
@@ -294,7 +295,7 @@ fn without_a_log_the_flash_is_scanned() {
     }
 }
 
-/// Random power cuts of drives in files, which are reopened after each.
+/// Cuts the power of drives in files at random, and reopens the file after each power cut.
 #[test]
 fn a_drive_in_a_file_keeps_its_promises_too() {
     let mut rng = Rng::named(5, "cuts");
@@ -316,7 +317,7 @@ fn a_drive_in_a_file_keeps_its_promises_too() {
     }
 }
 
-/// Path of the drive that a process writes until it is killed.
+/// Environment variable with the path of the drive that the killed process writes.
 const KILLED: &str = "SSDLAB_KILLED_DRIVE";
 
 fn numbered_page(kind: &Kind, number: u64) -> (u64, Vec<u8>) {
@@ -325,9 +326,9 @@ fn numbered_page(kind: &Kind, number: u64) -> (u64, Vec<u8>) {
     (lpn, number.to_le_bytes().into_iter().cycle().take(page_bytes).collect())
 }
 
-/// Body of the killed process: writes pages and reports each when done.
+/// Body of the process that is killed: writes pages and reports each completed write.
 #[test]
-#[ignore = "the child of another test"]
+#[ignore = "started by another test"]
 #[allow(clippy::print_stdout)]
 fn write_until_killed() {
     let (path, number) = std::env::var(KILLED).expect("the parent sets it").rsplit_once(':').map_or_else(
@@ -373,7 +374,7 @@ fn a_process_that_is_killed_loses_nothing_that_was_acknowledged() {
             let (lpn, page) = numbered_page(&kind, number);
             expected[lpn as usize] = (number, page);
         }
-        // The current page may be there.
+        // The page that was being written may be complete.
         let (next_lpn, next_page) = numbered_page(&kind, last + 1);
         for (lpn, (number, page)) in (0..).zip(expected) {
             let mut read = page.clone();

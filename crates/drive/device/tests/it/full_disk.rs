@@ -1,6 +1,6 @@
-//! Goal: a full disk loses no acknowledged data. Method: memory that accepts a number of writes and then reports the system's
-//! error for a full disk, after a part of the write; for every such number. Then there is room again, at once or later, and
-//! the drive works on.
+//! Goal: a full disk loses no acknowledged data. Method: memory accepts a number of writes, then a part of the next
+//! write, and reports the system's error for a full disk. The number takes every value. Later the disk has room again,
+//! and the drive continues to work.
 
 use std::io;
 
@@ -16,9 +16,9 @@ use crate::world::{Lie, Stop, World};
 #[derive(Clone)]
 struct Disk {
     inner: MemoryBackend,
-    /// Writes until the disk is full.
+    /// Number of writes until the disk is full.
     room: u64,
-    /// True if there is room again for the write after the failed one.
+    /// True if only one write fails; the disk then has room again.
     once: bool,
     rng: Rng,
 }
@@ -28,7 +28,8 @@ fn no_room() -> Fault {
 }
 
 impl Disk {
-    /// Returns None if a write is done entirely, else how many of `parts` parts are done.
+    /// Counts a write. Returns None if the write is complete; otherwise returns the number of completed parts, of
+    /// `parts`.
     fn begins(&mut self, parts: usize) -> Option<usize> {
         if self.room > 0 {
             self.room -= 1;
@@ -102,8 +103,8 @@ impl Backend for Disk {
     }
 }
 
-/// Makes requests until the disk is full after this many writes, once or for a while; returns true if they all
-/// succeeded.
+/// Sends requests to a drive whose disk is full after `room` writes, for one write or longer. Returns true if all
+/// requests succeeded.
 fn fill(kind: &Kind, room: u64, once: bool) -> Result<bool, String> {
     let broken = |when: &str, stop: Stop| format!("{}, room for {room}, once {once}, {when}: {stop:?}", kind.name);
     let inner = MemoryBackend::new(kind.geometry);
@@ -126,7 +127,7 @@ fn fill(kind: &Kind, room: u64, once: bool) -> Result<bool, String> {
         Err(Stop::Full) => {}
         Err(stop) => return Err(broken("in use", stop)),
     }
-    // It cannot be written yet and reports that again, or it can.
+    // While the disk is full, the mount may fail with the same error.
     match world.drive.mount() {
         Ok(_) => match world.take_stock() {
             Ok(()) | Err(Stop::Full) => {}

@@ -1,4 +1,4 @@
-//! Tests of the promises of a drive with bytes.
+//! Tests of the promises of a drive that stores bytes.
 
 mod aged;
 mod computer;

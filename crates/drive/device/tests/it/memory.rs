@@ -1,12 +1,12 @@
-//! A drive in memory, whose flash keeps pages unchanged: the data of long requests is placed at once.
+//! Tests of a drive in memory. Its flash keeps pages unchanged, so the data of a long request is stored in one step.
 
 use ssdlab_core::Rng;
 use ssdlab_device::{Drive, MemoryBackend};
 
 use crate::drives::{buffered, of_blocks};
 
-/// Goal: a drive reads like plain memory. Method: every FTL, with and without a buffer, under requests of up to two thirds of
-/// the drive, which cause collections and merges on the way; power losses after a flush.
+/// Goal: a drive reads like plain memory. Method: every FTL, with and without a buffer, gets requests of up to two
+/// thirds of the drive, which cause collections and merges during a request. Power losses occur after a flush.
 #[test]
 fn a_drive_in_memory_reads_as_memory() {
     for seed in 0..u64::from(ssdlab_tiers::cases(6).cases) {
@@ -19,7 +19,7 @@ fn a_drive_in_memory_reads_as_memory() {
             for step in 0..120_usize {
                 let bytes = below(2 * memory.len() / 3);
                 let offset = below(memory.len() - bytes);
-                // Mostly whole pages, so that requests differ in their ends.
+                // Most requests consist of whole pages; the others begin or end within a page.
                 let (offset, bytes) =
                     if below(3) > 0 { (offset / page * page, bytes / page * page) } else { (offset, bytes) };
                 let range = offset..offset + bytes;

@@ -1,12 +1,12 @@
-//! Model of a drive: for each page its possible contents, the newest last.
+//! Model of a drive: the allowed contents of each page, the newest last.
 
 use std::ops::Range;
 
-/// Possible contents of a page.
+/// A possible state of a page.
 #[derive(Clone, Debug)]
 struct State {
     bytes: Vec<u8>,
-    /// True if it was trimmed, so that there may be older copies.
+    /// True if the page was trimmed; if the trim is lost, older copies may become valid again.
     trimmed: bool,
 }
 
@@ -27,16 +27,16 @@ impl Model {
         self.pages.len() as u32
     }
 
-    /// The newest bytes.
+    /// Returns the newest bytes of a range.
     pub fn read(&self, offset: usize, bytes: usize) -> Vec<u8> {
         (offset..offset + bytes).map(|at| self.newest(at / self.page_bytes)[at % self.page_bytes]).collect()
     }
 
     fn newest(&self, lpn: usize) -> &[u8] {
-        &self.pages[lpn].last().expect("a page holds something").bytes
+        &self.pages[lpn].last().expect("each page has at least one possible state").bytes
     }
 
-    /// Applies a host write; returns the pages that it touches.
+    /// Applies a host write; returns the pages that the write touches.
     pub fn write(&mut self, offset: usize, bytes: &[u8]) -> Range<usize> {
         let touched = offset / self.page_bytes..(offset + bytes.len()).div_ceil(self.page_bytes);
         for lpn in touched.clone() {
@@ -58,25 +58,25 @@ impl Model {
         }
     }
 
-    /// Makes the newest contents of these pages safe.
+    /// Makes the newest contents of the given pages durable.
     pub fn settle(&mut self, lpns: Range<usize>) {
         for states in &mut self.pages[lpns] {
             states.drain(..states.len() - 1);
         }
     }
 
-    /// Makes everything safe.
+    /// Makes the newest contents of all pages durable.
     pub fn flush(&mut self) {
         self.settle(0..self.pages.len());
     }
 
-    /// True if a page may be a trimmed one.
+    /// True if the page may be in a trimmed state.
     pub fn was_trimmed(&self, lpn: usize) -> bool {
         self.pages[lpn].iter().any(|state| state.trimmed)
     }
 
-    /// Checks the contents of a page, which must be possible, and settles on them. If trims were lost, any trimmed contents
-    /// may have come back.
+    /// Checks that the contents of a page are possible, and makes them the expected contents. If trims were lost,
+    /// trimmed contents are possible too.
     pub fn found(&mut self, lpn: usize, page: &[u8], trims_lost: bool) -> Result<(), String> {
         let was_trimmed = self.was_trimmed(lpn);
         let may = &mut self.pages[lpn];
@@ -84,7 +84,7 @@ impl Model {
         if !is_there {
             let stamps = |page: &[u8]| page.chunks(8).map(|c| c[0]).collect::<Vec<_>>();
             return Err(format!(
-                "page {lpn} holds {:?}; it may hold {:?}",
+                "page {lpn} holds {:?}, but only these contents are possible: {:?}",
                 stamps(page),
                 may.iter().map(|state| stamps(&state.bytes)).collect::<Vec<_>>()
             ));

@@ -1,5 +1,6 @@
-//! Goal: a drive keeps its promises over many mounts, wherever they are cut off and whatever write buffer follows, also
-//! without its log, and counts them. Method: random workloads and mounts against the model, on sound and on failing flash.
+//! Goal: a drive keeps its promises over many mounts and counts the mounts. Mounts may be interrupted, change the write
+//! buffer, or lack the log. Method: compares random workloads and mounts with the model, on flash with and without
+//! failures.
 
 use ssdlab_core::{BlockId, Ppn, Rng};
 use ssdlab_device::{
@@ -11,7 +12,7 @@ use crate::crash::failing;
 use crate::drives::{any_buffer, of_blocks, roomy, smallest};
 use crate::world::{Lie, Stop, World};
 
-/// Numbers of all mounts and of mounts without a shutdown, if known.
+/// Number of all mounts, and of mounts without a previous shutdown; None if unknown.
 type Counted = Option<(u64, u64)>;
 
 #[test]
@@ -28,7 +29,7 @@ fn promises_are_kept_over_many_mounts() {
             kind.options.journal_blocks = 1 + rng.below(12) as u32;
             let mut world = World::new(&kind, MemoryBackend::new(kind.geometry), plan, seed, Lie::None);
             let mut counted: Counted = Some((0, 0));
-            // After a scan the first change starts the log; there may have been none.
+            // After a scan, the first change starts a log; there may have been no change.
             let mut scanned = false;
             'rounds: for round in 0..25 {
                 let place = format!("seed {seed}, {}, {:?}, round {round}", kind.name, kind.options.buffer);
@@ -49,7 +50,7 @@ fn promises_are_kept_over_many_mounts() {
                 loop {
                     kind = any_buffer(kind, &mut rng);
                     world = world.powered(&kind);
-                    // On failing flash too much may come back for the smallest drives to collect.
+                    // On failing flash, the smallest drives may recover more old copies than they can collect.
                     if seed % 3 != 2 && rng.below(12) == 0 {
                         log_lost = true;
                         world.lose_log();
@@ -72,7 +73,7 @@ fn promises_are_kept_over_many_mounts() {
                             (counted, scanned) = (Some(found), report.full_scan);
                             break;
                         }
-                        // The shutdown may or may not be recorded; if it is, the next mount is clean.
+                        // If the interrupted shutdown was recorded, the next mount is clean.
                         Err(DriveError::Off) => (counted, clean) = (None, false),
                         Err(error) => panic!("{place}: {error}"),
                     }
@@ -87,8 +88,8 @@ fn promises_are_kept_over_many_mounts() {
     }
 }
 
-/// Goal: a mount without a log writes none; the first change does, and from then on everything is as if there had always been
-/// one. Method: drives without a log that are read, mounted again, and changed in each way.
+/// Goal: a mount without a log writes no log; the first change starts a log, which then works as usual. Method: reads
+/// drives without a log, mounts them again, and changes them with each type of request.
 #[test]
 fn the_first_change_after_a_scan_begins_the_log() {
     type Change = fn(&mut Drive<MemoryBackend>, &[u8]) -> Result<(), DriveError>;
@@ -120,22 +121,22 @@ fn the_first_change_after_a_scan_begins_the_log() {
                 report.full_scan
             };
             for _ in 0..2 {
-                assert!(mount(&mut drive, &pages), "{}: nothing has changed", kind.name);
+                assert!(mount(&mut drive, &pages), "{}: nothing has changed, so there must be no log", kind.name);
             }
             let anew = vec![9; page_bytes];
             change(&mut drive, &anew).expect("there is room");
             let mut first = vec![0; page_bytes];
             drive.read(0, &mut first).expect("it is there");
             pages[0] = first;
-            assert!(!mount(&mut drive, &pages), "{}: there is a log", kind.name);
+            assert!(!mount(&mut drive, &pages), "{}: the change must have started a log", kind.name);
         }
     }
 }
 
-/// Goal: a checkpoint of more blocks than are read at a time, written by several processors, agrees with flash and map, also
-/// for trimmed pages. Method: large drives written and trimmed at random, shut down, mounted, checked and read.
+/// Goal: a large checkpoint, which several threads write in several rounds, agrees with flash and map, including
+/// trimmed pages. Method: writes and trims large drives at random, shuts them down, mounts, checks and reads them.
 #[test]
-fn a_drive_of_many_blocks_comes_back() {
+fn a_large_drive_survives_a_remount() {
     for kind in roomy() {
         let mut rng = Rng::named(1, kind.name);
         let (geometry, more) = (kind.geometry, 2200);
@@ -147,7 +148,7 @@ fn a_drive_of_many_blocks_comes_back() {
         let at = |lpn: u32| u64::from(lpn) * bytes as u64;
         let mut pages = vec![0_u8; logical_pages as usize];
         for write in 0..2 * logical_pages {
-            // In order first, as log blocks are merged more cheaply then.
+            // Writes in order first, because merges of log blocks are then cheaper.
             let lpn = if write < logical_pages { write } else { rng.below(logical_pages.into()) as u32 };
             let number = 1 + rng.below(255) as u8;
             if write >= logical_pages && rng.below(3) == 0 {
@@ -170,8 +171,8 @@ fn a_drive_of_many_blocks_comes_back() {
     }
 }
 
-/// Goal: no sequence number is used twice, even if a bad block has the highest. Method: flash that fails no more has such a
-/// block left, and the log is lost.
+/// Goal: no sequence number is used twice, even if a bad block has the highest sequence number. Method: marks the block
+/// with the highest sequence number as bad and destroys the log.
 #[test]
 fn a_mount_without_a_log_knows_the_sequence_numbers_of_bad_blocks() {
     for kind in roomy() {
@@ -193,7 +194,7 @@ fn a_mount_without_a_log_knows_the_sequence_numbers_of_bad_blocks() {
     }
 }
 
-/// Highest sequence number on the flash, and its block.
+/// Returns the highest sequence number on the flash, and the block that contains it.
 fn newest(flash: &impl Backend) -> (u64, BlockId) {
     let pages = flash.geometry().pages_per_block;
     let mut spares = vec![0; pages as usize * SPARE_BYTES];

@@ -1,4 +1,4 @@
-//! Goal: the crash test finds mistakes. Method: drives with one planted mistake each, which it must catch.
+//! Goal: the crash test detects bugs. Method: runs it on drives with one planted bug each.
 
 use ssdlab_core::{BlockId, Ppn, Rng};
 use ssdlab_device::{Backend, Content, Fault, FaultPlan, MemoryBackend, PowerCut, Slot, Spare, SpareBytes};
@@ -8,32 +8,32 @@ use crate::crash::{Trial, faulty};
 use crate::drives::{Kind, all_buffers, buffered, roomy, smallest};
 use crate::world::{Lie, Stop, World};
 
-/// A mistake in the data on the flash.
+/// A planted bug, which affects the data on the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mistake {
     /// The new checkpoint overwrites the current one.
     CheckpointInPlace,
     /// The header of a checkpoint is written before its body.
     CheckpointReordered,
-    /// The journal is written at a flush, not when a block changes.
+    /// The journal is written at a flush instead of before the change of a block.
     LateJournal,
-    /// A copy gets a new version.
+    /// A copy gets a new version instead of the version of its source.
     VersionIgnored,
-    /// The protected write buffer is not protected.
+    /// The protected write buffer loses its pages at a power loss.
     RamForgets,
-    /// All earlier programs are taken for safe, also those before the mount.
+    /// All earlier programs are considered safe, including programs before the mount.
     TakenForSafe,
-    /// Nothing records that everything before an erase or a retired block is safe.
+    /// No note records that all programs before an erase or a retired block are safe.
     NoNote,
 }
 
-/// Flash below a drive that makes a mistake.
+/// Flash that implements the planted bug.
 #[derive(Clone)]
 struct Mutant {
     inner: MemoryBackend,
     mistake: Mistake,
     late: Vec<(Slot, u64, Vec<u8>)>,
-    /// True if the header of the delayed writes is there.
+    /// True if the header was written before the delayed body.
     headed: bool,
 }
 
@@ -43,8 +43,9 @@ impl Mutant {
     }
 }
 
-/// Bytes of a checkpoint's header, and of a journal record with the zeros behind it.
+/// Size of a checkpoint's header in bytes.
 const HEADER_BYTES: usize = 40;
+/// Size in bytes of a journal record and the zeros that follow it.
 const RECORD_BYTES: usize = 48;
 
 impl Backend for Mutant {
@@ -99,7 +100,7 @@ impl Backend for Mutant {
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         match self.mistake {
             Mistake::CheckpointInPlace => self.inner.write_log(Slot::A, offset, bytes),
-            // The body waits for the header and then comes one operation too late.
+            // The body is delayed until one operation after the header.
             Mistake::CheckpointReordered if bytes.len() == HEADER_BYTES && bytes[0] != 0 => {
                 self.headed = true;
                 self.inner.write_log(slot, offset, bytes)
@@ -138,7 +139,7 @@ impl Backend for Mutant {
     }
 }
 
-/// True if the crash test finds a violation in a few workloads.
+/// Returns the violation that the crash test finds in a few workloads; None if it finds none.
 fn is_caught(kinds: impl Iterator<Item = Kind>, trial: impl Fn(Kind, u64) -> Result<u64, String>) -> Option<String> {
     kinds.flat_map(|kind| (0..6).map(move |seed| (kind, seed))).find_map(|(kind, seed)| trial(kind, seed).err())
 }
@@ -162,7 +163,7 @@ fn a_checkpoint_whose_header_comes_first_is_caught() {
 }
 
 #[test]
-fn a_journal_that_comes_late_is_caught() {
+fn a_late_journal_is_caught() {
     assert!(caught(Mistake::LateJournal).is_some());
 }
 
@@ -176,10 +177,10 @@ fn a_protected_buffer_that_forgets_is_caught() {
     assert!(caught(Mistake::RamForgets).is_some());
 }
 
-/// A mount mistakes a page that the flash has lost for an interrupted program, though the previous copy is in a block that was
-/// erased or retired meanwhile.
+/// Plants bugs that make a mount treat a lost page as an interrupted program, although the block with the previous copy
+/// was erased or retired meanwhile.
 #[test]
-fn lost_pages_taken_for_torn_ones_are_caught() {
+fn lost_pages_treated_as_torn_are_caught() {
     let found = is_caught(roomy().into_iter(), |kind, seed| {
         let inner = MemoryBackend::new(kind.geometry);
         let trial = Trial { twice: false, plan: faulty(seed), ..Trial::new(kind, seed) };
@@ -197,7 +198,7 @@ fn a_flush_that_does_nothing_is_caught() {
     assert!(found.is_some());
 }
 
-/// Mounts without a log, each after a page was torn during the requests before.
+/// Mounts several times without a log. Before each mount, a power cut tears a page.
 fn without_logs<B: Backend + 'static>(kind: &Kind, flash: B, seed: u64) -> Result<(), String> {
     let mut rng = Rng::named(seed, "logs lost");
     let mut world = World::new(kind, flash, FaultPlan { seed, ..FaultPlan::default() }, seed, Lie::None);
@@ -205,7 +206,7 @@ fn without_logs<B: Backend + 'static>(kind: &Kind, flash: B, seed: u64) -> Resul
         world.drive.backend_mut().cut_power(PowerCut { after: rng.below(60), torn: true });
         let _ = (0..40).try_for_each(|_| world.request());
         world = world.powered(kind);
-        // A mount without a log must also know the pages torn before the previous mount.
+        // A mount without a log must also recognise pages torn before the previous mount.
         let log_lost = round % 3 == 2;
         if log_lost {
             world.lose_log();
@@ -221,7 +222,7 @@ fn without_logs<B: Backend + 'static>(kind: &Kind, flash: B, seed: u64) -> Resul
 }
 
 #[test]
-fn pages_taken_for_safe_that_are_torn_are_caught() {
+fn torn_pages_considered_safe_are_caught() {
     let mistaken = |kind: Kind, seed| {
         let inner = MemoryBackend::new(kind.geometry);
         without_logs(&kind, Mutant { inner, mistake: Mistake::TakenForSafe, late: Vec::new(), headed: false }, seed)

@@ -1,4 +1,4 @@
-//! A write buffer with power-loss protection: the programs that it saves, and the safety of its pages.
+//! Tests of a write buffer with power-loss protection: it needs fewer programs, and its pages survive power losses.
 
 use ssdlab_device::{Drive, FaultBackend, FaultPlan, MemoryBackend};
 
@@ -10,7 +10,8 @@ fn page_bytes(kind: &Kind) -> usize {
     kind.geometry.page_bytes as usize
 }
 
-/// Overwrites in RAM and flushes program nothing; an unprotected buffer programs at each flush.
+/// Checks that overwrites and flushes cause no programs with a protected buffer, but with an unprotected buffer each
+/// flush does.
 #[test]
 fn a_flush_programs_nothing() {
     for kind in smallest() {
@@ -26,7 +27,7 @@ fn a_flush_programs_nothing() {
     }
 }
 
-/// The next mount finds the pages even if the drive then has another buffer or none.
+/// Checks that a mount recovers the buffered pages even if the drive then has another write buffer or none.
 #[test]
 fn buffered_pages_survive_a_change_of_the_buffer() {
     for kind in smallest() {
@@ -34,7 +35,7 @@ fn buffered_pages_survive_a_change_of_the_buffer() {
             let before = protected(kind);
             let mut drive = Drive::create(MemoryBackend::new(kind.geometry), before.options).expect("a sound drive");
             drive.write(0, &vec![7; page_bytes(&kind)], false).expect("it can be written");
-            // A part of a page; the rest is zeros.
+            // Writes a part of a page; the rest of the page is zeros.
             drive.write(page_bytes(&kind) as u64 + 3, &[9; 5], false).expect("it can be written");
             assert_eq!(drive.buffered_pages(), 2);
             let mut drive = Drive::off(drive.into_backend(), after.options).expect("a sound drive");
@@ -61,8 +62,8 @@ fn a_shutdown_empties_the_buffer() {
     }
 }
 
-/// Goal: remains of an interrupted start of the next journal are not read as records. Method: workloads long enough for
-/// several journals, cut at every operation.
+/// Goal: remains of an interrupted start of a journal are not read as records. Method: workloads that need several
+/// journals, with a power cut at every operation.
 #[test]
 fn a_journal_counts_only_once_it_is_complete() {
     for kind in smallest().into_iter().map(protected) {
@@ -72,7 +73,7 @@ fn a_journal_counts_only_once_it_is_complete() {
     }
 }
 
-/// A read-only drive keeps acknowledged pages that never reached the flash, over many mounts.
+/// Checks that a read-only drive keeps acknowledged pages that never reached the flash, over many mounts.
 #[test]
 fn a_worn_out_drive_keeps_buffered_pages() {
     for kind in roomy().into_iter().map(protected) {

@@ -1,4 +1,5 @@
-//! Drives whose chips program several pages together: what is in memory, and what a flush costs, worked by hand.
+//! Tests of drives whose chips program several pages together. The pages in memory and the cost of a flush were worked
+//! out by hand.
 
 use ssdlab_device::{Drive, MemoryBackend, WriteBuffer};
 use ssdlab_ftl::FtlChoice;
@@ -7,7 +8,8 @@ use ssdlab_nand::{Cause, Units};
 
 use crate::drives::{Kind, of_blocks};
 
-/// Returns a drive of superblocks, in blocks of 8 pages and program units of 2. Its buffer programs each page at once.
+/// Returns a drive with superblocks, 8 pages per block and 2 pages per program unit. Its buffer programs each page
+/// immediately.
 fn superblocks(protected: bool) -> Kind {
     let mut kind = of_blocks(8).into_iter().find(|kind| kind.name == "page, superblocks").expect("a drive");
     kind.options.buffer = Some(WriteBuffer { pages: 1, high: 1, low: 0, protected });
@@ -18,7 +20,7 @@ fn create(kind: &Kind) -> Drive<MemoryBackend> {
     Drive::create(MemoryBackend::new(kind.geometry), kind.options).expect("a sound drive")
 }
 
-/// Returns the first bytes of the first pages.
+/// Returns the first byte of each of the first `pages` pages.
 fn first_bytes(drive: &mut Drive<MemoryBackend>, pages: u64) -> Vec<u8> {
     let read = |page| {
         let mut bytes = [9];
@@ -27,8 +29,8 @@ fn first_bytes(drive: &mut Drive<MemoryBackend>, pages: u64) -> Vec<u8> {
     (0..pages).map(read).collect()
 }
 
-/// Goal: a power loss clears the third of three pages, whose program unit is incomplete, unless a flush came before. The
-/// flush adds one page of padding.
+/// Goal: a power loss clears the third of three pages, because its program unit is incomplete, unless a flush added a
+/// page of padding. Method: writes three pages, with and without a flush.
 #[test]
 fn a_flush_completes_the_program_unit() {
     for flushes in [false, true] {
@@ -45,7 +47,7 @@ fn a_flush_completes_the_program_unit() {
     }
 }
 
-/// With power-loss protection nothing is lost, and a flush adds no padding.
+/// Checks that with power-loss protection, no page is lost and a flush adds no padding.
 #[test]
 fn protected_memory_needs_no_padding() {
     let mut drive = create(&superblocks(true));

@@ -1,4 +1,4 @@
-//! A drive, its model and random requests for both.
+//! A drive with its model; both get the same random requests.
 
 use std::io;
 
@@ -13,16 +13,16 @@ use crate::model::Model;
 pub enum Stop {
     /// The power failed.
     Off,
-    /// Blocks ran out.
+    /// The drive is worn out, because too many blocks failed.
     WornOut,
-    /// The disk below is full.
+    /// The disk that stores the drive is full.
     Full,
-    /// A promise is broken.
+    /// The drive broke a promise.
     Broken(String),
 }
 
 impl Stop {
-    /// Description of a broken promise.
+    /// Returns the description of a broken promise.
     pub fn what(self) -> String {
         match self {
             Self::Broken(what) => what,
@@ -31,26 +31,26 @@ impl Stop {
     }
 }
 
-/// A deliberate mistake; see `mutants.rs`.
+/// A planted bug of the drive; see `mutants.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lie {
     None,
-    /// A flush is acknowledged but not done.
+    /// A flush is acknowledged but not executed.
     Flush,
 }
 
 /// First bytes of a damaged log header.
 const MAGIC_LOST: [u8; 8] = [0; 8];
 
-/// Damages the log. Its generation is kept, so that no other log has it.
+/// Damages the headers of both logs, but not their generation numbers, which must not be reused.
 pub fn lose_log(flash: &mut impl Backend) {
     for slot in [Slot::A, Slot::B] {
         flash.write_log(slot, 0, &MAGIC_LOST).expect("the power is on");
     }
 }
 
-/// True if an acknowledged write is safe without a flush. Not if pages may be lost: a mount cannot tell a lost page from an
-/// interrupted program.
+/// True if an acknowledged write is durable without a flush. False if faults may lose pages, because a mount cannot
+/// distinguish a lost page from an interrupted program.
 fn is_write_through(kind: &Kind, loses: bool) -> bool {
     !loses && kind.options.buffer.is_none_or(|buffer| buffer.protected)
 }
@@ -70,7 +70,7 @@ impl<B: Backend + 'static> World<B> {
     /// Returns a new drive on erased flash.
     pub fn new(kind: &Kind, backend: B, plan: FaultPlan, seed: u64, lie: Lie) -> Self {
         let backend = FaultBackend::new(backend, plan).expect("memory can be read");
-        // FTLs are built differently for flash that may fail.
+        // FTLs behave differently on flash that may fail, so some drives without faults use such flash.
         let may_fail = plan.programs > 0 || plan.erases > 0 || seed % 4 >= 2;
         let backend = if may_fail { backend } else { backend.never_failing() };
         let drive = Drive::create(backend, kind.options).expect("a sound drive");
@@ -80,7 +80,7 @@ impl<B: Backend + 'static> World<B> {
         Self { drive, model, rng: Rng::named(seed, "requests"), stamp: 0, write_through, loses, lie }
     }
 
-    /// Returns the same world with the drive, off, on another backend.
+    /// Returns a copy with the same model and an unmounted drive on another backend.
     pub fn resumed(&self, kind: &Kind, backend: FaultBackend<B>) -> Self {
         Self {
             drive: Drive::off(backend, kind.options).expect("a sound drive"),
@@ -90,12 +90,13 @@ impl<B: Backend + 'static> World<B> {
         }
     }
 
-    /// Returns the same world where only flushed data is safe, with or without a write buffer.
+    /// Returns the same drive for a disk that may lose power: only flushed data is durable, with or without a write
+    /// buffer.
     pub fn over_a_disk(self) -> Self {
         Self { write_through: false, ..self }
     }
 
-    /// Returns the same world with the power back and the drive, still off, with the write buffer of `kind`.
+    /// Restores the power, and returns the unmounted drive with the options and write buffer of `kind`.
     pub fn powered(self, kind: &Kind) -> Self {
         let world = self.reopened(kind, |mut flash| {
             flash.restore_power();
@@ -104,12 +105,12 @@ impl<B: Backend + 'static> World<B> {
         Self { write_through: is_write_through(kind, world.loses), ..world }
     }
 
-    /// Damages the log.
+    /// Damages the drive's log.
     pub fn lose_log(&mut self) {
         lose_log(self.drive.backend_mut());
     }
 
-    /// Returns the same world after the process has ended, with the drive, off, on the result of `open`.
+    /// Simulates the end of the process: returns the unmounted drive on the backend that `open` returns.
     pub fn reopened(self, kind: &Kind, open: impl FnOnce(FaultBackend<B>) -> FaultBackend<B>) -> Self {
         let Self { drive, model, rng, stamp, write_through, loses, lie } = self;
         let drive = Drive::off(open(drive.into_backend()), kind.options).expect("a sound drive");
@@ -120,7 +121,7 @@ impl<B: Backend + 'static> World<B> {
         self.rng.below(bound as u64) as usize
     }
 
-    /// Makes a request to both.
+    /// Sends a random request to the drive and the model.
     pub fn request(&mut self) -> Result<(), Stop> {
         let page_bytes = self.drive.geometry().page_bytes as usize;
         let pages = self.model.pages() as usize;
@@ -149,7 +150,7 @@ impl<B: Backend + 'static> World<B> {
         self.judge(result)
     }
 
-    /// Writes to the first few pages, mostly to a part of one.
+    /// Writes to the first few pages, mostly to a part of one page.
     pub fn write_to_few(&mut self) -> Result<(), Stop> {
         let page_bytes = self.drive.geometry().page_bytes as usize;
         let (offset, bytes) = if self.below(3) == 0 {
@@ -190,14 +191,14 @@ impl<B: Backend + 'static> World<B> {
         match result {
             Ok(()) if fua => self.model.flush(),
             Ok(()) if self.write_through => self.model.settle(touched),
-            // The rest of a partially written page could not be read: nothing was written.
+            // Nothing was written, because the rest of a partly written page could not be read.
             Err(DriveError::Unreadable(_)) => self.model = before,
             _ => {}
         }
         result
     }
 
-    /// Writes zeros; whole pages are trimmed or not.
+    /// Zeroes a range; at random, whole pages are trimmed or written.
     fn zeroes(&mut self, offset: usize, bytes: usize) -> Result<(), DriveError> {
         let page_bytes = self.drive.geometry().page_bytes as usize;
         let (trims, fua) = (self.below(2) == 0, self.below(3) == 0);
@@ -242,14 +243,14 @@ impl<B: Backend + 'static> World<B> {
         self.take_stock_of(false)
     }
 
-    /// The same, perhaps after a mount without known trims.
+    /// Like [`Self::take_stock`]; `trims_lost` is true after a mount that may have lost trims.
     pub fn take_stock_of(&mut self, trims_lost: bool) -> Result<(), Stop> {
         let page_bytes = self.drive.geometry().page_bytes as usize;
         let mut page = vec![0; page_bytes];
         for lpn in 0..self.model.pages() as usize {
             match self.drive.read((lpn * page_bytes) as u64, &mut page) {
                 Ok(()) => self.model.found(lpn, &page, trims_lost).map_err(Stop::Broken)?,
-                // A copy that has come back may have been torn long ago.
+                // An old copy that became valid again may have been torn long ago.
                 Err(DriveError::Unreadable(_)) if trims_lost && self.model.was_trimmed(lpn) => {
                     let (offset, anew) = (lpn * page_bytes, vec![0; page_bytes]);
                     let written = self.drive.write(offset as u64, &anew, true);
@@ -263,7 +264,7 @@ impl<B: Backend + 'static> World<B> {
         self.check()
     }
 
-    /// Trims everything, shuts the drive down and mounts it: all data is gone.
+    /// Trims the whole drive, shuts it down, mounts it, and checks that all pages read as zeros.
     pub fn trim_for_good(&mut self) -> Result<(), Stop> {
         let pages = self.model.pages() as usize;
         self.model.trim(0..pages);
@@ -277,7 +278,7 @@ impl<B: Backend + 'static> World<B> {
         self.take_stock()
     }
 
-    /// A flush outside any random workload.
+    /// Flushes the drive, independently of the random workload.
     pub fn flush_all(&mut self) -> Result<(), Stop> {
         let flushed = self.flush();
         self.judge(flushed)
@@ -294,7 +295,7 @@ impl<B: Backend + 'static> World<B> {
         self.drive.check().map_err(Stop::Broken)
     }
 
-    /// Makes this many requests and reads every page at the end.
+    /// Sends `requests` random requests, then reads and checks every page.
     pub fn go_on(&mut self, requests: u32) -> Result<(), Stop> {
         (0..requests).try_for_each(|_| self.request())?;
         let page_bytes = self.drive.geometry().page_bytes as usize;

@@ -5,7 +5,7 @@
 //! ```
 //! Each client has a reserved part of the memory. It holds the client's buffers, requests that move at most [`SHORT`]
 //! bytes, and [`QUEUED`] bytes of waiting replies, so short requests never wait for memory. In addition, a client may
-//! take its fair share of the common part. A client that holds nothing else may take the memory of one long request.
+//! use its fair share of the common part. A client that holds no other memory may use the memory of one long request.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -38,7 +38,7 @@ pub struct MemoryUse {
 
 /// Memory that the connections of a server share.
 pub(super) struct Budget {
-    /// Maximum number of clients connected at a time.
+    /// Maximum number of connected clients.
     pub clients: usize,
     /// Size in bytes of the memory that all clients share.
     common: usize,
@@ -93,8 +93,8 @@ impl Account {
         Arc::new(Self { budget: Arc::clone(budget), held, closed })
     }
 
-    /// Waits until a long request that moves `bytes` bytes has memory: twice its size, because its bytes are copied
-    /// once.
+    /// Waits until memory for a long request of `bytes` bytes can be reserved: twice its size, because its bytes are
+    /// copied once.
     pub fn long_room(self: &Arc<Self>, bytes: usize) -> io::Result<Room> {
         self.room((2 * bytes).min(self.budget.common))
     }
@@ -128,7 +128,7 @@ impl Account {
         }
     }
 
-    /// True if the connection holds common memory that other clients wait for.
+    /// True if the connection holds common memory for which other clients wait.
     pub fn is_in_the_way(&self) -> bool {
         let state = self.budget.lock();
         state.blocked > 0 && beyond_own(self.held.load(SeqCst)) > 0
@@ -175,7 +175,7 @@ impl Drop for Room {
         let before = held.load(SeqCst);
         held.store(before - self.bytes, SeqCst);
         state.taken -= beyond_own(before) - beyond_own(before - self.bytes);
-        // Nothing is signalled if no thread waits, because a signal costs a system call even then.
+        // Signals only if a thread waits, because every signal costs a system call.
         if state.waiting > 0 {
             budget.freed.notify_all();
         }
@@ -251,7 +251,7 @@ mod tests {
             while !first.is_in_the_way() {
                 thread::yield_now();
             }
-            assert!(!second.is_in_the_way(), "it holds nothing");
+            assert!(!second.is_in_the_way(), "a client without common memory is not in the way");
             drop(held);
             assert!(waiting.join().expect("no panic"));
         });

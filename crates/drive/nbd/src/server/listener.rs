@@ -1,4 +1,4 @@
-//! Sockets that clients connect to.
+//! Sockets at which the server accepts clients.
 
 use std::fs;
 use std::io;

@@ -14,7 +14,7 @@ use rustls::{ServerConfig, ServerConnection};
 use super::budget::Account;
 
 /// Time for which a thread polls a socket, yielding the processor in between, before it sleeps. A busy client's next
-/// request arrives about as fast as a thread can be put to sleep and woken.
+/// request often arrives before a thread could be put to sleep and woken.
 const PATIENCE: Duration = Duration::from_micros(20);
 
 /// A connected stream socket.

@@ -50,7 +50,7 @@ impl Host {
     /// Panics if `entries` is empty, names are equal or longer than 4,096 bytes, an export requires TLS although TLS is
     /// off, or request sizes break the rules of [`crate::BlockSizes`].
     pub fn new(entries: Vec<Entry>, security: Security) -> Self {
-        assert!(!entries.is_empty(), "there is nothing to serve");
+        assert!(!entries.is_empty(), "a server needs at least one export");
         for (at, entry) in entries.iter().enumerate() {
             let Entry { name, export, tls_only } = entry;
             assert!(entries[..at].iter().all(|other| other.name != *name), "two exports are named {name:?}");

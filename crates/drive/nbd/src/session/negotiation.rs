@@ -117,7 +117,7 @@ impl Negotiation {
     fn answer(&mut self, host: &Host, option: u32, data: &[u8], out: &mut Buffer) -> Result<Step, Refusal> {
         let empty = || match data {
             [] => Ok(()),
-            _ => Err(Refusal(rep::ERR_INVALID, "this option takes no data".to_owned())),
+            _ => Err(Refusal(rep::ERR_INVALID, "this option must have no data".to_owned())),
         };
         let mut step = Step::Done;
         match option {

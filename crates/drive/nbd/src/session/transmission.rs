@@ -89,7 +89,7 @@ impl Transmission {
             }
             input.consume(header_bytes);
             input.discard(payload_bytes);
-            let why = if request.command == cmd::WRITE { TOO_LONG } else { "the command takes no payload" };
+            let why = if request.command == cmd::WRITE { TOO_LONG } else { "this command has no payload" };
             self.writer(request, output).error(Errno::Inval, why);
             return Step::Done;
         }

@@ -1,4 +1,4 @@
-//! Limits of memory and connections per client.
+//! Tests of the limits on memory and connections per client.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use crate::server::{Running, connect, wait_for, works};
 
 const MIB: usize = 1 << 20;
 
-/// Memory export whose replies have a time and are due at once.
+/// Memory export that determines reply times; all replies are due immediately.
 struct Timed(Memory);
 
 impl Export for Timed {
@@ -52,15 +52,16 @@ impl Export for Timed {
     }
 }
 
-/// Starts a server of 64 MiB with timed replies and 160 MiB for messages: 512 KiB for each of 32 handshakes, 8 MiB for
-/// each of 8 clients, and a common part of 80 MiB.
+/// Starts a server with an export of 64 MiB, timed replies and 160 MiB for messages: 512 KiB for each of 32 handshakes,
+/// 8 MiB for each of 8 clients, and a common part of 80 MiB.
 fn timed() -> Running {
     let stall = Duration::from_millis(50);
     let options = Options { memory: 160 * MIB, connections: 8, handshakes: 32, stall, ..Options::default() };
     Running::new(Arc::new(Timed(Memory::new(64 << 20))), options)
 }
 
-/// Creates clients that request many replies of `bytes` bytes and receive none. Their requests fit into a socket.
+/// Creates clients that request many replies of `bytes` bytes each but never read them. Their requests fit into the
+/// socket buffer.
 fn silent(server: &Running, clients: usize, bytes: usize, requests: usize) -> Vec<UnixStream> {
     let ask = |_| {
         let mut client = connect(&server.path);
@@ -70,9 +71,9 @@ fn silent(server: &Running, clients: usize, bytes: usize, requests: usize) -> Ve
     (0..clients).map(ask).collect()
 }
 
-/// Goal: clients that receive no replies do not exceed the memory limit, and another client is served. Method: seven
-/// clients request 256 MiB each in replies of 64 KiB, 1 MiB and more; without a common limit the server would hold over
-/// 64 MiB for each.
+/// Goal: clients that read no replies do not exceed the memory limit, and another client is served. Method: seven
+/// clients request 256 MiB each, in replies of 64 KiB, 1 MiB and more. Without a common limit, the server would hold
+/// over 64 MiB for each client.
 #[test]
 fn unread_replies_stay_within_the_memory_limit() {
     for bytes in [64 << 10, MIB, 3 * MIB, 32 * MIB] {
@@ -85,20 +86,20 @@ fn unread_replies_stay_within_the_memory_limit() {
             read(&mut good, MIB);
         }
         let most = server.handle.memory().most;
-        assert!(most <= 160 * MIB, "{most} bytes for replies of {bytes}");
+        assert!(most <= 160 * MIB, "the server used {most} bytes for replies of {bytes} bytes");
         drop(clients);
         wait_for(|| server.handle.connections() == 1);
-        // The good client and its buffers in the server: at most 8 MiB.
+        // The remaining memory belongs to the well-behaved client: at most 8 MiB.
         let held = server.handle.memory().held;
-        assert!(held <= 8 * MIB, "{held} bytes are held for nobody");
+        assert!(held <= 8 * MIB, "{held} bytes are still held for disconnected clients");
         server.handle.stop();
         server.handle.stop();
         server.ended().unwrap();
     }
 }
 
-/// Goal: a long request is served although others hold all memory for long requests. Method: enough clients request
-/// 32 MiB and receive nothing, or begin to send 32 MiB and stop.
+/// Goal: a long request is served although stalled clients hold all memory for long requests. Method: several clients
+/// request 32 MiB and read nothing, or begin to send 32 MiB and stop.
 #[test]
 fn stalled_clients_lose_memory_that_others_need() {
     let server = timed();
@@ -123,7 +124,8 @@ fn stalled_clients_lose_memory_that_others_need() {
     server.ended().unwrap();
 }
 
-/// Goal: an idle client stays connected. Method: it is silent for longer than a client may stall while others wait.
+/// Goal: an idle client stays connected. Method: the client is silent for longer than the stall limit while other
+/// clients wait.
 #[test]
 fn an_idle_client_stays_connected() {
     let server = timed();
@@ -139,8 +141,9 @@ fn an_idle_client_stays_connected() {
     server.ended().unwrap();
 }
 
-/// Goal: silent connections do not keep clients out. Method: three times the limit of handshakes connect within the
-/// negotiation time, then a client. The latest connections stay open, the oldest are closed.
+/// Goal: silent connections do not prevent other clients from connecting. Method: opens three times the limit of
+/// handshakes within the negotiation time, then connects a client. The newest connections must stay open, and the
+/// oldest must be closed.
 #[test]
 fn silent_connections_do_not_keep_clients_out() {
     let options =
@@ -148,12 +151,12 @@ fn silent_connections_do_not_keep_clients_out() {
     let server = Running::new(Arc::new(Memory::new(1 << 20)), options);
     let mut silent: Vec<_> = (0..12).map(|_| UnixStream::connect(&server.path).unwrap()).collect();
     for client in &mut silent[..8] {
-        // A greeting, then the end of the connection.
+        // The server sends a greeting, then closes the connection.
         assert!(client.read_to_end(&mut Vec::new()).unwrap() <= 18);
     }
     let mut client = connect(&server.path);
     works(&mut client);
-    // Three of the last four are left, as the client replaced one.
+    // Three of the last four connections are still open, because the client replaced one.
     let late = &mut silent[9];
     late.read_exact(&mut [0; 18]).unwrap();
     late.write_all(&go()).unwrap();
@@ -165,13 +168,13 @@ fn silent_connections_do_not_keep_clients_out() {
     let unlucky = &mut silent[10];
     unlucky.read_exact(&mut [0; 18]).unwrap();
     unlucky.write_all(&go()).unwrap();
-    assert_eq!(unlucky.read(&mut [0; 1]).unwrap(), 0, "there is no place for it");
+    assert_eq!(unlucky.read(&mut [0; 1]).unwrap(), 0, "the connection must be closed, because the limit is reached");
     server.handle.stop();
     server.handle.stop();
     server.ended().unwrap();
 }
 
-/// Selects the export after the greeting.
+/// Returns the messages that select the export after the greeting.
 fn go() -> Vec<u8> {
     [&[0, 0, 0, 3], &option(7, &choice("disk", &[]))[..]].concat()
 }

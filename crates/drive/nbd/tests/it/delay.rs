@@ -1,4 +1,4 @@
-//! Replies sent at the time that the export determines.
+//! Tests of replies whose time the export determines.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use ssdlab_nbd::{Ending, Errno, Export, ExportResult, Extent, Memory, Options, R
 use crate::peer::{request, u64_of};
 use crate::server::{Running, connect, wait_for};
 
-/// Memory export whose requests take 1 ms per byte of their offset; writes complete at once.
+/// Memory export whose requests take 1 ms per byte of their offset; writes complete immediately.
 struct Slow {
     memory: Memory,
     began: Mutex<Vec<Instant>>,
@@ -101,7 +101,7 @@ fn replies_without_a_time_overtake_waiting_ones() {
     let mut client = connect(&server.path);
     client.write_all(&[request(0, 4, 1, 600, 1), request(0, 3, 2, 0, 0), request(0, 4, 3, 300, 1)].concat()).unwrap();
     assert_eq!(cookies(&mut client, 3, 0), [2, 3, 1]);
-    assert_eq!(server.handle.lag().replies(), 2, "the flush had no time");
+    assert_eq!(server.handle.lag().replies(), 2, "the flush had no reply time");
     server.stop();
 }
 
@@ -120,7 +120,7 @@ fn the_number_of_waiting_replies_is_limited() {
     let export = Arc::new(Slow::new());
     let server = Running::new(export.clone(), Options { in_flight: 4, ..Options::default() });
     let mut client = connect(&server.path);
-    // The replies are due in 15 minutes. Requests are sent one by one, so that the server decodes one at a time.
+    // The replies are due in 15 minutes. Requests are sent one by one, so that the server decodes them one by one.
     for cookie in 0..12 {
         client.write_all(&request(0, 4, cookie, 900_000, 1)).unwrap();
         std::thread::sleep(Duration::from_millis(10));
@@ -139,7 +139,7 @@ fn replies_of_a_disconnected_client_are_dropped() {
     let export = Arc::new(Slow::new());
     let server = Running::new(export.clone(), Options::default());
     let mut client = connect(&server.path);
-    // Unread replies turn the disconnection into a reset; another reply is due in 15 minutes.
+    // A disconnection with unread replies resets the connection. Another reply is due in 15 minutes.
     client.write_all(&[request(0, 4, 1, 900_000, 1), request(0, 3, 2, 0, 0)].concat()).unwrap();
     wait_for(|| !export.began.lock().unwrap().is_empty());
     std::thread::sleep(Duration::from_millis(20));
@@ -162,7 +162,8 @@ fn a_graceful_stop_sends_waiting_replies() {
     server.ended().unwrap();
 }
 
-/// A reply due long after the time limit of a graceful stop neither delays it nor holds the export.
+/// Checks that a reply due long after the time limit of a graceful stop neither delays the stop nor keeps the export
+/// open.
 #[test]
 fn a_reply_due_later_ends_with_its_connection() {
     let export = Arc::new(Slow::new());

@@ -1,4 +1,4 @@
-//! Extended headers: 64-bit lengths in both directions.
+//! Tests of extended headers, which have 64-bit lengths in both directions.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ fn an_unexpected_payload_is_skipped() {
     let mut peer = peer();
     for command in [READ, TRIM, 3, ZEROES, STATUS, 99] {
         peer.send(&[extended(PAYLOAD, command, 4, 0, 600), vec![0x21; 600]].concat());
-        assert_eq!(peer.extended_chunk(0).error(), (EINVAL, "the command takes no payload".to_owned()));
+        assert_eq!(peer.extended_chunk(0).error(), (EINVAL, "this command has no payload".to_owned()));
     }
     peer.send(&extended(0, 3, 5, 0, 0));
     assert_eq!(peer.extended_chunk(0), done(5));

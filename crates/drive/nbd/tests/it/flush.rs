@@ -1,4 +1,4 @@
-//! Writes answered before a flush, on any connection, survive a power loss; so do writes with FUA.
+//! Goal: writes acknowledged before a flush (on any connection) and writes with FUA survive a power loss.
 //!
 //! Method: an export with a volatile cache in front of durable bytes.
 
@@ -97,5 +97,5 @@ fn a_flush_covers_answered_writes_of_all_connections() {
     assert_eq!((first.simple_reply(), first.simple_reply()), ((0, 2), (0, 2)));
     assert_eq!(read(second), b"abc\0", "connections see each other's writes");
     export.cut_power();
-    assert_eq!(read(first), b"a\0c\0", "flushed and forced is what stays; the model drops the rest");
+    assert_eq!(read(first), b"a\0c\0", "only flushed writes and writes with FUA must survive");
 }

@@ -1,4 +1,4 @@
-//! Start of a connection, and clients without fixed newstyle.
+//! Tests of the greeting, and of clients without fixed newstyle.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn an_unknown_client_flag_ends_the_connection() {
     }
 }
 
-/// Returns the size, flags and zeroes that answer `EXPORT_NAME`.
+/// Returns the reply to `EXPORT_NAME`: size, flags and zeroes.
 fn export_name(flags: u32, name: &[u8]) -> (Next, Vec<u8>) {
     let mut peer = Peer::of(Arc::new(Probe::default()));
     peer.answer_greeting(flags);
@@ -42,7 +42,7 @@ fn export_name_is_followed_by_zeroes_unless_both_sides_waive_them() {
     for flags in [2, 3] {
         assert_eq!(export_name(flags, b"disk"), (Next::Receive, export.to_vec()));
     }
-    assert_eq!(export_name(3, b""), (Next::Receive, export.to_vec()), "the empty name is the first export");
+    assert_eq!(export_name(3, b""), (Next::Receive, export.to_vec()), "the empty name must select the first export");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `INFO` and `GO`.
+//! Tests of the options `INFO` and `GO`.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn size_and_flags_are_always_sent_and_the_rest_on_request() {
         assert_eq!(replies(probe(), number, &[]), vec![export.clone()]);
         assert_eq!(replies(probe(), number, &[3]), [export.clone(), block_size.clone()]);
         let all = [export.clone(), name.clone(), description.clone(), block_size.clone()];
-        assert_eq!(replies(probe(), number, &[3, 2, 1, 0, 77, 3]), all, "unknown requests are ignored");
+        assert_eq!(replies(probe(), number, &[3, 2, 1, 0, 77, 3]), all, "unknown information requests must be ignored");
     }
 }
 
@@ -77,7 +77,7 @@ fn info_continues_negotiation_and_go_starts_transmission() {
     peer.answer_greeting(1);
     assert_eq!(peer.option(6, &choice("disk", &[])).len(), 2);
     assert!(peer.session.is_negotiating());
-    assert_eq!(peer.option(7, &choice("disk", &[])).len(), 2, "nothing follows the acknowledgement");
+    assert_eq!(peer.option(7, &choice("disk", &[])).len(), 2, "no data may follow the acknowledgement");
     peer.send(&request(0, 3, 1, 0, 0));
     assert_eq!(peer.simple_reply(), (0, 1));
 }

@@ -1,4 +1,4 @@
-//! Tests of the server in one binary. Messages are encoded by hand or by `peer`, never by the crate's encoder.
+//! Tests of the server. Messages are encoded by hand or by the module `peer`, never by the crate's encoder.
 
 mod bounds;
 mod delay;

@@ -1,4 +1,4 @@
-//! Metadata contexts: listing, and selection with its conditions.
+//! Tests of listing and selecting metadata contexts.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ fn inconsistent_lengths_are_invalid() {
     }
 }
 
-/// Returns the error of a block status request after `options`.
+/// Returns the error of a block status request after the options `options`.
 fn block_status_after(options: &[(u32, Vec<u8>)], host: Host, export: &str) -> u16 {
     let mut peer = Peer::new(Arc::new(host));
     peer.answer_greeting(3);

@@ -1,5 +1,5 @@
-//! Pipelined requests have the same effect on an export as on an array of bytes, in every reply layout and in pieces of
-//! any size.
+//! Goal: pipelined requests have the same effect on an export as on an array of bytes, in every reply layout and in
+//! pieces of any size. Method: random requests.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn ops() -> impl Strategy<Value = Vec<(Op, usize, usize)>> {
         1 => Just(Op::Flush),
         1 => Just(Op::Cache),
     ];
-    // Lengths and offsets around pages and chunks of the memory, and arbitrary ones.
+    // Offsets and lengths are either arbitrary, or near the boundaries of pages and of the export's chunks.
     let place = prop_oneof![0..SIZE, (0..SIZE / 4096).prop_map(|page| page * 4096)];
     let bytes = prop_oneof![1..9000_usize, (1..20_usize).prop_map(|pages| pages * 4096), Just(SIZE)];
     prop::collection::vec((op, place, bytes), 1..60)
@@ -55,7 +55,7 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == 0)
 }
 
-/// Reads the chunks of a reply; returns its bytes.
+/// Combines the chunks of a reply; returns the bytes of the reply.
 fn reassembled(offset: usize, bytes: usize, chunks: &[Chunk]) -> Vec<u8> {
     let mut data = vec![None; bytes];
     for chunk in chunks {
@@ -88,7 +88,7 @@ fn check_status(model: &[u8], offset: usize, bytes: usize, one: bool, chunk: &Ch
         at += length;
     }
     assert!(if one { at <= offset + bytes } else { at == offset + bytes });
-    assert!(extents.windows(2).all(|pair| pair[0].1 != pair[1].1), "neighbours differ");
+    assert!(extents.windows(2).all(|pair| pair[0].1 != pair[1].1), "adjacent extents must differ");
 }
 
 fn run(shape: Shape, ops: &[(Op, usize, usize)], piece: usize) {
@@ -120,7 +120,8 @@ fn run(shape: Shape, ops: &[(Op, usize, usize)], piece: usize) {
                 let command = if matches!(op, Op::Trim) { 4 } else { 6 };
                 (command, if no_hole { 2 } else { 0 }, vec![], Expected::Done)
             }
-            // Compared with the current model; only sessions with a context may ask.
+            // Only sessions with a metadata context may request the block status, which is compared with the current
+            // model.
             Op::Status { one } if structured => (7, if one { 8 } else { 0 }, vec![], Expected::Status { bytes, one }),
             Op::Status { .. } | Op::Cache => (5, 0, vec![], Expected::Done),
             Op::Flush => {
@@ -175,7 +176,7 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(150))]
 
     #[test]
-    fn requests_do_what_they_do_to_an_array(
+    fn requests_change_an_export_like_an_array(
         shape in prop_oneof![Just(Shape::Simple), Just(Shape::Structured), Just(Shape::Extended)],
         ops in ops(),
         piece in prop_oneof![1..100_usize, Just(4096), Just(1 << 20)],

@@ -1,4 +1,4 @@
-//! Options that do not select an export, and their errors.
+//! Tests of options that do not select an export, and of their errors.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn data_for_an_option_without_data_is_invalid() {
     for number in [3, 5, 8, 11] {
         let mut peer = peer();
         assert_eq!(peer.option_kind(number, b"x"), error(3), "option {number}");
-        assert_eq!(peer.option_kind(8, &[]), ACK, "the next option is understood");
+        assert_eq!(peer.option_kind(8, &[]), ACK, "the next option must be handled");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Client of a session: sends bytes encoded by hand, decodes the replies.
+//! Client of a session: encodes messages without the crate's encoder, and decodes the replies.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use ssdlab_nbd::{Entry, Export, Host, Next, Security, Session};
 /// A client without a socket.
 pub struct Peer {
     pub session: Session,
-    /// Bytes sent by the server and not yet read by the test.
+    /// Bytes that the server sent and the test has not read yet.
     pub received: Vec<u8>,
-    /// Last action demanded by the session.
+    /// Latest action that the session requires.
     pub next: Next,
 }
 
@@ -32,7 +32,7 @@ pub struct Chunk {
 
 pub const ACK: u32 = 1;
 
-/// Returns the type of the reply that refuses an option for reason `number`.
+/// Returns the type of the error reply with error number `number`.
 pub fn error(number: u32) -> u32 {
     (1 << 31) + number
 }
@@ -107,7 +107,7 @@ impl Peer {
         Self::new(Arc::new(Host::new(vec![Entry::new("disk", export)], Security::Plain)))
     }
 
-    /// Creates such a client after the greeting, with both flags set.
+    /// Creates a client after the greeting, with both flags set.
     pub fn greeted(export: Arc<dyn Export>) -> Self {
         let mut peer = Self::of(export);
         peer.answer_greeting(3);
@@ -119,19 +119,19 @@ impl Peer {
         self.send(&flags.to_be_bytes())
     }
 
-    /// Creates such a client in transmission with simple replies.
+    /// Creates a client in the transmission phase, with simple replies.
     pub fn simple(export: Arc<dyn Export>) -> Self {
         let mut peer = Self::greeted(export);
         peer.go("disk");
         peer
     }
 
-    /// Creates such a client with structured replies and `base:allocation`.
+    /// Creates a client in the transmission phase, with structured replies and `base:allocation`.
     pub fn structured(export: Arc<dyn Export>) -> Self {
         Self::with_option(export, 8)
     }
 
-    /// Creates such a client with extended headers and `base:allocation`.
+    /// Creates a client in the transmission phase, with extended headers and `base:allocation`.
     pub fn extended(export: Arc<dyn Export>) -> Self {
         Self::with_option(export, 11)
     }
@@ -175,7 +175,7 @@ impl Peer {
 
     /// Reads the next bytes sent by the server.
     pub fn take(&mut self, bytes: usize) -> Vec<u8> {
-        assert!(bytes <= self.received.len(), "the server sent {} bytes, not {bytes}", self.received.len());
+        assert!(bytes <= self.received.len(), "the server sent only {} bytes instead of {bytes}", self.received.len());
         self.received.drain(..bytes).collect()
     }
 
@@ -236,7 +236,7 @@ fn flag(header: &[u8]) -> bool {
 }
 
 impl Chunk {
-    /// Returns the number and message of an error chunk.
+    /// Returns the error number and the message of an error chunk.
     pub fn error(&self) -> (u32, String) {
         assert_eq!((self.kind, self.done), (0x8001, true));
         let words = String::from_utf8(self.data[6..].to_vec()).unwrap();

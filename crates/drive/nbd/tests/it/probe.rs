@@ -31,7 +31,7 @@ impl Probe {
         Self { extents, ..self }
     }
 
-    /// Returns the calls recorded since this was last called.
+    /// Returns the calls recorded since the last call of this method.
     pub fn calls(&self) -> Vec<String> {
         std::mem::take(&mut self.calls.lock().unwrap())
     }

@@ -1,4 +1,4 @@
-//! All commands with simple replies: calls of the export, and errors.
+//! Tests of all commands with simple replies: their calls of the export, and their errors.
 
 use std::sync::Arc;
 
@@ -42,7 +42,11 @@ fn reply_of(probe: Probe, flags: u16, command: u16, offset: u64, bytes: u32) -> 
     if command == READ && error == 0 {
         peer.take(bytes as usize);
     }
-    assert_eq!(peer.simple_reply(), (probe.fails.lock().unwrap().map_or(0, |errno| errno as u32), 9), "in step");
+    assert_eq!(
+        peer.simple_reply(),
+        (probe.fails.lock().unwrap().map_or(0, |errno| errno as u32), 9),
+        "reply to the flush"
+    );
     assert!(peer.received.is_empty());
     let mut calls = probe.calls();
     assert_eq!(calls.pop().unwrap(), "flush");
@@ -74,7 +78,7 @@ fn every_command_reaches_the_export_with_its_flags() {
     }
     assert_eq!(default_reply(0, FLUSH, 0, 0), (0, vec!["flush".to_owned()]));
     assert_eq!(default_reply(FUA, FLUSH, 0, 0), (0, vec!["flush".to_owned()]));
-    assert_eq!(default_reply(NO_HOLE | FAST, ZEROES, 0, 512).0, ENOTSUP, "the export says so");
+    assert_eq!(default_reply(NO_HOLE | FAST, ZEROES, 0, 512).0, ENOTSUP, "the error comes from the export");
 }
 
 #[test]
@@ -125,7 +129,7 @@ fn an_oversized_write_is_skipped() {
 
 #[test]
 fn unknown_commands_and_flags_are_invalid() {
-    assert_eq!(default_reply(0, 8, 0, 0), (EINVAL, vec![]), "RESIZE is not spoken");
+    assert_eq!(default_reply(0, 8, 0, 0), (EINVAL, vec![]), "RESIZE is not supported");
     assert_eq!(default_reply(0, 0xffff, 0, 512), (EINVAL, vec![]));
     assert_eq!(default_reply(0, STATUS, 0, 512), (EINVAL, vec![]), "no context can be selected");
     for command in [READ, WRITE, FLUSH, TRIM, CACHE, ZEROES] {

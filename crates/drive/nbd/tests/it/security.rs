@@ -1,4 +1,4 @@
-//! Rights of clients without TLS, tested on sessions; `tls` tests the encryption.
+//! Tests of the rights of clients without TLS, on sessions. The module `tls` tests the encryption.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::peer::{ACK, Peer, choice, error, option, queries};
 const STARTTLS: u32 = 5;
 const TLS_REQUIRED: u32 = 5;
 
-/// Creates a client of an open export, and of a secret one if connections may be encrypted.
+/// Creates a client of a host with an open export, and with a secret export if connections may be encrypted.
 fn peer(security: Security) -> Peer {
     let mut entries = vec![Entry::new("open", Arc::new(Memory::new(512)))];
     if security != Security::Plain {

@@ -1,4 +1,5 @@
-//! Connections: limits, and clients that die, stall or lie without affecting others.
+//! Tests of connection limits, and of clients that disconnect, stall or send garbage; other clients must not be
+//! affected.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -16,13 +17,13 @@ use crate::probe::Probe;
 
 static SOCKETS: AtomicU32 = AtomicU32::new(0);
 
-/// Returns the path of a test's socket.
+/// Returns a unique path for the socket of a test.
 pub fn socket_path() -> PathBuf {
     let number = SOCKETS.fetch_add(1, Ordering::Relaxed);
     std::env::temp_dir().join(format!("ssdlab-nbd-{}-{number}.sock", std::process::id()))
 }
 
-/// A server on a thread.
+/// A server that runs on a separate thread.
 pub struct Running {
     pub handle: Handle,
     pub path: PathBuf,
@@ -37,7 +38,7 @@ impl Running {
         Self { handle: server.handle(), path, thread: thread::spawn(|| server.run()) }
     }
 
-    /// Returns how the server ended.
+    /// Waits for the end of the server; returns how the server ended.
     pub fn ended(self) -> Result<Ending, ServerError> {
         self.thread.join().unwrap()
     }
@@ -55,14 +56,14 @@ pub fn negotiate(stream: &mut (impl Read + Write)) {
     stream.read_exact(&mut [0; 18 + 32 + 20]).unwrap();
 }
 
-/// Creates a client in transmission.
+/// Connects a client and negotiates simple replies.
 pub fn connect(path: &Path) -> UnixStream {
     let mut client = UnixStream::connect(path).unwrap();
     negotiate(&mut client);
     client
 }
 
-/// Checks that a server works by writing and reading back.
+/// Checks that a server works: writes bytes and reads them back.
 pub fn works(client: &mut (impl Read + Write)) {
     client.write_all(&[request(0, 1, 1, 4096, 4), b"well".to_vec(), request(0, 0, 2, 4096, 4)].concat()).unwrap();
     let mut replies = [0; 36];
@@ -78,7 +79,7 @@ pub fn wait_for(what: impl Fn() -> bool) {
         }
         thread::sleep(Duration::from_millis(5));
     }
-    panic!("it did not happen within five seconds");
+    panic!("the condition was not fulfilled within five seconds");
 }
 
 #[test]
@@ -122,7 +123,7 @@ fn a_client_that_does_not_negotiate_in_time_is_disconnected() {
     let server = Running::new(Arc::new(Probe::default()), options);
     let mut quick = connect(&server.path);
     let mut silent = UnixStream::connect(&server.path).unwrap();
-    // Each byte is in time, but not all of them together.
+    // Each byte arrives in time, but the whole message does not.
     let mut slow = UnixStream::connect(&server.path).unwrap();
     let dripping = thread::spawn(move || {
         option(99, &[0; 60_000]).iter().find_map(|byte| {
@@ -183,7 +184,7 @@ fn a_client_that_half_closes_gets_its_replies() {
     server.stop();
 }
 
-/// An export with a bug.
+/// Checks that a panic in the export ends only the connection that caused it.
 #[test]
 fn a_panicking_export_ends_only_its_connection() {
     struct Buggy(Memory);

@@ -1,4 +1,4 @@
-//! Shutdown: replies of sessions, and how the server ends.
+//! Tests of the shutdown: replies of sessions, and the end of the server.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -53,11 +53,11 @@ fn a_stopped_server_answers_flushes_and_ends() {
     client.write_all(&request(0, 3, 2, 0, 0)).unwrap();
     client.read_exact(&mut reply).unwrap();
     assert_eq!(reply[4..8], ESHUTDOWN.to_be_bytes());
-    assert_eq!(client.read(&mut reply).unwrap(), 0, "then the connection ends");
+    assert_eq!(client.read(&mut reply).unwrap(), 0, "the connection must end after the reply");
     let path = server.path.clone();
     assert_eq!(server.ended().unwrap(), Ending::Graceful);
     assert_eq!(probe.calls(), ["write 0+512", "flush"]);
-    assert!(!path.exists(), "the socket is removed");
+    assert!(!path.exists(), "the socket must be removed");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_failed_final_flush_is_an_error() {
 fn a_second_stop_ends_at_once_without_flushing() {
     let probe = Arc::new(Probe::default());
     let server = Running::new(probe.clone(), Options { stop: Duration::from_secs(3600), ..Options::default() });
-    // Receives no replies, so a graceful stop would wait for an hour.
+    // The client reads no replies, so a graceful stop would wait for an hour.
     let mut client = connect(&server.path);
     client.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
     let reads = request(0, 0, 1, 0, 1 << 20).repeat(64);

@@ -1,6 +1,6 @@
-//! The fuzzer's body on seeded mutations of valid conversations, fast enough for every test run.
+//! Runs the fuzzer's body on seeded mutations of valid conversations; fast enough for every test run.
 //!
-//! A failure names its seed; `fuzz/` runs the same body for longer.
+//! A failure prints its seed; `fuzz/` runs the same body for longer.
 
 use ssdlab_core::Rng;
 use ssdlab_nbd::fuzz;
@@ -69,7 +69,7 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
             1 => bytes.truncate(at),
             2 => drop(bytes.drain(at..until)),
             3 => drop(bytes.splice(at..until, token.iter().copied())),
-            // Same length, so that later bytes keep their place.
+            // Replaces bytes without changing the length, so that later bytes keep their positions.
             4 if at + token.len() <= bytes.len() => bytes[at..at + token.len()].copy_from_slice(token),
             _ => bytes.insert(at, rng.below(256) as u8),
         }
@@ -84,7 +84,7 @@ fn survives(bytes: &[u8], what: &str) {
 #[test]
 fn mutated_conversations_do_not_panic_or_exceed_the_memory_bound() {
     for (number, good) in samples().iter().enumerate() {
-        survives(good, "a good conversation");
+        survives(good, "a valid conversation");
         for seed in 0..150 {
             let mut rng = Rng::named(seed, &format!("conversation {number}"));
             let mut bytes = good.clone();

@@ -1,4 +1,4 @@
-//! Socket files: mode, and existing files at the path.
+//! Tests of socket files: their mode, and existing files at the path.
 
 use std::fs;
 use std::net::TcpListener;
@@ -36,7 +36,7 @@ fn a_stale_socket_is_replaced_and_a_live_one_refused() {
     let error = bind_unix(&path).map(drop).unwrap_err();
     assert!(matches!(error, ServerError::Live(_)));
     assert!(error.to_string().ends_with("another server listens there; stop it, or choose another path"));
-    assert!(path.exists(), "the refused one removed nothing; the stale file was {stale}");
+    assert!(path.exists(), "a server that cannot bind must not remove the file; stale file: {stale}");
     drop(sockets);
 }
 

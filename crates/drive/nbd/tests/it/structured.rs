@@ -1,4 +1,4 @@
-//! Structured replies: data, holes, errors with messages, block status.
+//! Tests of structured replies: data, holes, errors with messages, block status.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn written(ranges: &[(u64, u32)]) -> Peer {
     peer
 }
 
-/// Piece of a read: offset, length, and whether it was sent as a hole.
+/// Reads a range; returns the chunks of the reply: offset, length, and true for a hole.
 fn pieces(peer: &mut Peer, flags: u16, offset: u64, bytes: u32) -> Vec<(u64, usize, bool)> {
     peer.send(&request(flags, READ, 8, offset, bytes));
     let mut pieces = Vec::new();
@@ -61,7 +61,7 @@ fn zeroes_are_sent_as_holes_of_whole_pages() {
         pieces(&mut peer, 0, 0, 20_480),
         [(0, 4096, true), (4096, 4096, false), (8192, 8192, true), (16_384, 4096, false)]
     );
-    assert_eq!(pieces(&mut peer, 0, 100, 4000), [(100, 4000, false)], "no page is whole");
+    assert_eq!(pieces(&mut peer, 0, 100, 4000), [(100, 4000, false)], "the range has no whole page to omit");
     assert_eq!(pieces(&mut peer, 0, 8000, 8400), [(8000, 192, false), (8192, 8192, true), (16_384, 16, false)]);
 }
 
@@ -98,7 +98,7 @@ fn errors_are_chunks_with_messages() {
         peer.send(&request(flags, command, 5, offset, bytes));
         let chunk = peer.chunk();
         assert_eq!((chunk.cookie, chunk.error()), (5, (EINVAL, words.to_owned())));
-        assert!(peer.received.is_empty(), "no data goes with an error");
+        assert!(peer.received.is_empty(), "an error must have no data");
     }
     let probe = Probe::default();
     *probe.fails.lock().unwrap() = Some(Errno::Io);
@@ -120,13 +120,13 @@ fn extent(bytes: u64, hole: bool, zero: bool) -> Extent {
     Extent { bytes, hole, zero }
 }
 
-/// Returns lengths and flags of a reply's extents.
+/// Requests the block status; returns the lengths and flags of the extents in the reply.
 fn status(probe: Probe, flags: u16, offset: u64, bytes: u32) -> Vec<(u32, u32)> {
     let mut peer = Peer::structured(Arc::new(probe));
     peer.send(&request(flags, STATUS, 6, offset, bytes));
     let chunk = peer.chunk();
     assert_eq!((chunk.done, chunk.kind, chunk.cookie), (true, 5, 6));
-    assert_eq!(chunk.data[..4], [0, 0, 0, 1], "the context that was selected");
+    assert_eq!(chunk.data[..4], [0, 0, 0, 1], "the chunk must belong to the selected context");
     chunk.data[4..].chunks(8).map(|extent| (u32_of(&extent[..4]), u32_of(&extent[4..]))).collect()
 }
 
@@ -141,7 +141,7 @@ fn block_status_reports_runs_of_equal_status() {
     assert_eq!(status(probe(), 0, 1020, 5), [(4, 0), (1, 3)]);
     assert_eq!(status(probe(), REQ_ONE, 0, 8192), [(1024, 0)]);
     assert_eq!(status(probe(), REQ_ONE, 1024, 100), [(100, 3)]);
-    assert_eq!(status(probe(), 1, 1024, 100), [(100, 3)], "FUA is allowed everywhere");
+    assert_eq!(status(probe(), 1, 1024, 100), [(100, 3)], "FUA must be allowed for every command");
 }
 
 #[test]

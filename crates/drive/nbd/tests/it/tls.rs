@@ -1,4 +1,4 @@
-//! TLS with certificates, against the rustls client. `data/make.sh` creates the certificate authority and the
+//! Tests of TLS with certificates, with the rustls client. `data/make.sh` creates the certificate authority and the
 //! certificates in `data/`.
 
 use std::fs;
@@ -62,7 +62,7 @@ fn an_encrypted_client_reads_what_it_wrote() {
         let server = serve(required, false);
         let mut client = encrypted(&server.path, false);
         go(&mut client).unwrap();
-        // Larger than a record and than any buffer of rustls.
+        // The data is larger than a TLS record and any buffer of rustls.
         let data: Vec<u8> = (0..300_000_u32).map(|n| (n / 7) as u8).collect();
         client.write_all(&[request(0, 1, 1, 100, 300_000), data.clone()].concat()).unwrap();
         client.read_exact(&mut [0; 16]).unwrap();
@@ -73,7 +73,7 @@ fn an_encrypted_client_reads_what_it_wrote() {
             assert_eq!(reply[16..], data);
         }
         client.write_all(&request(0, 2, 3, 0, 0)).unwrap();
-        assert_eq!(client.read(&mut reply).unwrap(), 0, "closed as TLS demands");
+        assert_eq!(client.read(&mut reply).unwrap(), 0, "the server must close the connection with a TLS message");
         server.stop();
     }
 }
@@ -91,7 +91,7 @@ fn a_failed_handshake_does_not_affect_others() {
     let server = serve(true, false);
     let mut client = encrypted(&server.path, false);
     client.sock.write_all(&[0xff; 1000]).unwrap();
-    // The end of the connection, perhaps after an alert.
+    // Reads until the end of the connection, which may follow an alert.
     let _ = client.sock.read_to_end(&mut Vec::new());
     go(&mut encrypted(&server.path, false)).unwrap();
     server.stop();

@@ -1,11 +1,11 @@
-//! Blocks for garbage collection: which pages are valid, which blocks are closed, and the order of closing.
+//! Block state for garbage collection: valid pages, closed blocks, and the order in which blocks were closed.
 //!
 //! In addition to the valid counts of the block table, the minimum of every 64 counts is stored. An overwrite touches
 //! one bit, one count and one minimum; finding the block with the fewest valid pages is a vectorised scan of the
-//! minima. The count of a block that is not closed carries the table's flag, so it is never the minimum.
+//! minima. The table sets a high bit in the count of a block that is not closed, so such a block is never the minimum.
 //!
-//! The arrays cover all planes. Free blocks and the order of closing are kept per plane. If a plane ends within a
-//! chunk, the search for its block with the fewest valid pages compares single blocks there.
+//! The arrays cover all planes. Free blocks and the order of closing are kept per plane. If a plane ends within a chunk
+//! of 64 blocks, the search compares single blocks in this chunk.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ const SEARCHED: usize = 16;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PlaneState {
-    /// Closed blocks of the plane in the order of closing, by their number within the plane.
+    /// Closed blocks in the order of closing; blocks are numbered within the plane.
     order: Queue,
     closed: u32,
 }
@@ -62,7 +62,7 @@ impl ClosedBlocks {
         }
     }
 
-    /// Keeps the time of the last invalidation of each block from now on.
+    /// From now on, records when a page of each block last became invalid.
     pub fn watch_invalidations(&mut self) {
         self.invalidated_at = Some(vec![0; self.closed_at.len()]);
     }
@@ -105,7 +105,7 @@ impl ClosedBlocks {
         block
     }
 
-    /// Takes a free block of a plane, none of whose pages counts as valid.
+    /// Removes a block from the free blocks of a plane and returns it. None of its pages counts as valid.
     ///
     /// # Panics
     /// See [`Self::open`].
@@ -130,7 +130,7 @@ impl ClosedBlocks {
         self.planes[plane].closed += 1;
     }
 
-    /// Invalidates page `ppn` of `block` at time `now`, on the clock of [`Self::close`].
+    /// Invalidates page `ppn` of `block` at time `now`, which uses the clock of [`Self::close`].
     #[inline]
     pub fn invalidate(&mut self, ppn: u32, block: BlockId, now: u64) {
         self.valid.clear(ppn);
@@ -198,9 +198,8 @@ impl ClosedBlocks {
         self.table.valid(block)
     }
 
-    /// Replaces the blocks of a plane by the blocks of a plane of `other` with as many blocks, except the validity bits
-    /// of their pages. Blocks of this plane have `multiple` times as many pages. `closed_at` converts the times at which
-    /// blocks were closed.
+    /// Copies the block states of an equally large plane of `other`, without the validity bits of pages. Blocks of this
+    /// plane have `multiple` times as many pages. `closed_at` converts the closing times of blocks.
     pub fn take_over(
         &mut self,
         plane: usize,
@@ -229,8 +228,8 @@ impl ClosedBlocks {
         self.valid.copy(first, &other.valid, pages);
     }
 
-    /// Replaces the erased blocks of this table by the blocks of a device in use. Blocks that were being written become
-    /// open blocks.
+    /// Fills this table of erased blocks with the surveyed state of a device in use. Partly written blocks become open
+    /// blocks.
     pub(crate) fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.valid.copy(0, &survey.valid, 0..self.table.len() * self.pages_per_block());
@@ -261,7 +260,7 @@ impl ClosedBlocks {
         archive.value(planes)
     }
 
-    /// Returns the number of bytes of memory that the block tables take.
+    /// Returns the memory size of the block tables, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u64>() + Queue::BYTES_PER_ITEM;
         let own = self.closed_at.len() * per_block + self.chunk_min.len() * size_of::<u32>();
@@ -273,13 +272,13 @@ impl ClosedBlocks {
         for block in (0..self.table.len()).map(BlockId) {
             let (bits, counted) = (self.valid.count(self.pages_of(block)), self.valid(block));
             if bits != counted {
-                return Err(format!("block {block} has {bits} valid bits, but a valid count of {counted}"));
+                return Err(format!("block {block} has {bits} pages marked valid, but its valid count is {counted}"));
             }
         }
         for (chunk, &min) in self.chunk_min.iter().enumerate() {
             let truth = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
             if min != truth {
-                return Err(format!("chunk {chunk} records {min} as its minimum valid count, but it is {truth}"));
+                return Err(format!("chunk {chunk} has the minimum valid count {truth}, but stores {min}"));
             }
         }
         for (index, state) in self.planes.iter().enumerate() {
@@ -289,7 +288,7 @@ impl ClosedBlocks {
             if listed != closed || closed != state.closed as usize {
                 let counted = state.closed;
                 return Err(format!(
-                    "plane {index} has {closed} closed blocks, but {listed} are listed and {counted} counted"
+                    "plane {index} has {closed} closed blocks, but lists {listed} and counts {counted}"
                 ));
             }
         }
@@ -344,7 +343,8 @@ impl<'a> PlaneView<'a> {
     }
 
     /// Returns the times at which a page of each block of the plane last became invalid, on the clock of
-    /// [`ClosedBlocks::close`]; 0 before any did. None unless [`ClosedBlocks::watch_invalidations`] was called.
+    /// [`ClosedBlocks::close`]; 0 for blocks without an invalidated page. None unless
+    /// [`ClosedBlocks::watch_invalidations`] was called.
     pub fn invalidation_times(self) -> Option<&'a [u64]> {
         self.blocks.invalidated_at.as_deref().map(|times| self.of(times))
     }
@@ -425,9 +425,9 @@ mod tests {
 
     use super::*;
 
-    /// The planes are smaller than a chunk, span several chunks, or end within a chunk.
+    /// Tests planes that are smaller than a chunk, span several chunks, or end within a chunk.
     #[test]
-    fn the_least_valid_block_of_a_plane_is_the_first_of_its_least() {
+    fn the_first_block_with_the_fewest_valid_pages_is_found() {
         for (blocks_per_plane, planes) in [(1, 7), (5, 30), (63, 4), (64, 3), (66, 5), (200, 3), (193, 1)] {
             let blocks = blocks_per_plane * planes;
             let mut pool = ClosedBlocks::new(blocks, planes, 16, Allocation::Fifo);

@@ -1,4 +1,4 @@
-//! Erase blocks of a device: one block table that every FTL uses, with additions for garbage collection.
+//! Erase blocks of a device: the block table that every FTL uses, with additions for garbage collection.
 
 mod closed;
 mod table;

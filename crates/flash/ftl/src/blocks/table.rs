@@ -17,12 +17,12 @@ pub enum Allocation {
     LeastWorn,
 }
 
-/// Free blocks of a list, in the order in which they will be written.
+/// A list of free blocks, in the order in which they will be written.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FreeList {
-    /// Free blocks, those erased longest ago first.
+    /// The block erased longest ago comes first.
     Fifo(VecDeque<u32>),
-    /// Blocks with the fewest erases first; ties by block number.
+    /// The block with the fewest erases comes first; ties by block number.
     LeastWorn(BinaryHeap<Reverse<(u32, u32)>>),
 }
 
@@ -63,7 +63,7 @@ impl FreeList {
         }
     }
 
-    /// Returns the part of the free list whose blocks are still erased. `erased` returns the number of erases of an
+    /// Returns the free list without the blocks that are no longer erased. `erased` returns the erase count of an
     /// erased block, and None for other blocks.
     fn of_erased(&self, erased: impl Fn(u32) -> Option<u32>) -> Self {
         match self {
@@ -102,8 +102,8 @@ impl FreeList {
 
 /// State of every erase block of a device.
 ///
-/// Valid counts are a dense array of `u32`. [`ClosedBlocks`](super::ClosedBlocks) sets the high bit for all blocks that
-/// may not be collected.
+/// Valid counts are a dense array of `u32`. [`ClosedBlocks`](super::ClosedBlocks) sets the high bit of the count if a
+/// block must not be collected.
 #[derive(Debug)]
 pub struct BlockTable {
     pages_per_block: u32,
@@ -114,15 +114,15 @@ pub struct BlockTable {
     bad: BTreeSet<BlockId>,
 }
 
-/// Bit that is set in the count of a block that may not be collected.
+/// Bit in the valid count of a block that must not be collected.
 pub(super) const FLAG: u32 = 1 << 31;
 
 impl BlockTable {
-    /// Creates a table of erased blocks with `pages_per_block` pages each (below 2^31). All lists have an equal
-    /// number of blocks, in the order of block numbers. The array of valid counts has `padding` more entries, so that
-    /// callers can read whole chunks.
+    /// Creates a table of erased blocks with `pages_per_block` pages each (below 2^31). All lists have an equal number
+    /// of blocks, in the order of block numbers. The array of valid counts has `padding` additional entries, because
+    /// callers read whole chunks.
     pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
-        debug_assert!(pages_per_block < FLAG, "flash has fewer than 2^32 pages, and two blocks");
+        debug_assert!(pages_per_block < FLAG, "a block must have fewer than 2^31 pages");
         let blocks: usize = lists.iter().map(FreeList::len).sum();
         Self {
             pages_per_block,
@@ -177,7 +177,7 @@ impl BlockTable {
         self.bad.iter().copied()
     }
 
-    /// Takes a free block of a list for writing; its valid count is 0.
+    /// Removes a free block from a list for writing; its valid count is 0.
     ///
     /// # Panics
     /// Panics if no block is free; the FTL's reserve prevents this.
@@ -225,8 +225,8 @@ impl BlockTable {
         self.counts[block.index()] -= pages;
     }
 
-    /// Replaces the blocks of a list by the blocks of an equally large list of `other`, which has no bad blocks. Blocks
-    /// of this table have `multiple` times as many pages.
+    /// Copies the block states of an equally large list of `other`, which has no bad blocks. Blocks of this table have
+    /// `multiple` times as many pages.
     pub(super) fn take_over(&mut self, list: usize, other: &Self, from: usize, multiple: u32) {
         let blocks = self.blocks_per_list as usize;
         let (own, theirs) = (list * blocks, from * blocks);
@@ -237,8 +237,8 @@ impl BlockTable {
         self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
     }
 
-    /// Replaces the erased blocks of this table by the blocks of a device in use. Each free list keeps its order,
-    /// because the order of erasing is unknown.
+    /// Fills this table of erased blocks with the surveyed state of a device in use. Each free list keeps its order,
+    /// because the order of past erases is unknown.
     pub(crate) fn take_up(&mut self, blocks: &[recovery::BlockSurvey]) {
         for state in blocks {
             self.erases[state.block.index()] = state.erases;
@@ -271,7 +271,7 @@ impl BlockTable {
         &self.erases
     }
 
-    /// Returns the number of bytes of memory that the table takes.
+    /// Returns the memory size of the table, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = 2 * size_of::<u32>() + self.free[0].bytes_per_block();
         (self.erases.len() * per_block) as u64

@@ -6,8 +6,8 @@
 //! ```
 //! Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", 1992, in the form for
 //! flash of Kawaguchi et al. 1995 (reading and rewriting cost 2u). Age counts from closing, like the age of the
-//! youngest data of a segment in the first paper, not from the last invalidation. Each victim takes one pass over all
-//! blocks of the plane. This makes it by far the slowest policy on large drives.
+//! youngest data of a segment in the first paper, not from the last invalidation. Each choice of a victim scans all
+//! blocks of the plane; therefore this policy is by far the slowest on large drives.
 
 use ssdlab_core::{Archive, Archived, BlockId};
 

@@ -1,8 +1,7 @@
-//! Victim policies, which choose the block that garbage collection takes next. One file each, registered in
-//! [`VICTIMS`].
+//! Victim policies, which choose the block to collect next. Each policy has a file and is registered in [`VICTIMS`].
 //!
-//! To add a victim policy, write its file with an `INFO`, and a line in the table. Settings, help, documents, the
-//! benchmark and the oracle tests read the table.
+//! To add a victim policy, write a file with an `INFO`, and add a line to [`VICTIMS`]. Settings, help, documents, the
+//! benchmark and the oracle tests read this table.
 
 pub mod cost_benefit;
 pub mod d_choices;
@@ -24,7 +23,7 @@ pub trait VictimPolicy: Send {
     /// Returns the block of `plane` to collect next.
     fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId>;
 
-    /// True if the policy reads [`PlaneView::invalidation_times`], which are kept only then.
+    /// True if the policy reads [`PlaneView::invalidation_times`]; otherwise these times are not recorded.
     fn uses_invalidation_times(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Random: any closed block, all equally likely.
+//! Random: a closed block drawn uniformly at random.
 //!
 //! ```text
 //! repeat: b = random block  until b is closed
@@ -15,7 +15,7 @@ use crate::blocks::PlaneView;
 /// Registry entry of this victim policy.
 pub static INFO: VictimInfo = VictimInfo {
     name: "random",
-    help: "A random closed block, all equally likely.",
+    help: "A closed block drawn uniformly at random.",
     source: "Van Houdt, SIGMETRICS 2013",
     parameters: &[],
     role: &|_, seed| Box::new(Random { rng: rng(seed) }),

@@ -3,8 +3,8 @@
 //! ```text
 //! victim = argmin of valid(b) over the oldest `window` closed blocks; oldest on ties
 //! ```
-//! Lies between FIFO (window 1) and greedy (window of all blocks). X.-Y. Hu et al., "Write amplification analysis in
-//! flash-based solid state drives", SYSTOR 2009.
+//! Window 1 is FIFO; a window of all blocks is greedy. X.-Y. Hu et al., "Write amplification analysis in flash-based
+//! solid state drives", SYSTOR 2009.
 
 use ssdlab_core::{Archive, Archived, BlockId, Parameter, Unit};
 

@@ -3,7 +3,7 @@
 //! ```text
 //! write(page of logical block b):
 //!     b has a log block that is full:  merge b
-//!     b has none:                      if all log blocks are taken, merge the victim's logical block
+//!     b has no log block:              if all log blocks are taken, merge the victim's logical block
 //!                                      take a free log block for b
 //!     append to the log block of b
 //! merge(b), by the pages that the log block holds in place:
@@ -148,7 +148,7 @@ impl Log for Bast {
         (self.log_of.len() * size_of::<u32>() + self.slots.len() * per_slot) as u64
     }
 
-    /// If a logical block has several log blocks after a power loss, the newest is kept.
+    /// Takes over the log blocks after a power loss. If a logical block has several log blocks, uses only the newest.
     fn take_up(&mut self, _device: &LogDevice, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let mut rest = Vec::new();
         let mut slots = BTreeMap::new();
@@ -186,7 +186,7 @@ impl Log for Bast {
             for offset in 0..device.next(block) {
                 let held = device.valid_page(block, offset);
                 if held.is_some_and(|address| address.lbn != lbn || (in_place && address.offset != offset)) {
-                    return Err(format!("log block {block} of logical block {lbn} holds {held:?} at {offset}"));
+                    return Err(format!("log block {block} of logical block {lbn} holds {held:?} at offset {offset}"));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Pages and blocks of a device with block mapping.
+//! State of all pages and blocks on a device with a log-block FTL.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub struct PageAddress {
     pub offset: u32,
 }
 
-/// A page of the host's write request.
+/// A page of a host write request.
 #[derive(Clone, Copy, Debug)]
 pub struct HostPage {
     /// Logical page to write.
@@ -33,12 +33,12 @@ pub struct HostPage {
     pub request_pages: u32,
 }
 
-/// Work that a host page waits for: merges and copies.
+/// Work (merges and copies) for which a host page waits.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited {
     /// Number of logical blocks merged while the host page waits.
     pub merged: u32,
-    /// True if log space was reclaimed: by a full merge, or by any merges that freed a block of the random log.
+    /// True if a full merge, or any merge that freed a block of the random log, reclaimed log space.
     pub reclaims: bool,
     /// Pages copied and blocks erased while the host page waits.
     pub cost: MergeCost,
@@ -67,9 +67,9 @@ pub struct LogDevice {
     pub(super) kept: u32,
     /// Blocks with a failed program. Each is marked as bad once it is erased.
     pub(super) failing: BTreeSet<u32>,
-    /// True if failures left no erased block when one was needed: nothing can be written any more.
+    /// True if failures left no erased block when the FTL needed one; no more writes are then possible.
     pub(super) stuck: bool,
-    /// Merges and copies for which the host's current page has waited so far.
+    /// Merges and copies for which the current host page has waited so far.
     pub(super) waited: Waited,
 }
 
@@ -108,7 +108,7 @@ impl LogDevice {
             p2l: HugeVec::zeros(physical as usize),
             data: vec![NONE; data_blocks as usize],
             next: vec![0; blocks as usize],
-            // Blocks are ordered so that successive blocks are on successive planes.
+            // Successive free blocks are on successive planes.
             table: BlockTable::new(pages_per_block, vec![FreeList::new(Allocation::Fifo, striped)], 0),
             block_of: Reciprocal::new(pages_per_block),
             sequence: 0,
@@ -168,8 +168,7 @@ impl LogDevice {
         (self.l2p.get(lpn as usize) == Some(&Entry::of(ppn))).then(|| self.locate(lpn))
     }
 
-    /// Hints that the pages of `block` are visited in order, and `offset` is next. Prefetches their map entries, which
-    /// may lie anywhere in memory.
+    /// Prefetches the map entries of the next pages of `block`, from `offset` on. The entries are scattered in memory.
     #[inline]
     pub fn expect_page(&self, block: u32, offset: u32) {
         let ahead = block * self.pages_per_block + offset + FAR;
@@ -178,8 +177,7 @@ impl LogDevice {
         }
     }
 
-    /// Hints that a logical block will be merged soon: the one that contains the next valid page of `block`, from
-    /// `offset` on.
+    /// Hints that the logical block of the next valid page in `block`, from `offset` on, will be merged soon.
     pub fn expect_merge(&self, block: u32, offset: u32) {
         let mut near = offset..self.pages_per_block.min(offset + FAR);
         if let Some(next) = near.find_map(|offset| self.valid_page(block, offset)) {
@@ -224,8 +222,8 @@ impl LogDevice {
         }
     }
 
-    /// Writes a page without a valid copy to its place in the data block, if that place can be programmed; returns true
-    /// if the page was written.
+    /// Writes a page without a valid copy to its own offset in the data block, if that flash page can be programmed.
+    /// Returns true if the page was written.
     #[inline]
     pub(crate) fn write_in_place<S: FlashSink>(&mut self, page: HostPage, sink: &mut S) -> bool {
         let HostPage { address, number, .. } = page;
@@ -243,7 +241,8 @@ impl LogDevice {
         self.program(address.lpn, block, address.offset, (number, Role::Data), sink).is_some()
     }
 
-    /// Writes page `number` of the host request to `offset` of `block`, with the given role; None if the program fails.
+    /// Writes page `number` of the host request to `offset` of `block`, with the given role. Returns None if the
+    /// program fails.
     #[inline]
     pub fn program<S: FlashSink>(
         &mut self,
@@ -259,7 +258,8 @@ impl LogDevice {
         self.settle(lpn, block, offset, sink)
     }
 
-    /// Copies the newest copy of `lpn` to `offset` of `block`, with the given role; None if the program fails.
+    /// Copies the newest version of `lpn` to `offset` of `block`, with the given role. Returns None if the program
+    /// fails.
     #[inline]
     pub fn copy<S: FlashSink>(
         &mut self,
@@ -283,7 +283,7 @@ impl LogDevice {
         self.sequence - 1
     }
 
-    /// Maps logical page `lpn` to the page at `offset` of `block` if the program succeeded; returns None otherwise.
+    /// Maps logical page `lpn` to the page at `offset` of `block`. Returns None if the program failed.
     #[inline(always)]
     fn settle<S: FlashSink>(&mut self, lpn: u32, block: u32, offset: u32, sink: &mut S) -> Option<()> {
         if !self.succeeded(block, sink) {
@@ -306,7 +306,7 @@ impl LogDevice {
         self.data.iter().copied().filter(|&block| block != NONE)
     }
 
-    /// Calls `visit` for each programmed page of a block whose pages have this role.
+    /// Calls `visit` for each programmed page of a block; `role` is the role of all its pages.
     pub fn visit_programmed(&self, block: u32, role: Role, visit: &mut dyn FnMut(Ppn, Lpn, Role)) {
         let first = block * self.pages_per_block;
         for ppn in first..first + self.next(block) {
@@ -327,7 +327,7 @@ impl LogDevice {
         ppn != NONE
     }
 
-    /// Emits a note that a log block leaves the log.
+    /// Emits the note that a log block leaves the log.
     pub fn retire<S: FlashSink>(&self, block: u32, reason: RetireReason, sink: &mut S) {
         sink.note(Note::Retired { block: BlockId(block), written: self.next(block), reason });
     }
@@ -363,20 +363,20 @@ impl LogDevice {
         }
     }
 
-    /// Erases a log block that has no valid pages. `merged` is true if merges of logical blocks emptied it. The erase
-    /// then counts as part of a full merge, as in the papers.
+    /// Erases a log block that has no valid pages. If merges of logical blocks emptied it (`merged`), the erase counts
+    /// as part of a full merge, as in the papers.
     pub fn erase_emptied<S: FlashSink>(&mut self, block: u32, merged: bool, sink: &mut S) {
         self.waited.reclaims |= merged;
         self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);
     }
 
-    /// Starts to count the work that a host page waits for.
+    /// Starts to count the work for which a host page waits.
     #[inline]
     pub(crate) fn begin_page(&mut self) {
         self.waited = Waited::default();
     }
 
-    /// Ends the write of a host page. If log space was reclaimed, reports the work that the page waited for.
+    /// Ends the write of a host page. If log space was reclaimed, reports the work for which the page waited.
     #[inline]
     pub(crate) fn end_page<S: FlashSink>(&mut self, sink: &mut S) {
         let Waited { merged: associated, reclaims, cost } = self.waited;
@@ -440,11 +440,11 @@ impl LogDevice {
         self.table.bad().try_for_each(|block| assign(block.0, "bad"))?;
         self.data.iter().filter(|&&block| block != NONE).try_for_each(|&block| assign(block, "a data block"))?;
         log.iter().try_for_each(|&block| assign(block, "a log block"))?;
-        // Only an FTL that ran out of erased blocks may have blocks without a role: the blocks in use at that time.
+        // Blocks without a role are possible only if the FTL ran out of erased blocks while it used them.
         if let Some(block) = roles.iter().position(|role| role.is_empty())
             && !self.stuck
         {
-            return Err(format!("block {block} is neither free nor bad nor a data block nor in the log"));
+            return Err(format!("block {block} is not a free block, bad block, data block or log block"));
         }
         if let Some(block) = self.failing.iter().find(|&&block| !self.is_full(block)) {
             return Err(format!("block {block} has failed but still accepts programs"));
@@ -453,7 +453,9 @@ impl LogDevice {
             for offset in 0..self.pages_per_block {
                 let held = self.p2l[(block * self.pages_per_block + offset) as usize].page();
                 if ![NONE, SPOILED, lbn as u32 * self.pages_per_block + offset].contains(&held) {
-                    return Err(format!("data block {block} of logical block {lbn} holds page {held} at {offset}"));
+                    return Err(format!(
+                        "data block {block} of logical block {lbn} holds page {held} at offset {offset}"
+                    ));
                 }
             }
         }
@@ -467,7 +469,7 @@ impl LogDevice {
         }
         match (0..).zip(&valid).find(|&(block, &truth)| truth != self.valid(block)) {
             Some((block, truth)) => {
-                Err(format!("block {block} holds {truth} valid pages, but {} are counted", self.valid(block)))
+                Err(format!("block {block} holds {truth} valid pages, but its valid count is {}", self.valid(block)))
             }
             None => Ok(()),
         }

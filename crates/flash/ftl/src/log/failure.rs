@@ -9,10 +9,10 @@
 //! an erase fails:            the block is bad
 //! ```
 //! A closed block keeps its role as data or log block until a merge empties it, but counts as lost immediately. Each
-//! program that fails during a merge takes one more erased block until the merge ends;
-//! [`Ftl::keep_for_failures`](crate::Ftl::keep_for_failures) keeps such blocks. If none is left, the current work is
-//! abandoned, including the host's page. The drive is worn out, and everything written before can be read through the
-//! flat map.
+//! program that fails during a merge uses an additional erased block until the merge ends;
+//! [`Ftl::keep_for_failures`](crate::Ftl::keep_for_failures) reserves such blocks. If no erased block is left, the FTL
+//! abandons its current work, including the current host page. The drive is then worn out, but all earlier data remain
+//! readable through the flat map.
 
 use ssdlab_core::{BlockId, Entry};
 use ssdlab_nand::{FlashSink, Note, Role};
@@ -25,7 +25,7 @@ impl LogDevice {
     pub(crate) fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
         self.kept += blocks;
         if self.is_worn_out() {
-            return Err(format!("too few spare blocks: {blocks} must be reserved for failed programs"));
+            return Err(format!("too few spare blocks: the device must reserve {blocks} blocks for failed programs"));
         }
         Ok(())
     }
@@ -36,12 +36,12 @@ impl LogDevice {
         self.stuck || failed as u32 + self.kept > self.expendable
     }
 
-    /// True if an erased block was needed but none was left: nothing can be written any more.
+    /// True if the FTL needed an erased block but had none left; no more writes are then possible.
     pub(crate) fn is_stuck(&self) -> bool {
         self.stuck
     }
 
-    /// Takes an erased block for pages with the given role. Returns None if failures have left no erased block.
+    /// Opens an erased block for pages with the given role. Returns None if failures have left no erased block.
     ///
     /// # Panics
     /// Panics if no block is free although no operation fails; the reserve prevents this.
@@ -72,7 +72,7 @@ impl LogDevice {
         self.close(block);
     }
 
-    /// Closes a block, so that no more pages are written to it.
+    /// Closes a block: no more pages are written to it before its erase.
     #[cold]
     pub(super) fn close(&mut self, block: u32) {
         let first = (block * self.pages_per_block) as usize;
@@ -81,7 +81,7 @@ impl LogDevice {
         self.next[block as usize] = self.pages_per_block as u16;
     }
 
-    /// Marks a block as bad after an erase or program in it has failed.
+    /// Marks a block as bad after an erase or a program of the block has failed.
     #[cold]
     pub(super) fn withdraw<S: FlashSink>(&mut self, block: u32, sink: &mut S) {
         self.failing.remove(&block);

@@ -1,4 +1,4 @@
-//! FAST: one log block for sequential writes; all other log blocks take pages of any logical block.
+//! FAST: one log block for sequential writes; all other log blocks accept pages of any logical block.
 //!
 //! ```text
 //! write(page of logical block b):
@@ -11,12 +11,12 @@
 //!     erase the victim
 //! ```
 //!
-//! A merge copies every newest page of the logical block, wherever the page lies. So the pages of this logical block in
-//! the victim and in other log blocks become invalid.
+//! A merge copies the newest version of every page of the logical block. All pages of this logical block in the victim
+//! and in other log blocks then become invalid.
 //!
 //! Source: Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using fully-associative
-//! sector translation", ACM TECS 6(3), 2007. The paper leaves open when a sequential log block switches. Here it
-//! switches as soon as it is full, not at the next page 0; the cost is the same.
+//! sector translation", ACM TECS 6(3), 2007. The paper does not say when a sequential log block switches. In this
+//! implementation, the block switches as soon as it is full, not at the next write of a page 0; the cost is the same.
 
 use ssdlab_core::{Archive, Archived, Settings};
 use ssdlab_nand::{FlashSink, RetireReason, Role};
@@ -32,7 +32,7 @@ pub static INFO: LogInfo = LogInfo {
     role: LogRules {
         // The FTL reserves one block as the target of a full merge.
         reserve_blocks: 1,
-        // FAST needs at least one random log block, besides the sequential log block if there is one.
+        // FAST needs at least one random log block in addition to a sequential log block.
         has_log: true,
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check: |_, _| Ok(()),

@@ -1,27 +1,28 @@
 //! FASTer: FAST that gives valid pages a second chance and merges cold pages one logical block at a time.
 //!
 //! ```text
-//! write: as FAST; each appended page also drains one step while less than a quarter of the isolation area is free
+//! write: as FAST; while less than a quarter of the isolation area is free, each appended page also causes a drain
 //! reclaim(victim = oldest block of the random log):
-//!     every page valid, none on its second chance:  all get it; the victim becomes the newest block
+//!     every page valid, none on its second chance:  all get a second chance; the victim becomes the newest block
 //!     else, for each valid page:
 //!         without a second chance so far:  copy to the newest block, on its second chance
 //!         with an isolation area:          copy there
 //!         else:                            merge its logical block, as FAST
 //!         erase the victim
-//! drain: merge the logical block of the oldest valid page of the isolation area; erase its oldest block once no page of
-//!     it is valid
+//! drain: merge the logical block of the oldest valid page in the isolation area; erase the oldest block of the area
+//!     once it has no valid page
 //! ```
 //!
-//! Copied pages come first in their new block, and host pages after them. So one offset per block marks the pages on
-//! their second chance.
+//! In its new block, a copied page precedes all host pages. One offset per block therefore marks the end of the pages
+//! on their second chance.
 //!
 //! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides). The authors' later
-//! code supplies what the slides leave open: the size of the isolation area, the first rule of reclaiming, and
-//! `keep_sparse`. `keep_sparse` is off, because results match the slides' table without it. Neither source says when to
-//! drain for every log size (the code adjusts an interval by constants, and overshoots). Keeping a quarter free leaves
-//! room for the pages of one victim, so that merges come one at a time. Two features of the code are not built:
-//! detection of sequential writes by counting appends, and a page of logical page numbers in every log block.
+//! code adds details that the slides omit: the size of the isolation area, the first rule of reclaiming, and
+//! `keep_sparse`. `keep_sparse` is off by default, because the results match the slides' table without it. Neither
+//! source has a drain rule for every log size (the code adjusts an interval by constants, and overshoots). A free
+//! quarter of the isolation area has room for the pages of one victim; merges then occur one by one. Two features of
+//! the authors' code are not implemented: detection of sequential writes by counting appends, and a page of logical
+//! page numbers in every log block.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{Archive, Archived, BlockId, Lpn, Parameter, Settings, Unit};
@@ -43,7 +44,7 @@ pub static INFO: LogInfo = LogInfo {
     role: LogRules {
         // The reserve is two blocks: the target of a full merge, and the target of pages on their second chance.
         reserve_blocks: 2,
-        // FASTer needs at least one random log block, besides the sequential log block if there is one.
+        // FASTer needs at least one random log block in addition to a sequential log block.
         has_log: true,
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check,
@@ -54,7 +55,7 @@ pub static INFO: LogInfo = LogInfo {
 const SECOND_CHANCE: Parameter = Parameter::switch(
     "second_chance",
     true,
-    "Gives pages a second chance: those still valid when their log block is reclaimed are written to the log once \
+    "Gives pages a second chance: pages still valid when their log block is reclaimed are written to the log once \
      more.",
 )
 .example(0);
@@ -98,7 +99,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     } else if blocks > most {
         let share = if most < 2 { 0 } else { u64::from(most) * 100 / u64::from(count) };
         let share = ISOLATION.unit.write(percent(share));
-        format!("{part}, which leaves no block for random pages; lower it to {share}")
+        format!("{part}, which leaves no log block for random pages; lower it to {share}")
     } else {
         return Ok(());
     };
@@ -142,7 +143,7 @@ impl Faster {
         for offset in 0..device.pages_per_block() {
             device.expect_page(victim, offset);
             let Some(address) = device.valid_page(victim, offset) else { continue };
-            // If the block that receives the copies has failed, pages get no second chance.
+            // Pages get no second chance if the destination block of the copies has failed.
             let goes_on = self.second_chance && (keep || offset >= seasoned);
             if goes_on
                 && !(sink.fails() && self.random.is_full(device))
@@ -270,16 +271,16 @@ impl Log for Faster {
         rings + (self.second.len() * size_of::<u16>()) as u64
     }
 
-    /// While a victim of the random log is reclaimed, the log may have one block more than its capacity: the target of
-    /// the victim's pages.
+    /// Returns the destination block of the victim's pages if the log exceeds its capacity by this block: power failed
+    /// while a victim of the random log was being reclaimed.
     fn unfinished(&self, survey: &Survey) -> Option<BlockId> {
         let random = |block: &BlockSurvey| block.role == Role::Log;
         let blocks = survey.blocks.iter().filter(|block| !block.bad && block.valid > 0 && random(block)).count();
         if blocks as u32 > self.random.capacity() { survey.opened_last(random) } else { None }
     }
 
-    /// Pages on their second chance are the copies at the start of a block. After a power loss, blocks that got a
-    /// second chance because all pages were valid are no longer known.
+    /// Takes over the log after a power loss. The copies at the start of a block are the pages on their second chance.
+    /// Blocks that got a second chance because all pages were valid cannot be identified any more.
     fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         for block in blocks.iter().filter(|block| block.role == Role::Log) {
             self.second[block.block as usize] = block.copies as u16;

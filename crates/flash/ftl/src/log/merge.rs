@@ -1,8 +1,9 @@
 //! The merges of the log-block FTLs: switch, partial and full.
 //!
-//! Merges are named as in the papers, by the condition of the log block. A block programmed from its first page to its
-//! last, each page in place, *switches*. A block that can still become the data block is *completed* by a partial
-//! merge. A partial merge copies nothing if no valid page is missing, as on a drive that was never filled.
+//! The names come from the papers and depend on the state of the log block. If all pages of the log block are
+//! programmed at their own offsets, the log block *switches*: it becomes the data block. If it can still become the
+//! data block, a partial merge copies the missing valid pages into it. On a drive that was never filled, there may be
+//! no pages to copy.
 
 use std::ops::Range;
 
@@ -14,8 +15,8 @@ use super::device::LogDevice;
 use crate::recovery::NONE;
 
 impl LogDevice {
-    /// Merges the logical block of a log block whose pages are all in place. Uses the cheapest possible merge: switch,
-    /// partial or full.
+    /// Merges a logical block with a log block whose pages are all at their own offsets. Uses the cheapest possible
+    /// merge: switch, partial or full.
     pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<()> {
         if self.can_complete(lbn, block, None) {
             let first = (block * self.pages_per_block) as usize;
@@ -29,7 +30,7 @@ impl LogDevice {
         self.merge_fully(lbn, block, sink)
     }
 
-    /// Like [`Self::merge_in_place`], but also writes a host page to its place in the block during the merge.
+    /// Like [`Self::merge_in_place`], but during the merge also writes a host page to its own offset in the block.
     pub fn merge_in_place_with<S: FlashSink>(&mut self, page: HostPage, block: u32, sink: &mut S) -> Option<()> {
         let address = page.address;
         if self.can_complete(address.lbn, block, Some(address.offset))
@@ -53,8 +54,8 @@ impl LogDevice {
         Some(())
     }
 
-    /// True if `block` can become the data block of the logical block. Every valid page, and the page about to be
-    /// written at `offset`, must be in its place or still be programmable there.
+    /// True if `block` can become the data block of the logical block. Every valid page, and the page to be written at
+    /// `offset`, must be at its own offset or still be programmable there.
     fn can_complete(&self, lbn: u32, block: u32, offset: Option<u32>) -> bool {
         let first = block * self.pages_per_block;
         (0..self.pages_per_block).zip(&self.l2p[self.pages_of(lbn)]).all(|(page, &entry)| {
@@ -63,7 +64,8 @@ impl LogDevice {
         })
     }
 
-    /// Full merge: gathers the valid pages of the logical block in a free block, which becomes its new data block.
+    /// Performs a full merge: copies the valid pages of the logical block to a free block, which becomes the new data
+    /// block.
     pub fn full_merge<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<()> {
         if self.l2p[self.pages_of(lbn)].iter().all(|&entry| entry == Entry::NONE) {
             self.replace_data(lbn, NONE, 0, MergeKind::Full, sink);
@@ -104,7 +106,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Copies the pages for [`Self::overlay_merge`]; returns the number of copies, None if a program fails.
+    /// Copies the pages for [`Self::overlay_merge`]. Returns the number of copies, or None if a program fails.
     fn overlay<S: FlashSink>(&mut self, lbn: u32, log: u32, target: u32, sink: &mut S) -> Option<u32> {
         let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
         let mut copies = 0;
@@ -125,7 +127,7 @@ impl LogDevice {
         Some(copies)
     }
 
-    /// Copies a page that has a newer copy elsewhere; None if the program fails.
+    /// Copies an outdated page, which has a newer copy elsewhere. Returns None if the program fails.
     fn copy_outdated<S: FlashSink>(
         &mut self,
         lpn: u32,
@@ -178,8 +180,8 @@ impl LogDevice {
         Some(before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)?)
     }
 
-    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns the number of copies,
-    /// None if a program fails.
+    /// Copies the valid pages of the logical block at `offsets` to block `to`, except pages that are already there.
+    /// Returns the number of copies, or None if a program fails.
     #[inline]
     fn gather<S: FlashSink>(
         &mut self,
@@ -193,12 +195,11 @@ impl LogDevice {
         let (first_lpn, first_to) = (lbn * pages, to * pages);
         let at = |first: u32| (first + offsets.start) as usize..(first + offsets.end) as usize;
         let Self { l2p, p2l, table, block_of, .. } = self;
-        // Uses separate slices for the arrays, so that the compiler can keep their addresses in registers.
+        // With separate slices, the compiler can keep the addresses of the arrays in registers.
         let (entries, places) = (&mut l2p[at(first_lpn)], &mut p2l[at(first_to)]);
         let mut sequence = self.sequence;
         let (mut copies, mut after, mut is_whole) = (0, 0, true);
-        // Successive pages usually come from the same source block. Counts them per source block, and updates the valid
-        // count of a block once.
+        // Successive pages usually come from the same source block. The valid count is updated once per source block.
         let (mut from_block, mut from_first, mut taken) = (to, first_to, 0);
         for ((offset, entry), place) in offsets.clone().zip(entries).zip(places) {
             let from = entry.page();

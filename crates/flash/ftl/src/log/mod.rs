@@ -1,24 +1,24 @@
 //! Code that all log-block FTLs share.
 //!
 //! The logical pages are divided into logical blocks of the size of an erase block. Each logical block has at most one
-//! *data block*, in which a page can only lie at its own offset. Overwrites go to a few *log blocks*, and merges
-//! combine both again. BAST, FAST, FASTer and SBFAST differ in the choice of the log block for a page, and in the
-//! choice and time of merges. Each is a file of this folder with its `INFO` and an implementation of [`Log`], and a
+//! *data block*, in which each page has a fixed offset. Overwrites go to a few *log blocks*, and merges combine data
+//! and log blocks again. BAST, FAST, FASTer and SBFAST differ in the choice of the log block for a page, and in the
+//! choice and time of merges. Each FTL has a file in this folder with an `INFO` and an implementation of [`Log`], and a
 //! line in the table of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
 //!
 //! Conventions of all four log-block FTLs:
 //!
-//! - A page without a valid copy is written to its place in the data block if that place is erased. If the chip
-//!   requires ascending order, the place must also follow all programmed pages. Any other write is a collision and goes
-//!   to the log.
-//! - Merges copy valid pages only. Pages never written, or trimmed, stay holes and cost nothing. On a device that was
-//!   filled first, every merge has the cost given in the papers.
+//! - A page without a valid copy is written to its own offset in the data block if that flash page is erased. If the
+//!   chip requires ascending order, the offset must also follow all programmed pages. Any other write is a collision
+//!   and goes to the log.
+//! - Merges copy valid pages only. Pages that were never written, or were trimmed, stay erased and cost nothing. On a
+//!   completely filled device, every merge has the cost given in the papers.
 //! - A failed program closes its block, which then counts as full; see `failure.rs`.
-//! - An erase happens at the end of the merge that frees the block.
-//! - A trim forgets the newest copy and thereby all older copies. The page's place in the data block is then used up:
-//!   the next write of the page is a collision.
-//! - Only the flat map knows the place of a page. The papers' tables, which a controller would search, are reported as
-//!   [`crate::Ftl::mapping_table_bytes`]. Without a search, no older copy can be read by mistake.
+//! - A block is erased at the end of the merge that frees it.
+//! - A trim invalidates the page, including all older copies. The page's offset in the data block stays occupied: the
+//!   next write of the page is a collision.
+//! - Only the flat map stores the location of a page; therefore an older copy cannot be read by mistake. A controller
+//!   would search the tables described in the papers; [`crate::Ftl::mapping_table_bytes`] returns their size.
 
 pub mod bast;
 mod device;
@@ -52,20 +52,20 @@ pub struct LogBlocks {
     pub pages: u32,
 }
 
-/// Rules of a log-block FTL that are known before the FTL is built.
+/// Properties of a log-block FTL that are known before the FTL is built.
 #[derive(Clone, Copy)]
 pub struct LogRules {
     /// Number of blocks that the FTL keeps erased, for example as the target of a full merge.
     pub reserve_blocks: u32,
-    /// True if the FTL has log blocks, whose number users may set. Only an FTL of another crate may have none.
+    /// True if the FTL has log blocks, whose number users may set. False is allowed only for FTLs of other crates.
     pub has_log: bool,
     /// Returns the minimum number of log blocks for the given settings of the FTL.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Finds settings that contradict each other or the number of log blocks. The number of log blocks is at least the
-    /// minimum.
+    /// Finds settings that conflict with each other or with the number of log blocks. The number of log blocks is at
+    /// least the minimum.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
-    /// Builds an FTL that another crate defines. None for an FTL of this crate, because [`crate::choice`] compiles it
-    /// for each flash.
+    /// Builds an FTL of another crate. None for an FTL of this crate, because [`crate::choice`] compiles it for each
+    /// flash.
     pub build: Option<BuildLogFtl>,
 }
 
@@ -92,7 +92,7 @@ impl LogVictim {
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
         || vec![("lru", "the log block written least recently"), ("fifo", "the log block allocated first")],
-        "Which log block is reclaimed when all are in use.",
+        "Log block to reclaim when all log blocks are in use.",
     )
     .example(1);
 
@@ -117,11 +117,11 @@ pub trait Log {
         false
     }
 
-    /// Writes a page of the host to the log, after the necessary merges. None if the program fails or no
-    /// erased block is left.
+    /// Writes a host page to the log, after the necessary merges. Returns None if the program fails or no erased block
+    /// is left.
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()>;
 
-    /// Returns the blocks that are in the log now; blocks of one type in the order in which they were opened.
+    /// Returns the blocks that are in the log now. Blocks of the same type are in the order in which they were opened.
     fn blocks(&self) -> Vec<u32>;
 
     /// Returns the role of the pages in a block of the log.
@@ -130,14 +130,14 @@ pub trait Log {
     /// Returns the size in bytes of the tables that a controller keeps for the log, as the papers count them.
     fn table_bytes(&self, device: &LogDevice) -> u64;
 
-    /// Returns the number of bytes of memory that the log takes.
+    /// Returns the memory size of the log, in bytes.
     fn memory_bytes(&self) -> u64;
 
     /// Saves or loads the state of the log; the device is archived separately.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
-    /// Returns the block that was being filled with copies at the power loss, if any. The copied block stays in the log
-    /// until it is erased.
+    /// Returns the block that was being filled with copies at the power loss, if any. The source block of the copies
+    /// stays in the log until it is erased.
     fn unfinished(&self, _survey: &Survey) -> Option<BlockId> {
         None
     }

@@ -2,23 +2,23 @@
 //!
 //! ```text
 //! newest copies -> flat map                    a block without any: erase it
-//! no erased block:                             the block opened last is the target of a merge: ignore that merge; erase
+//! no erased block:                             the block opened last is the target of a merge: ignore the merge; erase
 //!                                              the block
 //! every page in place:                         the data block of its logical block; among several the first with the
 //!                                              role of data, else the first
 //! the others, in the order of opening:         the log takes back those it may have
 //! the rest:                                    its logical blocks are merged, then it is erased
 //! ```
-//! The remaining blocks were not completely emptied by a merge, or are a merge target that was not completely filled.
-//! Merging is correct for both: it copies the newest pages.
+//! A remaining block was only partly emptied by a merge, or is a merge target that was only partly filled. A merge is
+//! correct in both cases, because it copies the newest pages.
 //!
 //! **One erased block is enough** for a merge, and there are enough blocks: one per logical block, the log, and the
-//! reserve of merges ([`super::LogRules::reserve_blocks`]). If no block is erased, all reserved blocks and the target
-//! of a merge are in use. The target holds copies from the other blocks, and perhaps the page that the host was
-//! writing.
+//! reserve of merges ([`super::LogRules::reserve_blocks`]). If no block is erased, all reserved blocks are in use, and
+//! the block opened last is the target of a merge. The target holds copies from the other blocks, and perhaps the host
+//! page that was being written.
 //!
-//! A log block with all pages in place becomes the data block if the spare areas show no other data block, as after a
-//! merge without copies.
+//! A log block whose pages are all at their own offsets becomes the data block if the logical block has no other data
+//! block. This occurs after a merge without copies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,7 +75,7 @@ impl<L: Log> LogFtl<L> {
 
 impl LogDevice {
     /// Scans the flash. Returns the survey, and the blocks whose copies recovery discards. After the first pass,
-    /// `unfinished` may choose one block to discard.
+    /// `unfinished` may select a block to discard.
     fn survey(
         &mut self,
         scan: &dyn Scan,
@@ -151,8 +151,8 @@ impl LogDevice {
         LogBlock { block: block.0, role, opened, written, copies, owner, in_place: in_place && !several }
     }
 
-    /// Merges the logical blocks whose valid pages are in an unusable block, and erases that block. If failures have
-    /// left no target for the merge, the block stays.
+    /// Merges the logical blocks whose valid pages are in an unusable block, and erases the unusable block. Keeps the
+    /// block if failures have left no target for the merge.
     fn empty<S: FlashSink>(&mut self, block: u32, sink: &mut S) -> Result<(), String> {
         for offset in 0..self.pages_per_block {
             if let Some(address) = self.valid_page(block, offset) {

@@ -1,4 +1,4 @@
-//! Log blocks that are filled one after the other and reclaimed in the same order.
+//! A FIFO of log blocks: blocks are reclaimed in the order in which they were filled.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use ssdlab_nand::{Cause, FlashSink, Role};
 
 use super::{HostPage, LogBlock, LogDevice, PageAddress};
 
-/// A FIFO of log blocks; pages of any logical block are appended to the newest.
+/// A FIFO of log blocks. Pages of any logical block are appended to the newest block.
 pub(crate) struct Ring {
     blocks: VecDeque<u32>,
     capacity: u32,
@@ -53,8 +53,8 @@ impl Ring {
         self.blocks.push_back(block);
     }
 
-    /// Fills the ring after a power loss. Takes the log blocks of the ring's type from `blocks`, which are ordered from
-    /// oldest to newest. Keeps as many of the newest as fit, and returns all other blocks.
+    /// Fills the ring after a power loss. Selects the log blocks of the ring's type from `blocks`, which are ordered
+    /// from oldest to newest. Keeps the newest blocks that fit, and returns all other blocks.
     pub fn take_up(&mut self, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let (mut own, mut rest): (Vec<LogBlock>, Vec<LogBlock>) =
             blocks.into_iter().partition(|block| block.role == self.role);
@@ -71,7 +71,7 @@ impl Ring {
         unused * device.pages_per_block() + open
     }
 
-    /// True if the ring has no place for the next page.
+    /// True if the ring has no room for the next page.
     #[inline]
     pub fn is_full(&self, device: &LogDevice) -> bool {
         self.newest().is_none_or(|block| device.is_full(block)) && self.blocks.len() as u32 == self.capacity
@@ -91,8 +91,7 @@ impl Ring {
         }
     }
 
-    /// Appends a page of the host to the newest log block; the ring of log blocks must not be full. Returns None if the
-    /// program fails.
+    /// Appends a host page to the newest log block; the ring must not be full. Returns None if the program fails.
     #[inline]
     pub fn append<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
         let HostPage { address, number, .. } = page;
@@ -100,8 +99,8 @@ impl Ring {
         device.program(address.lpn, block, offset, (number, self.role), sink)
     }
 
-    /// Appends a copy of a valid page to the newest log block; the ring of log blocks must not be full. Returns None if
-    /// the program fails.
+    /// Appends a copy of a valid page to the newest log block; the ring must not be full. Returns None if the program
+    /// fails.
     pub fn append_copy<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,

@@ -1,17 +1,17 @@
-//! SBFAST: several sequential log blocks, entered at the header of any sub-block.
+//! SBFAST: FAST with several sequential log blocks. A write to the first page (header) of any sub-block can start one.
 //!
 //! A *sequential* log block (SLB) holds pages of one logical block at their own offsets. A logical block may have
-//! several SLBs; the newest takes new pages. The *random* log (RLB) works as in FAST.
+//! several SLBs; new pages go to the newest. The *random* log (RLB) works as in FAST.
 //!
 //! ```text
 //! write(page at offset k of logical block b), s = newest SLB of b:
 //!     k is a sub-block header:
 //!         place k of s can be programmed:  put it there
-//!         else:                            take an SLB for b, after evicting one if need be; put it there
+//!         else:                            take an SLB for b, after an eviction if necessary; put it there
 //!     the header of its sub-block is valid in s:
 //!         place k of s can be programmed:  put it there
 //!         else:                            merge s; append to the RLB
-//!     else: append to the RLB, after reclaiming its oldest block if need be
+//!     else: append to the RLB, after reclaiming its oldest block if necessary
 //! put: an SLB whose pages are all valid switches at once
 //! evict: of the victim SLB
 //!     no page is valid:  erase it
@@ -30,8 +30,8 @@
 //! - the victim SLB ([`LogVictim`]): LRU matches the slides' tables of execution time, FIFO matches the slides' table
 //!   of SLBs by streams;
 //! - the pages that are merged when a random log block is reclaimed ([`RlbMerge`]);
-//! - choices that no table of the slides can confirm: a header whose place is taken gets a new SLB; an SLB switches
-//!   when full; if a page's place is taken, its SLB is merged.
+//! - choices that no table of the slides can confirm: if the offset of a header is programmed, the header gets a new
+//!   SLB; an SLB switches when full; if the offset of another page is programmed, its SLB is merged.
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
@@ -46,17 +46,17 @@ const NONE: u32 = u32::MAX;
 /// Pages of a logical block that are merged when a random log block is reclaimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RlbMerge {
-    /// The pages of the victim and of the data block are merged, as if there were no other log block. Newer pages in
-    /// other log blocks stay there (case 2.2.1 of the slides).
+    /// Merges the pages of the victim and the data block, and ignores other log blocks. Newer pages in other log blocks
+    /// stay there (case 2.2.1 of the slides).
     Victim,
-    /// All pages of the logical block are merged, as in FAST.
+    /// Merges all pages of the logical block, as in FAST.
     Block,
 }
 
 /// Registry entry of this log-block FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "sbfast",
-    help: "SBFAST: FAST with several sequential log blocks, entered at sub-block headers",
+    help: "SBFAST: FAST with several sequential log blocks, started at sub-block headers",
     source: "Yang, slides, 2013",
     parameters: &[SLB, LogVictim::PARAMETER, SUB_BLOCK, RLB_MERGE],
     role: LogRules {
@@ -98,7 +98,7 @@ const RLB_MERGE: Parameter = Parameter::one_of(
             ("block", "all pages, including those in other log blocks"),
         ]
     },
-    "Which pages of a logical block are merged when a random log block is reclaimed.",
+    "Pages of a logical block to merge when a random log block is reclaimed.",
 )
 .example(1);
 
@@ -107,7 +107,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     let [sequential_blocks, sub_block_pages] = [SLB, SUB_BLOCK].map(|parameter| settings.get(parameter.name) as u32);
     if sequential_blocks >= count {
         let message = format!(
-            "{sequential_blocks} sequential log blocks leave none of the {count} for random pages; lower it to {}",
+            "{sequential_blocks} sequential log blocks leave no random log block (total: {count}); lower it to {}",
             count - 1
         );
         return Err(Problem::new(SLB.name, message));
@@ -368,7 +368,7 @@ impl Log for Sbfast {
             for offset in 0..device.pages_per_block() {
                 let held = device.valid_page(block, offset);
                 if held.is_some_and(|address| address.lbn != lbn || address.offset != offset) {
-                    return Err(format!("SLB {block} of logical block {lbn} holds {held:?} at {offset}"));
+                    return Err(format!("SLB {block} of logical block {lbn} holds {held:?} at offset {offset}"));
                 }
             }
         }

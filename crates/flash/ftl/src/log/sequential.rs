@@ -6,7 +6,7 @@ use ssdlab_nand::{FlashSink, Note, RetireReason, Role};
 
 use super::{HostPage, LogBlock, LogDevice};
 
-/// The sequential (SW) log: one block or none. Without a block, every page goes to the random log.
+/// The sequential (SW) log, which has at most one block. Without a block, every page goes to the random log.
 pub(crate) struct SequentialLog {
     blocks: u32,
     open: Option<Open>,
@@ -61,14 +61,14 @@ impl SequentialLog {
         self.open.map(|open| open.block)
     }
 
-    /// Writes the page if it belongs to the sequential log. Returns false if the page goes to the random log, None if
-    /// the program fails.
+    /// Writes the page if it belongs to the sequential log. Returns false if the page must go to the random log, or
+    /// None if the program fails.
     ///
     /// ```text
-    /// offset 0:                  partial merge of the current block; a new block for this owner, page 0
+    /// offset 0:                  partial merge of the current block; a new block for this owner; append
     /// owner's next page:         append; a full block switches at once
-    /// owner's later page:        partial merge that writes the page on the way
-    /// owner's earlier page:      full merge with the data block that writes the page on the way
+    /// owner's later page:        partial merge that also writes the page
+    /// owner's earlier page:      full merge with the data block that also writes the page
     /// ```
     pub fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<bool> {
         let HostPage { address, number, .. } = page;
@@ -99,15 +99,15 @@ impl SequentialLog {
         device.merge_in_place_with(page, block, sink).map(|_| true)
     }
 
-    /// Merges the sequential log block partially, if there is one.
+    /// Performs a partial merge of the sequential log block; does nothing if there is no such block.
     fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, reason: RetireReason, sink: &mut S) -> Option<()> {
         let Some(Open { block, owner }) = self.open.take() else { return Some(()) };
         device.retire(block, reason, sink);
         device.merge_in_place(owner, block, sink)
     }
 
-    /// Merges a logical block to free a random log block: partially if the sequential log block belongs to it, else
-    /// fully.
+    /// Merges a logical block to free a random log block. The merge is partial if the logical block owns the sequential
+    /// log block, and full otherwise.
     pub fn merge_block<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<()> {
         match self.open {
             Some(open) if open.owner == lbn => self.merge(device, RetireReason::Merged, sink),
@@ -121,7 +121,7 @@ impl SequentialLog {
             let held = device.valid_page(block, offset);
             if held.is_some_and(|address| address.lbn != owner || address.offset != offset) {
                 return Err(format!(
-                    "sequential log block {block} of logical block {owner} holds {held:?} at {offset}"
+                    "sequential log block {block} of logical block {owner} holds {held:?} at offset {offset}"
                 ));
             }
         }

@@ -1,4 +1,4 @@
-//! DFTL: a cache of single entries over translation pages.
+//! DFTL: a map in translation pages in flash, with single entries cached in RAM.
 //!
 //! ```text
 //! look_up(lpn):  entry in the CMT: a hit; move it from probation to protection, or to the new end there
@@ -56,7 +56,7 @@ const PROTECTED: Parameter = Parameter {
     min: 0,
     max: percent(99),
     example: Some(percent(50)),
-    help: "Maximum share of protected entries: those used again after they were cached.",
+    help: "Maximum share of protected entries, which were used again after they were cached.",
 };
 
 const BATCH: Parameter =
@@ -111,19 +111,19 @@ pub struct Dftl {
     turn: usize,
 }
 
-/// Number of later hints after which the slot of a hinted page is prefetched. By then, the index entry of the page is
-/// in the processor's cache.
+/// Number of hints between the hint for a page and the prefetch of its slot. By then, the page's index entry is in the
+/// processor's cache.
 const AHEAD: usize = 8;
 
-/// Up to this number of logical pages, the index stays in the processor's caches, where prefetching costs more than it
-/// saves.
+/// Maximum number of logical pages for which the index fits in the processor's caches. Prefetching such an index costs
+/// more than it saves.
 const CACHED_ENTRIES: usize = 1 << 20;
 
-/// Distance in the ring between the oldest slot and the slot to prefetch. After half of this distance, a slot has
-/// arrived in the processor's cache.
+/// Distance in the ring between the oldest slot and the slot to prefetch. Half of this distance suffices for a
+/// prefetched slot to arrive in the processor's cache.
 const FAR: u32 = 32;
 
-/// All data of an entry are stored together, because memory latency limits access to a large table.
+/// A cached entry. All its data are stored together, because memory latency dominates the access to a large table.
 #[derive(Clone, Copy)]
 struct Slot {
     lpn: u32,
@@ -139,26 +139,26 @@ impl Slot {
     const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
 }
 
-/// Slots of the segment, ordered by age. Using an entry appends its slot at the end again, and leaves a stale place
-/// behind. So this does not touch neighbouring slots, which are scattered in memory. The next victims are known well in
-/// advance.
+/// Slots of the segment, ordered by age. Using an entry appends its slot at the end again, and leaves a stale place.
+/// Unlike a linked list, this does not touch neighbouring slots, which are scattered in memory. The next victims are
+/// also known well in advance.
 #[derive(Clone)]
 struct Segment {
     protected: bool,
-    /// Ring buffer of slot numbers by age. A stale place no longer stands for its slot. The number of places is a power
-    /// of two.
+    /// Ring buffer of slot numbers by age. A place is stale if its slot was used again later. The number of places is a
+    /// power of two.
     places: HugeVec<u32>,
-    /// Number of the first place that may not be stale, and number after the last place. Both only increase, and wrap
-    /// around.
+    /// Number of the oldest place that may still be valid. Like `end`, the number after the newest place, it only
+    /// increases and wraps around.
     begin: u32,
     end: u32,
 }
 
 impl Segment {
-    /// Creates a segment for this many slots, with room for at least as many places that have become stale.
+    /// Creates a segment for `slots` slots, with room for at least `slots` stale places.
     fn new(slots: u32, protected: bool) -> Self {
         let places = (slots as usize * 2).next_power_of_two().max(16);
-        // The counters wrap around soon after the start, so that every test covers the wrap-around.
+        // The counters start shortly before they wrap around, so that every test covers the wrap-around.
         let first = u32::MAX - 100;
         Self { protected, places: HugeVec::zeros(places), begin: first, end: first }
     }
@@ -328,7 +328,7 @@ impl Dftl {
         Lookup { hit: false, write_back, load: Some(self.page_of(lpn)) }
     }
 
-    /// Fills an empty cache with the entries of both segments; None if they do not fit.
+    /// Fills an empty cache with the entries of both segments. Returns None if the entries do not fit.
     fn refill(&mut self, segments: [Vec<(u32, bool)>; 2]) -> Option<()> {
         for (segment, entries) in segments.into_iter().enumerate() {
             for (lpn, dirty) in entries {
@@ -417,7 +417,7 @@ impl MapModel for Dftl {
     fn check(&self) -> Result<(), String> {
         let queued = self.probation.iter(&self.slots).count() + self.protection.iter(&self.slots).count();
         if queued != self.taken as usize {
-            return Err(format!("{queued} entries are on replacement lists, but {} are cached", self.taken));
+            return Err(format!("the replacement lists have {queued} entries, but {} are cached", self.taken));
         }
         let mut dirty = 0;
         for (page, &first) in self.dirty.iter().enumerate() {
@@ -434,7 +434,7 @@ impl MapModel for Dftl {
         let cached = self.probation.iter(&self.slots).chain(self.protection.iter(&self.slots));
         let counted = cached.filter(|&slot| self.slots[slot as usize].dirty).count();
         if dirty != counted {
-            return Err(format!("{counted} entries are dirty, but {dirty} are listed"));
+            return Err(format!("{counted} entries are dirty, but the lists of dirty entries have {dirty}"));
         }
         Ok(())
     }
@@ -455,7 +455,7 @@ impl MapModel for Dftl {
         match archive {
             Archive::Save(_) => Ok(()),
             Archive::Load(_) => self.refill(segments).ok_or_else(|| {
-                io::Error::new(io::ErrorKind::InvalidData, "the map cache holds an entry twice, or too many entries")
+                io::Error::new(io::ErrorKind::InvalidData, "the saved map cache has duplicate or too many entries")
             }),
         }
     }

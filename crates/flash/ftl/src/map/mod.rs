@@ -4,7 +4,7 @@
 //! pages* are read and programmed for a page, and cannot corrupt data. A map page is a flash page full of entries. It
 //! is relocated and collected like any other page, but is stored in separate blocks.
 //!
-//! To add a map: write its file with an `INFO` and a `new`, and a line in the table of [`crate::choice`]. Settings,
+//! To add a map, write a file with an `INFO` and a `new`, and add a line to the table of [`crate::choice`]. Settings,
 //! help, documents and the oracle tests read the table.
 
 pub mod cache;
@@ -21,19 +21,19 @@ use ssdlab_core::{Archive, Archived, Choice, Info, Lpn, Settings};
 use crate::page::PageOptions;
 use crate::{DynFtl, Problem, Shape};
 
-/// Rules of a map that are known before the map is built.
+/// Properties of a map that are known before the map is built.
 #[derive(Debug)]
 pub struct MapRules {
     /// Returns the number of map pages in flash, from the number of logical pages and the page size in bytes.
     pub pages: fn(&Settings, u32, u32) -> u32,
-    /// Finds settings that contradict each other or the page size in bytes.
+    /// Finds settings that conflict with each other or with the page size (in bytes).
     pub problems: fn(&Settings, u32) -> Vec<Problem>,
-    /// Builds page mapping with a map that another crate defines. None for a map of this crate, because
-    /// [`crate::choice`] compiles it for each flash.
+    /// Builds page mapping with a map of another crate. None for a map of this crate, because [`crate::choice`]
+    /// compiles it for each flash.
     pub build: Option<BuildPageFtl>,
 }
 
-/// Builds page mapping with a map on an erased device, from the seed of its random streams.
+/// Builds page mapping with a map on an erased device. The number is the seed of the random streams.
 pub type BuildPageFtl = fn(Shape, PageOptions, u64, &Settings) -> Result<Box<dyn DynFtl>, String>;
 
 /// A registered map.
@@ -67,12 +67,12 @@ pub trait MapModel: Send {
     /// have been programmed with the old entry.
     fn changed(&mut self, lpn: u32);
 
-    /// Reports that the newest copy of page `lpn` is now in flash page `ppn`. A map that computes places learns from it.
+    /// Reports that the newest copy of page `lpn` is now in flash page `ppn`, for maps that compute locations.
     #[inline(always)]
     fn placed(&mut self, _lpn: u32, _ppn: u32) {}
 
-    /// True if the map knows that page `lpn` is in flash page `ppn`; otherwise a read of the page costs one more read, of
-    /// a page near `ppn` whose spare area leads to it.
+    /// True if the map can compute that page `lpn` is in flash page `ppn`. If false, a read of the page costs an
+    /// additional read of a page near `ppn`, whose spare area leads to `ppn`.
     #[inline(always)]
     fn finds(&mut self, _lpn: u32, _ppn: u32) -> bool {
         true
@@ -86,7 +86,7 @@ pub trait MapModel: Send {
     /// returns the map page to rewrite.
     fn moved(&mut self, lpn: u32) -> Option<u32>;
 
-    /// Reports that map page `page` was programmed, including all changes of its cached entries.
+    /// Reports that map page `page` was programmed with all changes of its cached entries.
     fn written(&mut self, page: u32);
 
     /// Returns the number of bytes read from flash to load an entry.
@@ -104,11 +104,11 @@ pub trait MapModel: Send {
     /// Returns the bytes of RAM that a controller uses for the map.
     fn ram_bytes(&self) -> u64;
 
-    /// Returns the bytes of memory that the simulation holds for the model.
+    /// Returns the memory that the simulation uses for the model, in bytes.
     fn memory_bytes(&self) -> u64;
 
-    /// Returns a map for a part of the device, with some of the planes and `logical_pages` logical pages. Returns None
-    /// if map pages go to all planes in turn.
+    /// Returns a map for a smaller device with fewer planes and `logical_pages` logical pages. Returns None if map
+    /// pages go to all planes in turn.
     fn part(&self, _logical_pages: u32) -> Option<Self>
     where
         Self: Sized,
@@ -139,7 +139,7 @@ pub struct CachedEntries {
     pub count: u32,
     /// True if the entries differ from the copy in flash.
     pub dirty: bool,
-    /// True if the entries were used again after loading, so that they are kept longer.
+    /// True if the entries were used again after they were loaded, and are therefore kept longer.
     pub protected: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A map that is entirely in RAM and costs nothing.
+//! A map that is entirely in RAM and needs no flash operations.
 
 use ssdlab_core::{Archive, Archived, Settings};
 

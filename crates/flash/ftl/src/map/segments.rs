@@ -9,10 +9,11 @@
 //! moved(lpn):    cached: the segment becomes dirty;  else rewrite its map page
 //! ```
 //! A segment is a map page or a part of a map page. If the cache holds only parts of a map page, the page is read
-//! before it is written. The *map of the map*, with the place of each segment, is in RAM, 4 bytes per segment.
+//! before it is written. The *map of the map*, which stores the location of each segment, is in RAM and takes 4 bytes
+//! per segment.
 //!
-//! Source: the map-cache document (slides), which defines segment sizes, the map of the map and the cost of a miss. It
-//! does not cover dirty segments and garbage collection.
+//! Source: the map-cache document (slides), which defines segment sizes, the map of the map and the cost of a miss. The
+//! document does not describe dirty segments and garbage collection.
 
 use super::cache::{CachePolicy, POLICIES};
 use super::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
@@ -61,7 +62,7 @@ const ENTRY: Parameter = Parameter {
 };
 
 const POLICY: Parameter =
-    Parameter::one_of("policy", || POLICIES.choices(), "Which cached segment is evicted for a new one.").example(2);
+    Parameter::one_of("policy", || POLICIES.choices(), "Policy that selects the cached segment to evict.").example(2);
 
 const PRELOAD: Parameter =
     Parameter::switch("preload", false, "Fills the cache from the start of the map before the first request.")
@@ -81,7 +82,7 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
             let above = bytes.next_power_of_two();
             let below = write_bytes(above / 2);
             report(parameter, format!("{} is not a power of two; lower it to {below}", write_bytes(*bytes)));
-            // A valid value is substituted, so that further problems caused by this value are not reported.
+            // Continues with a valid value, because problems that the wrong value would cause must not be reported.
             *bytes = above.min(page);
         }
     }
@@ -235,7 +236,7 @@ impl MapModel for SegmentCache {
     }
 
     fn memory_bytes(&self) -> u64 {
-        // Estimates the memory of the replacement policy as two links and a flag per segment, whichever policy is used.
+        // For any replacement policy, the estimate is two links and a flag per segment.
         u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 

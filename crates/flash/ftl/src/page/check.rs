@@ -32,7 +32,7 @@ impl<M: MapModel> PageFtl<M> {
             let exact = self.blocks.is_closed(block) || self.planes.iter().any(|plane| plane.is_emptying(block));
             if exact && self.blocks.valid(block) != truth {
                 return Err(format!(
-                    "block {block} holds {truth} valid pages, but {} are counted",
+                    "block {block} holds {truth} valid pages, but its valid count is {}",
                     self.blocks.valid(block)
                 ));
             }
@@ -51,10 +51,7 @@ impl<M: MapModel> PageFtl<M> {
         }
         self.check_cache(index, valid)?;
         if unwritten != plane.unwritten {
-            return Err(format!(
-                "{unwritten} pages of plane {index} are unwritten, but {} are counted",
-                plane.unwritten
-            ));
+            return Err(format!("plane {index} has {unwritten} unwritten pages, but its count is {}", plane.unwritten));
         }
         let (of_map, of_data): (Vec<u32>, Vec<u32>) = self
             .blocks
@@ -67,7 +64,7 @@ impl<M: MapModel> PageFtl<M> {
         if map != plane.valid_map || data != plane.valid {
             let (counted, counted_map) = (plane.valid, plane.valid_map);
             return Err(format!(
-                "plane {index} holds {data} valid pages and {map} valid map pages, not {counted} and {counted_map}"
+                "plane {index} has {data} valid data pages, {map} valid map pages; counts: {counted}, {counted_map}"
             ));
         }
         // After a block failure, a plane may hold more valid pages than its new limit.

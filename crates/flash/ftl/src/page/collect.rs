@@ -1,4 +1,4 @@
-//! Garbage collection of the page-mapped FTL: when a plane is collected, and how a victim is emptied.
+//! Garbage collection of the page-mapped FTL: starts the collection of a plane, and empties victims.
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::mem::prefetch;
@@ -9,8 +9,8 @@ use super::{PageFtl, Trigger};
 use crate::GcOccupancy;
 use crate::map::MapModel;
 
-/// Maximum number of victim pages handled together. The map entries of the next window of as many pages are prefetched
-/// meanwhile.
+/// Maximum number of pages in a window: victim pages that are handled together while the map entries of the next window
+/// are prefetched.
 const WINDOW: u32 = u64::BITS;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -30,8 +30,8 @@ impl Victim {
 }
 
 impl<M: MapModel> PageFtl<M> {
-    /// Collects until the next host page can be written to the plane. This is rare, so the code is kept out of the
-    /// write path.
+    /// Collects until the next host page can be written to the plane. Not inlined into the write path, because
+    /// collection is rare.
     #[cold]
     #[inline(never)]
     pub(super) fn make_room<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) {
@@ -39,7 +39,7 @@ impl<M: MapModel> PageFtl<M> {
         match self.options.trigger {
             Trigger::Victim => self.end_shortage(plane, sink),
             Trigger::Batch { low, high } => {
-                // A plane may be short of pages between batches, but not while a victim is being emptied.
+                // A plane may be short of free pages between batches, but not while a victim is being emptied.
                 if self.planes[plane].victim.is_some() {
                     self.end_shortage(plane, sink);
                 }
@@ -62,7 +62,7 @@ impl<M: MapModel> PageFtl<M> {
         self.make_writable(plane, number, sink);
     }
 
-    /// Collects while the plane is short of free pages.
+    /// Collects until the plane is no longer short of free pages.
     pub(super) fn end_shortage<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         self.collect_while(plane, sink, |ftl| ftl.planes[plane].unwritten <= ftl.short(plane));
     }
@@ -74,7 +74,7 @@ impl<M: MapModel> PageFtl<M> {
         while short(self) && !(sink.fails() && self.stuck) {
             let nothing_left = self.planes[plane].victim.is_none() && self.blocks.plane(plane).closed() == 0;
             if sink.fails() && (nothing_left || patience == 0) {
-                // Collection frees no pages any more, because too many blocks have failed.
+                // Collection can no longer free pages, because too many blocks have failed.
                 self.stuck = true;
                 return;
             }
@@ -84,7 +84,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Copies up to `pages` pages to free a block: a block that the SLC cache has borrowed, or a victim.
+    /// Copies up to `pages` pages out of a block to free it: a block that the SLC cache has borrowed, or a victim.
     fn reclaim<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) {
         let folded = self.planes[plane].victim.is_none() && self.fold_borrowed(plane, pages, sink);
         if !folded {
@@ -97,8 +97,8 @@ impl<M: MapModel> PageFtl<M> {
         (victim.expect("a plane that is short of free pages has closed blocks"), VictimReason::Policy)
     }
 
-    /// Collects about `pages` pages of a plane ahead of need. Does nothing if the plane has `free_blocks` more free
-    /// blocks than the number at which the host must wait. Returns false if no work remains.
+    /// Collects about `pages` pages of a plane in advance. Does nothing if the plane has `free_blocks` more free blocks
+    /// than the threshold below which the host must wait. Returns false if no work remains.
     pub(super) fn collect_ahead<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -119,7 +119,7 @@ impl<M: MapModel> PageFtl<M> {
             return false;
         }
         self.collect(plane, pages.max(1), sink, |ftl, plane| {
-            let gain = ftl.gain(plane).expect("the plane was worth it");
+            let gain = ftl.gain(plane).expect("the plane has a block with invalid pages");
             if !ftl.may_linger(plane) {
                 return (gain, VictimReason::Yield);
             }
@@ -141,8 +141,8 @@ impl<M: MapModel> PageFtl<M> {
         self.blocks.valid(block) < self.blocks.pages_per_block()
     }
 
-    /// Copies up to `pages` valid pages of the plane's victim, and erases the victim once it is empty. Chooses a victim
-    /// first if the plane has none. A block of map pages is emptied at once.
+    /// Copies up to `pages` valid pages of the plane's victim, and erases the victim once it is empty. If the plane has
+    /// no victim, chooses one first. A block of map pages is emptied in one step.
     fn collect<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -150,8 +150,7 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
         choose: impl FnOnce(&mut Self, usize) -> (BlockId, VictimReason),
     ) {
-        // First closes the blocks that were just filled, so that they can be collected; the smallest devices may have
-        // no others.
+        // First closes full open blocks, because the smallest devices may have no other candidates for collection.
         for number in 0..=usize::from(self.map_number()) {
             self.planes[plane].open_blocks[number] = self.closed_if_full(self.planes[plane].open_blocks[number]);
         }
@@ -189,8 +188,8 @@ impl<M: MapModel> PageFtl<M> {
         Victim::new(block, self.blocks.pages_per_block())
     }
 
-    /// Returns the occupancy of the plane before and after a victim with data is collected. A host page that waits for
-    /// the collection already counts as valid, in place of its old version.
+    /// Returns the occupancy of the plane before and after the collection of a victim with data. A host page that waits
+    /// for the collection counts as valid, instead of its old version.
     fn occupied_before(&self, plane: usize, victim: BlockId) -> GcOccupancy {
         let (at, blocks) = (&self.planes[plane], self.blocks.plane(plane).blocks());
         let pages = self.blocks.pages_per_block();
@@ -210,7 +209,7 @@ impl<M: MapModel> PageFtl<M> {
 
     fn copy_from_victim<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) {
         let at = &self.planes[plane];
-        let mut victim = at.victim.expect("a victim is under way");
+        let mut victim = at.victim.expect("the plane has a victim");
         let valid = self.blocks.valid(victim.block);
         let copies = valid.min(pages);
         let number = self.options.placement.info.role.gc();
@@ -242,7 +241,7 @@ impl<M: MapModel> PageFtl<M> {
     ) {
         let mut left = count;
         while left > 0 {
-            assert!(victim.next < victim.end, "block {} has fewer valid pages than are counted", victim.block);
+            assert!(victim.next < victim.end, "block {} has fewer valid pages than its valid count", victim.block);
             let window = self.window(victim.next, victim.end);
             if self.prefetching {
                 self.fetch_entries(victim);
@@ -260,7 +259,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the window of the victim's pages from `first` on, before `end`.
+    /// Returns the window that begins at page `first` of the victim and ends before `end`.
     #[inline(always)]
     fn window(&self, first: u32, end: u32) -> Window {
         Window { first, valid: self.blocks.valid_among(first, WINDOW.min(end - first)) }
@@ -278,8 +277,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Copies pages to the open block that the placement policy chooses for each, or to open block `number`; returns the
-    /// pages that could not be placed (only on flash that fails).
+    /// Copies pages to the open blocks that the placement policy chooses, or to open block `number` if no policy
+    /// chooses by page. Returns the pages for which failures left no room.
     #[inline]
     fn place<S: FlashSink>(
         &mut self,
@@ -304,7 +303,7 @@ impl<M: MapModel> PageFtl<M> {
         pages
     }
 
-    /// Copies pages to an open block; returns the pages that could not be placed (only on flash that fails).
+    /// Copies pages to an open block. Returns the pages for which failures left no room.
     #[inline]
     fn append<S: FlashSink>(
         &mut self,
@@ -340,8 +339,8 @@ impl<M: MapModel> PageFtl<M> {
         pages
     }
 
-    /// Copies pages to `to` and the following pages; returns the copied pages, which are all pages unless a program
-    /// fails.
+    /// Copies pages to `to` and the following pages. Returns the pages that were copied before a program failed, or all
+    /// pages.
     #[inline]
     fn copy_pages<S: FlashSink>(&mut self, pages: Window, to: u32, cause: Cause, sink: &mut S) -> Window {
         let mut sequence = self.sequence;
@@ -359,7 +358,7 @@ impl<M: MapModel> PageFtl<M> {
             }
         }
         self.sequence = sequence;
-        // The loop ends once no valid page of the window is left, so it needs no counter.
+        // The loop ends after the last valid page of the window and needs no counter.
         let (mut left, mut to) = (copied.valid, to);
         while left != 0 {
             let held = self.p2l[(copied.first + left.trailing_zeros()) as usize];

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! a program fails:  the block is closed and counts as failing; the page goes to the next open block
-//! later:            once there is room, the valid pages of a failing block are copied; the block is bad
+//! later:            once there is room, the valid pages of a failing block are copied; the block becomes bad
 //! an erase fails:   the block is bad
 //! ```
 //! Each bad block lowers the number of valid pages that its plane may hold by one block. Without failures, the blocks
-//! that collection keeps unwritten suffice; [`Ftl::keep_for_failures`] adds blocks for failures. If more blocks than
-//! these fail before collection frees a block, no erased block is left and collection stops. The FTL then abandons its
-//! current work, including the host's page. The drive is worn out, but all data written earlier remains readable.
+//! that collection keeps unwritten suffice; [`Ftl::keep_for_failures`] adds blocks for failures. If more blocks fail
+//! before collection frees a block, no erased block is left and collection stops. The FTL then abandons its current
+//! work, including the host's page. The drive is worn out, but all data written earlier remains readable.
 
 use ssdlab_core::{BlockId, Entry, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Source, SpareArea, VictimReason};
@@ -28,14 +28,14 @@ impl<M: MapModel> PageFtl<M> {
         }
         if self.is_worn_out() {
             return Err(format!(
-                "reserving {blocks} blocks of each plane for failed programs leaves too few blocks for the data"
+                "reserving {blocks} blocks per plane for failed programs leaves too few blocks for the data"
             ));
         }
         Ok(())
     }
 
-    /// Programs the page at another place in flash after the program of `ppn` failed. Returns the new place; None if
-    /// the drive has no free page.
+    /// Programs the page elsewhere after the program of `ppn` failed. Returns the new flash page, or None if the drive
+    /// has no free page.
     #[cold]
     pub(super) fn program_elsewhere<S: FlashSink>(
         &mut self,
@@ -92,8 +92,8 @@ impl<M: MapModel> PageFtl<M> {
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = open.left();
         self.planes[plane].unwritten -= left;
-        // Unwritten pages of an open block count as valid, but no longer for this failing block. The block does not
-        // become a candidate for collection, because emptying it would free no block.
+        // The unwritten pages of this block no longer count as valid, unlike those of other open blocks. The block is
+        // not a candidate for collection, because emptying it would free no block.
         self.blocks.move_out(block, ppn..open.end);
         self.failing.insert(block);
         self.lose_block(plane);

@@ -1,15 +1,15 @@
-//! Map pages of the page-mapped FTL: where map pages are written, and how much room they have.
+//! Map pages of the page-mapped FTL: the blocks to which map pages are written, and their limits.
 //!
 //! Moving the pages of a victim changes their map entries. If all these entries are in different map pages, collection
-//! may program more map pages than it frees pages. Old versions of map pages then fill the blocks of map pages. So a
-//! plane may reach its limit of blocks of map pages, or have too few free blocks for a victim with data. Then the block
-//! of map pages with the fewest valid pages is collected first, which rewrites nothing. Without this limit, collection
-//! might not end on small devices or with FIFO victims.
+//! may program more map pages than it frees pages. Old versions of map pages then fill the blocks of map pages. A plane
+//! then may reach its limit of blocks of map pages, or have too few free blocks for a victim with data. In these cases,
+//! the block of map pages with the fewest valid pages is collected first. This collection changes no map entries.
+//! Without the limit, collection might not end on small devices or with FIFO victims.
 //!
-//! With several planes, map pages are written to each plane in turn, whatever the victim's plane. Each plane accepts at
-//! most an equal share of all valid map pages; further map pages go to the next plane. A plane keeps enough pages
-//! unwritten for the part of its share that it has not received yet. Thus data pages never use the space of map pages,
-//! and a plane without a spare free block has old map pages to collect.
+//! With several planes, map pages are written to each plane in turn, regardless of the victim's plane. Each plane
+//! accepts at most an equal share of all valid map pages; further map pages go to the next plane. A plane keeps enough
+//! pages unwritten for the part of its share that it has not received yet. Therefore data pages never use the space of
+//! map pages, and a plane without a spare free block has old map pages to collect.
 
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason};
@@ -30,7 +30,7 @@ impl<M: MapModel> PageFtl<M> {
             && self.p2l[block.index() * self.blocks.pages_per_block() as usize].page() >= self.shape.logical_pages
     }
 
-    /// Returns the number of blocks of the plane that must stay unwritten so that map pages always find room.
+    /// Returns the number of blocks of the plane that must stay unwritten to guarantee room for map pages.
     pub(super) fn blocks_for_map(&self, plane: usize) -> u32 {
         if !M::CHARGED {
             return 0;
@@ -50,9 +50,9 @@ impl<M: MapModel> PageFtl<M> {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data pages may be emptied in several steps. A victim that was already chosen may always be
-    /// emptied so. A new victim needs one more free block than its pages fill, because map pages may be written between
-    /// the steps.
+    /// True if a victim with data pages may be emptied in several steps. This is always possible for the current
+    /// victim. A new victim needs one more free block than its pages fill, because map pages may be written between the
+    /// steps.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }

@@ -3,13 +3,13 @@
 //! ```text
 //! write(lpn):  plane = the next in turn with room
 //!              while the plane is short of free pages: collect one victim of the plane
-//!              append to the plane's open block for the host; map[lpn] = there; the old copy is invalid
+//!              append to the plane's open block for the host; map[lpn] = the new ppn; the old copy is invalid
 //! collect:     victim = policy; append its valid pages to the plane's open block for GC; erase it
 //! ```
-//! Invariant: a page of a closed block is valid if and only if `l2p[p2l[ppn]] == ppn`. A validity bit per page says the
-//! same, so that collection does not read the entries of invalid pages or the new places of their data. Cost per victim
-//! with `v` valid pages: `v` copies and an erase. Memory: 4 bytes per logical page; 4 bytes and a bit per physical
-//! page; about 30 bytes per block.
+//! Invariant: a page of a closed block is valid if and only if `l2p[p2l[ppn]] == ppn`. A validity bit per page repeats
+//! this information, so that collection need not read the map entries of invalid pages. Cost per victim with `v` valid
+//! pages: `v` copies and an erase. Memory: 4 bytes per logical page; 4 bytes and a bit per physical page; about 30
+//! bytes per block.
 //!
 //! A plane is short of free pages when only its spare blocks remain unwritten. It has one spare block if GC shares the
 //! host's open block (the classic models). It has two if GC has its own open block, which may have to be replaced in
@@ -17,17 +17,17 @@
 //!
 //! **Planes.** Successive host pages go to successive planes; collection stays within a plane, so that a chip can move
 //! pages without the bus. Each plane follows the rules of a device with one plane and needs
-//! [`PageOptions::reserve_blocks`]. So a plane that is otherwise full of valid pages is passed over. The logical pages
-//! fit in all planes together. So either some plane has room, or all planes are full and the overwritten page leaves
-//! room in its plane.
+//! [`PageOptions::reserve_blocks`]. Host pages skip a plane that has reached its limit of valid pages. The logical
+//! pages fit in all planes together. Therefore some plane always has room, or all planes are full and the overwritten
+//! page leaves room in its plane.
 //!
-//! **Program units.** Flash may program several pages with one command, and keeps them in memory before. Then host pages
-//! go to the same plane until they complete a program unit. So at most one program unit of host pages is incomplete, and
-//! a buffer of one program unit is never full of incomplete ones.
+//! **Program units.** Flash may gather several pages in memory and program them with one command. Host pages then go to
+//! the same plane until they complete a program unit. At most one program unit of host pages is therefore incomplete,
+//! and a buffer of one program unit suffices.
 //!
-//! With [`Trigger::Partial`] and [`Ftl::background`] a victim is emptied little by little, with host pages written in
-//! between. The remaining pages of the victim always find room. A step begins only while free pages are not short, and
-//! a plane short of free pages finishes its victim first.
+//! With [`Trigger::Partial`] and [`Ftl::background`], a victim is emptied in several steps, with host writes between
+//! the steps. There is always room for the remaining pages of the victim: a step begins only while the plane is not
+//! short of free pages, and a plane short of free pages finishes its victim first.
 //!
 //! The map may be too large for RAM. A [`MapModel`] then determines the map pages read and written for each use. Map
 //! pages are numbered after the logical pages. They are mapped, moved and collected like logical pages, in separate
@@ -65,7 +65,7 @@ use collect::Victim;
 use sections::Sections;
 use slc::SlcCache;
 
-/// Maps up to this size stay in a processor's caches, where prefetching only costs instructions.
+/// Maximum size of a map that stays in the processor's caches. Prefetching such a map would only cost time.
 const CACHED_MAP_BYTES: usize = 16 << 20;
 
 /// Maximum number of open blocks per plane in a saved state.
@@ -79,7 +79,7 @@ struct OpenBlock {
 }
 
 impl OpenBlock {
-    /// Stands for an open block before the first block is opened.
+    /// Placeholder before the first block is opened.
     const CLOSED: Self = Self { next: 0, end: 0 };
 
     const fn is_full(self) -> bool {
@@ -99,7 +99,7 @@ struct Plane {
     victim: Option<Victim>,
     /// Number of unwritten pages in free and open blocks of the plane.
     unwritten: u32,
-    /// Number of unwritten pages at or below which the next host page must ask for room.
+    /// Number of unwritten pages at or below which the next host write first makes room.
     tight: u32,
     valid: u32,
     /// Maximum number of valid data pages (without map pages) in the plane.
@@ -116,7 +116,7 @@ struct Limits {
     map_pages: u32,
     /// Number of blocks that stay unwritten for relocated pages.
     spare_blocks: u32,
-    /// Partial collection may be due when at most this many unwritten pages are left beyond [`PageFtl::short`].
+    /// Number of unwritten pages beyond [`PageFtl::short`] at or below which partial collection may be due.
     ahead: u32,
 }
 
@@ -136,29 +136,29 @@ pub struct PageFtl<M = WholeMap> {
     is_volatile: bool,
     options: PageOptions,
     policy: Box<dyn VictimPolicy>,
-    /// Chooses the open block of each page; None if all pages of the host share one.
+    /// Chooses the open block of each page; None if all host pages share one open block.
     placement: Option<Box<dyn Placement>>,
     planes: Vec<Plane>,
-    /// Plane to which the next host page goes, unless the plane is full. With program units of several pages, plane of the
-    /// previous host page.
+    /// Plane to which the next host page goes, unless the plane is full. With program units of several pages, plane to
+    /// which the previous host page went.
     turn: usize,
     /// Plane to which the next map page goes.
     map_turn: usize,
     limits: Limits,
-    /// SLC cache, if the drive has one.
+    /// SLC cache; None if the drive has none.
     slc: Option<Box<SlcCache>>,
-    /// Part of the device that was prepared for the whole device, if any; it determines map entries that are not set.
+    /// Maps of the preconditioned part, from which map entries that were not set since are computed; None without such
+    /// a part.
     sections: Option<Box<Sections>>,
     /// True if map entries are prefetched, because the map is too large for the processor's caches.
     prefetching: bool,
     host_pages: u64,
-    /// Numbers of occupied and valid pages at each choice of a victim with data, summed since the device was built or
-    /// loaded.
+    /// Numbers of occupied and valid pages, summed over all victims with data since the device was built or loaded.
     occupied: GcOccupancy,
     sequence: u64,
     /// Blocks in which a program has failed; they are emptied and then retired.
     failing: BTreeSet<BlockId>,
-    /// True if more blocks have failed at once than were kept for failures: nothing can be programmed any more.
+    /// True if more blocks have failed at once than were reserved for failures; no more programs are then possible.
     stuck: bool,
 }
 
@@ -166,7 +166,7 @@ impl PageFtl {
     /// Returns an erased device with the whole map in RAM.
     ///
     /// # Errors
-    /// Like [`Self::with_map`], with the whole map in RAM.
+    /// See [`Self::with_map`] for the errors.
     pub fn new(shape: Shape, options: PageOptions, seed: u64) -> Result<Self, String> {
         Self::with_map(shape, options, WholeMap { logical_pages: shape.logical_pages }, seed)
     }
@@ -177,7 +177,7 @@ impl<M: MapModel> PageFtl<M> {
     ///
     /// # Errors
     /// Fails if the blocks cannot hold the logical and map pages plus the reserve of garbage collection, or do not
-    /// divide evenly among the planes; if page numbers exceed 32 bits; or if the options contradict each other.
+    /// divide evenly among the planes; if page numbers exceed 32 bits; or if the options conflict.
     pub fn with_map(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
         let mut ftl = Self::to_load(shape, options, map, seed)?;
         let mapped = shape.logical_pages + ftl.map.pages();
@@ -317,7 +317,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Chooses one of several planes in turn. The function is separate, to keep the write path short.
+    /// Chooses the next of several planes. Not inlined, to keep the write path short.
     #[inline(never)]
     fn rotate(&mut self, lpn: u32) -> usize {
         self.uncount(self.l2p[lpn as usize].page());
@@ -331,7 +331,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Subtracts the data page at `ppn`, if any, from the valid count of its plane.
+    /// Decrements the valid count of the plane that holds the data page `ppn`; does nothing if there is no such page.
     fn uncount(&mut self, ppn: u32) {
         if ppn != u32::MAX {
             let plane = self.plane_of(ppn);
@@ -481,7 +481,8 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         for page in lpn.index()..lpn.index() + count as usize {
             self.charge(page as u32, true, sink);
             let old = self.ppn(page as u32);
-            // An entry that was never set takes no memory. So a trim of a large, empty drive must not set entries.
+            // Entries that were never set take no memory; therefore a trim of a large, empty drive must not set
+            // entries.
             if old == u32::MAX {
                 continue;
             }

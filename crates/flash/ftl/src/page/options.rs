@@ -18,13 +18,13 @@ pub enum Trigger {
         /// Number of free blocks at which a batch ends.
         high: u32,
     },
-    /// With fewer than `low` free blocks, copies up to `step` valid pages of a victim each time the host has written
-    /// `every` pages of a block: stalls of a few pages each. If free pages still run short, the rest of the victim is
-    /// copied without a break.
+    /// With fewer than `low` free blocks, copies up to `step` valid pages of a victim after every `every` host pages of
+    /// a block. Causes frequent stalls of a few pages each. If free pages still run short, copies the rest of the
+    /// victim in one step.
     Partial {
-        /// Number of free blocks below which pages are copied, at least 2.
+        /// Number of free blocks below which copying starts, at least 2.
         low: u32,
-        /// Number of valid pages copied at a time, at least 1.
+        /// Number of valid pages per copying step, at least 1.
         step: u32,
         /// Number of host pages that are written to a block between two copying steps, at least 1.
         every: u32,
@@ -53,12 +53,12 @@ pub struct SlcOptions {
     pub fold: Fold,
     /// True if host pages go to native blocks while the cache is full; false if they wait for a fold.
     pub bypass: bool,
-    /// Number of flash pages per word line: a block in SLC mode holds this fraction of its pages.
+    /// Number of flash pages per word line. In SLC mode, a block holds its number of pages divided by this number.
     pub word_line: u32,
 }
 
 impl SlcOptions {
-    /// Value of [`Self::share`] with which the cache may borrow all free blocks.
+    /// Value of [`Self::share`] that lets the cache borrow all free blocks.
     pub const ALL: u32 = 10_000;
 
     pub(super) fn check(&self, shape: &Shape) -> Result<(), String> {
@@ -92,12 +92,13 @@ pub struct PageOptions {
     pub trigger: Trigger,
     /// Order in which free blocks are written.
     pub allocation: Allocation,
-    /// SLC cache, if the drive has one.
+    /// Options of the SLC cache; None if the drive has none.
     pub slc: Option<SlcOptions>,
 }
 
 impl PageOptions {
-    /// Returns options that collect one victim at a time and reuse erased blocks in the order of erasing.
+    /// Returns options with single victims as the trigger, without an SLC cache. Erased blocks are reused in the order
+    /// of erasing.
     pub const fn new(gc: VictimChoice, placement: &'static PlacementInfo) -> Self {
         let placement = placement.defaults();
         Self { gc, placement, trigger: Trigger::Victim, allocation: Allocation::Fifo, slc: None }
@@ -115,7 +116,7 @@ impl PageOptions {
             None => 0,
             Some(options) => options.own_blocks,
         };
-        // A policy by page may leave each of its blocks open for long, and the invalid pages in it cannot be collected.
+        // A policy that chooses by page may leave blocks open for long; their invalid pages cannot be collected.
         let spare_blocks = if self.placement.info.role.by_page.is_some() { self.open_blocks() } else { 1 };
         let open_blocks = cache.saturating_add(self.open_blocks() + spare_blocks);
         match self.trigger {
@@ -142,7 +143,7 @@ impl PageOptions {
         }
         match self.trigger {
             Trigger::Batch { low, high } if low < 2 || low > high => {
-                Err(format!("a GC batch needs 2 <= low <= high free blocks, not low {low}, high {high}"))
+                Err(format!("a GC batch needs 2 <= low <= high free blocks, but low is {low} and high is {high}"))
             }
             Trigger::Partial { low, step, every } if low < 2 || step < 1 || every < 1 => Err(format!(
                 "partial GC needs low >= 2 free blocks, step >= 1 pages and every >= 1 pages, not low {low}, step \
@@ -156,11 +157,11 @@ impl PageOptions {
 /// Returns the number of blocks that a device with a map in flash reserves in addition to
 /// [`PageOptions::reserve_blocks`].
 ///
-/// The map gets twice the blocks that it fills, so that collecting them is cheap. It also gets two more blocks, an open
-/// block, and the blocks that stay unwritten for map pages. With several planes, each plane gets these blocks for an
-/// equal part of the map. Each plane also gets as many blocks as its part of the map fills, because the whole part may
-/// be rewritten while the other blocks are full of old versions. One more block is for map pages of victims in other
-/// planes.
+/// The map gets twice the blocks that it fills, because this makes its collection cheap. It also gets two more blocks,
+/// an open block, and the blocks that stay unwritten for map pages. With several planes, each plane gets these blocks
+/// for an equal part of the map. In addition, each plane gets the number of blocks that its part of the map fills. The
+/// whole part may be rewritten while the other blocks are full of old versions. One more block is for map pages of
+/// victims in other planes.
 pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32, planes: u32) -> u32 {
     let share = map_pages.div_ceil(planes);
     let passed_on = if planes > 1 { share.div_ceil(pages_per_block) + 1 } else { 0 };

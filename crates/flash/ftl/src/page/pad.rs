@@ -1,9 +1,9 @@
-//! Program units of several pages: host pages fill one program unit after the other. Padding completes a program unit
-//! that cannot wait for further host pages.
+//! Program units of several pages. Host pages fill program units one by one. Padding completes a program unit that
+//! cannot wait for further host pages.
 //!
-//! **Volatile memory.** If a power loss clears incomplete program units, the FTL completes some before it erases a block
-//! (see [`crate::Ftl::complete_units_before_erases`]). Padding alone might take more pages than a victim frees. So these
-//! program units are filled with copies from the next victim, which is then emptied in two steps.
+//! **Volatile memory.** If a power loss clears incomplete program units, the FTL completes some before erasing a block
+//! (see [`crate::Ftl::complete_units_before_erases`]). Padding alone might take more pages than a victim frees.
+//! Therefore copies from the next victim fill these program units; the victim is then emptied in two steps.
 
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn, Reciprocal};
 use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea, VictimReason};
@@ -43,14 +43,14 @@ impl<M: MapModel> PageFtl<M> {
         if plane + 1 == self.planes.len() { 0 } else { plane + 1 }
     }
 
-    /// True if some pages of a program unit of an open block are written, but not all.
+    /// True if the open block has an incomplete program unit.
     pub(super) fn is_begun(&self, plane: usize, number: u8, unit_of: Reciprocal) -> bool {
         let next = self.planes[plane].open_blocks[usize::from(number)].next;
         unit_of.divide(next) * unit_of.divisor() != next
     }
 
-    /// Completes the partly written program unit of an open block with padding. Garbage collection may have to run
-    /// first; its copies may complete the program unit instead.
+    /// Pads the incomplete program unit of an open block. Garbage collection may have to run first, and its copies may
+    /// complete the program unit instead.
     pub(super) fn pad<S: FlashSink>(&mut self, plane: usize, number: u8, unit_of: Reciprocal, sink: &mut S) {
         while self.is_begun(plane, number, unit_of) {
             if self.planes[plane].unwritten <= self.planes[plane].tight {
@@ -74,8 +74,8 @@ impl<M: MapModel> PageFtl<M> {
         self.program_padding(ppn, sequence, sink);
     }
 
-    /// Completes the program units that must not be lost once a block of the plane is erased. These contain copies from
-    /// the plane, or host pages whose older versions the block may hold.
+    /// Completes the program units that must not be lost when a block of the plane is erased. These program units
+    /// contain copies from the plane, or host pages whose older versions may be in the block.
     pub(super) fn complete_units_before_erase<S: FlashSink>(&mut self, plane: usize, cause: Cause, sink: &mut S) {
         // Recovery needs no map pages.
         let Some(unit_of) = self.unit_of.filter(|_| self.is_volatile && cause != Cause::MapGc) else { return };
@@ -85,9 +85,9 @@ impl<M: MapModel> PageFtl<M> {
         self.fill(plane, self.options.placement.info.role.gc(), unit_of, cause, sink);
     }
 
-    /// Completes a begun program unit with pages of the plane's next victim, which then need not be copied later. If
-    /// there is no suitable victim, adds padding. An open block always has room for the rest of its program unit, so
-    /// nothing need be collected first.
+    /// Completes an incomplete program unit with pages of the plane's next victim, which then need not be copied later.
+    /// Uses padding if there is no suitable victim. Needs no prior garbage collection, because an open block always has
+    /// room for the rest of its program unit.
     fn fill<S: FlashSink>(&mut self, plane: usize, number: u8, unit_of: Reciprocal, cause: Cause, sink: &mut S) {
         while self.is_begun(plane, number, unit_of) {
             let Some(mut victim) = self.victim_to_fill_with(plane, sink) else {
@@ -104,8 +104,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the victim of the plane, or chooses a new one. None if the victim has no valid pages, or if no block
-    /// needs to be collected soon.
+    /// Returns the current victim of the plane, or chooses a new victim. Returns None if the victim has no valid pages,
+    /// or if no block needs to be collected soon.
     fn victim_to_fill_with<S: FlashSink>(&mut self, plane: usize, sink: &mut S) -> Option<Victim> {
         if let Some(victim) = self.planes[plane].victim {
             return Some(victim).filter(|victim| self.blocks.valid(victim.block) > 0);

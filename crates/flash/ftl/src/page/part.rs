@@ -1,8 +1,8 @@
 //! Simulates a sample of the planes as a smaller device, and copies the state of the sample to the whole device.
 //!
-//! Host pages go to the planes in turn, and collection stays within a plane. So under uniformly random overwrites the
-//! planes are alike and independent: two planes are a fair sample of sixty-four. With a map in flash, planes are not
-//! independent, because the map pages of one victim go to all planes.
+//! Host pages go to the planes in turn, and collection stays within a plane. Under uniformly random overwrites, the
+//! planes are therefore statistically equal and independent: two planes represent sixty-four. With a map in flash,
+//! planes are not independent, because the map pages of one victim go to all planes.
 
 use ssdlab_core::{BlockId, Entry};
 
@@ -13,7 +13,7 @@ use crate::{Shape, Shares};
 impl<M: MapModel> PageFtl<M> {
     pub(super) fn part_of(&self, planes: u32, seed: u64) -> Option<Self> {
         let all = self.planes.len() as u32;
-        // If a plane is full, host pages go to another plane. So a sample needs at least two planes.
+        // A sample needs at least two planes, because host pages skip a full plane.
         let keeps_more = self.limits.spare_blocks > self.options.open_blocks();
         let too_many = all / planes > Shares::MOST;
         if self.slc.is_some()

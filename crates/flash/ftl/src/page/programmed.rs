@@ -1,4 +1,4 @@
-//! Contents of the flash of a page-mapped FTL.
+//! Lists the programmed pages of a page-mapped FTL.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::Role;

@@ -10,8 +10,8 @@
 //! a plane short of pages:                collect the blocks with the fewest valid pages
 //! a map in flash:                        write every map page that has an entry
 //! ```
-//! **One erased block is enough.** The host writes to a plane only while the plane has more unwritten pages than its
-//! spare blocks hold, so at least one block is erased. Collection opens that block only when the copies of a victim do
+//! **One erased block is enough.** The host writes to a plane only while it has more unwritten pages than its spare
+//! blocks hold. Therefore at least one block is erased. Collection opens that block only when the copies of a victim do
 //! not fit into the open blocks. Until the victim is erased, the block holds only copies from the victim.
 //!
 //! **The map in flash** is not read, because the spare areas have all its information. It may also be outdated, because
@@ -60,8 +60,8 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Scans the flash; returns the survey, and the blocks to discard so that every plane has an erased block. If a
-    /// plane has no erased block even after that, too many of its blocks have failed: the drive is worn out.
+    /// Scans the flash. Returns the survey, and the blocks to discard to give every plane an erased block. If a plane
+    /// still has no erased block, too many of its blocks have failed and the drive is worn out.
     fn survey(&mut self, scan: &dyn Scan, trims: &[Trimmed]) -> Result<(Survey, BTreeSet<BlockId>), String> {
         let Self { l2p, p2l, shape, blocks, stuck, .. } = self;
         let pages_per_block = blocks.pages_per_block();
@@ -127,7 +127,7 @@ impl<M: MapModel> PageFtl<M> {
     fn compact<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         while self.planes[plane].unwritten <= self.short(plane) && !self.is_worn_out() {
             let least = self.blocks.plane(plane).least_valid().filter(|&block| self.has_invalid(block));
-            // An earlier erase may have left a partly emptied victim, whose pages completed program units.
+            // There may be a partly emptied victim, if an earlier erase used its pages to complete program units.
             let mut victim = match (self.planes[plane].victim.take(), least) {
                 (Some(victim), _) => victim,
                 (None, Some(block)) => {

@@ -1,15 +1,16 @@
-//! Simulates a section of every block as a smaller device, and gives the state of this part to the whole device.
+//! Simulates a section of every block as a smaller device (the part), and copies the state of the part to the whole
+//! device.
 //!
 //! ```text
 //! block of the part:    [ written | rest ]
 //! block of the device:  [ written of section 0 | written of section 1 | ... | rest of section 0 | ... ]
 //! ```
-//! A superblock extends over all planes, so some of the planes are not a sample of the device. But a superblock has so
-//! many pages that their number hardly affects collection: blocks with fewer pages have the same ages, and the same
-//! shares of valid pages.
+//! A superblock extends over all planes, and a sample of the planes would divide it. But a superblock has so many pages
+//! that their number hardly affects collection: blocks with fewer pages have the same ages and the same shares of valid
+//! pages.
 //!
-//! The maps are not copied: an entry that was not set since is computed from the maps of the part. So a device of any
-//! size is prepared as fast as its part, and takes memory only for the entries that a run sets.
+//! The maps are not copied: an entry that was not set afterwards is computed from the maps of the part. Preparing a
+//! device of any size is therefore as fast as preparing its part, and takes memory only for entries that a run sets.
 
 use ssdlab_core::{BlockId, Entry, HugeVec, PageBits, Reciprocal};
 
@@ -25,8 +26,8 @@ pub(super) struct Sections {
     p2l: HugeVec<Entry>,
     /// Divisor: the number of pages per block of the part.
     block_of: Reciprocal,
-    /// Page at which each block of the part is divided: the next page of an open block or a victim, otherwise the end of
-    /// the block. All copies of the pages before it precede all copies of the other pages.
+    /// Page at which each block of the part is divided: the next page of an open block or a victim, otherwise the end
+    /// of the block. In the device, all copies of the pages before the division precede all copies of the other pages.
     divisions: Vec<u32>,
     /// Logical pages that were trimmed. They have no entry, and must not get one from the part.
     trimmed: PageBits,
@@ -167,8 +168,8 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Takes over the state of the part's plane, whose blocks have a fraction 1/`count` of the pages. Limits are those
-    /// of this plane.
+    /// Copies the state of the part's plane, whose blocks have a fraction 1/`count` of the pages. Keeps the limits of
+    /// this plane.
     fn take_over(&mut self, part: &Self, count: u32) {
         let Self { open_blocks, victim, unwritten, tight: _, valid, limit: _, valid_map: _, outdated, map_blocks } =
             part;
@@ -231,10 +232,10 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(64))]
 
-        /// Goal: an entry that is computed at its first use equals the entry of a complete map. Method: one of two
-        /// equal devices completes its maps at once; after any writes and trims both map, program and count the same.
+        /// Goal: an entry that is computed at its first use equals the entry of a complete map. Method: compares two
+        /// equal devices after random writes and trims; one of the devices completes its maps at the start.
         #[test]
-        fn computed_entries_are_those_of_complete_maps(
+        fn computed_entries_equal_complete_maps(
             own_gc_block: bool,
             partial: bool,
             writes in 0_u32..400,
@@ -260,8 +261,8 @@ mod tests {
         }
     }
 
-    /// Each section holds its share of the logical pages, at the places of the part's pages; pages of no share are
-    /// unmapped. With pages of a block in order, section `s` of a block without unwritten pages begins at page `8 s`.
+    /// Checks that each section holds its share of the logical pages, in the order of the part's pages, and that all
+    /// other pages are unmapped. In a completely written block, section `s` begins at page `8 s`.
     #[test]
     fn each_section_is_a_copy_of_the_part() {
         let ftl = device(options(false, false), 0);
@@ -273,7 +274,7 @@ mod tests {
             assert_eq!(mapped[lpn as usize], Some(Ppn(page / 8 * 32 + 8 * section + page % 8)));
         }
         assert_eq!(mapped[384..], [None; 3]);
-        // One more page is the first of a block: its four copies come before all other pages.
+        // One more page is the first page of a block; its four copies precede all other pages.
         let mut part = PageFtl::new(SHAPE, options(false, false), 1).expect("large enough").section(COUNT, 1).unwrap();
         let mut sink = Counts::default();
         (0..96).chain([0]).for_each(|lpn| write(&mut part, lpn, &mut sink));

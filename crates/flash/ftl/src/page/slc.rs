@@ -1,7 +1,7 @@
 //! SLC cache of the page-mapped FTL: blocks in SLC mode, which take host pages quickly and are folded later.
 //!
 //! ```text
-//! host page:  an open cache block with room             -> there
+//! host page:  an open cache block with room             -> write it there
 //!             else an erased block for the cache        -> open it
 //!             else the cache is full: bypass            -> a native block; with `pressure`, fold one page too
 //!                                     no bypass         -> fold the oldest cache block, then as above
@@ -9,17 +9,17 @@
 //! ```
 //! A block in SLC mode has one flash page per word line, so with word lines of `b` flash pages it holds `1/b` of the
 //! pages. A plane's cache has blocks of its own (a static cache), or borrows free native blocks (a dynamic cache), or
-//! both. It borrows while all borrowed blocks are at most a share of the borrowed and free blocks.
+//! both. Borrowed blocks are limited to a share of all borrowed and free blocks.
 //!
-//! **Room.** Pages in the cache count as valid pages of their plane, so they always fit in native blocks. A page that
-//! is folded needs room like a host page. A plane that is short of free pages folds its borrowed blocks before it
-//! collects victims: folding `1/b` block of pages frees a whole block, as no victim does.
+//! **Room.** Pages in the cache count as valid pages of their plane, so they always fit in native blocks. A folded page
+//! needs room like a host page. A plane that is short of free pages folds its borrowed blocks before it collects
+//! victims, because copying the pages of `1/b` block frees a whole block.
 //!
-//! **Program units.** The host writes to the cache or to native blocks only from unit to unit, so at most one program
-//! unit of host pages is incomplete. Cache blocks have smaller program units.
+//! **Program units.** Host writes change between the cache and native blocks only after a complete program unit, so at
+//! most one program unit of host pages is incomplete. Cache blocks have smaller program units.
 //!
-//! The erases of cache blocks are counted apart, because a block endures more of them. Borrowed blocks return to the
-//! free blocks without more wear.
+//! Erases in SLC mode are counted separately, because a block endures more of them. Borrowed blocks return to the free
+//! blocks without additional wear.
 
 use std::collections::VecDeque;
 
@@ -45,7 +45,7 @@ struct CachePlane {
     erased: VecDeque<BlockId>,
     /// Closed blocks in the order of writing.
     full: VecDeque<BlockId>,
-    /// Progress of the latest fold, if its block is not empty.
+    /// Progress of the current fold; None if no block is partly folded.
     folding: Option<Victim>,
     /// Number of blocks that the SLC cache has borrowed from the free blocks.
     borrowed: u32,
@@ -57,8 +57,9 @@ struct CachePlane {
 #[derive(Debug)]
 pub(super) struct SlcCache {
     options: SlcOptions,
-    /// Number of pages of a block in SLC mode, and number of pages of its program units.
+    /// Number of pages of a block in SLC mode.
     pages: u32,
+    /// Number of pages of a program unit in SLC mode.
     program_unit: u32,
     blocks_per_plane: u32,
     planes: Vec<CachePlane>,
@@ -95,7 +96,7 @@ impl SlcCache {
         block.0 % self.blocks_per_plane < self.options.own_blocks
     }
 
-    /// True if some pages of the SLC cache's program unit in a plane are written, but not all.
+    /// True if the SLC cache has an incomplete program unit in the plane.
     pub fn has_begun(&self, plane: usize) -> bool {
         !self.planes[plane].open.next.is_multiple_of(self.program_unit)
     }
@@ -106,7 +107,7 @@ impl SlcCache {
         full.iter().copied().chain((open.end > 0).then(|| self.block_of(open)))
     }
 
-    /// Returns the block of an open block that is not closed.
+    /// Returns the block number of an open block.
     fn block_of(&self, open: &OpenBlock) -> BlockId {
         BlockId((open.end - 1) / (self.pages * self.options.word_line))
     }
@@ -150,7 +151,7 @@ impl<M: MapModel> PageFtl<M> {
         true
     }
 
-    /// Takes the next page of the plane's open block of the SLC cache, and a sequence number.
+    /// Allocates the next page of the SLC cache's open block in the plane, and a sequence number.
     fn next_cached(&mut self, plane: usize) -> u32 {
         self.sequence += 1;
         let cache = self.cache();
@@ -208,7 +209,7 @@ impl<M: MapModel> PageFtl<M> {
         Some(self.blocks.take(plane))
     }
 
-    /// Returns the number of free blocks that the host and collection do not need.
+    /// Returns the number of free blocks that neither host writes nor garbage collection need.
     fn room_to_borrow(&self, plane: usize) -> u32 {
         let kept = match self.options.trigger {
             Trigger::Victim => 0,
@@ -220,8 +221,8 @@ impl<M: MapModel> PageFtl<M> {
         self.planes[plane].unwritten.saturating_sub(least) / pages_per_block
     }
 
-    /// Folds up to `pages` pages of the oldest block of the SLC cache, at most until the block is erased. Makes room
-    /// for the pages first, as the host does. Returns false if no cache block is full.
+    /// Folds up to `pages` pages of the oldest block of the SLC cache, at most until the block is erased. First makes
+    /// room for the pages, as for host pages. Returns false if no cache block is full.
     fn fold_ahead<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) -> bool {
         if self.cache().planes[plane].full.is_empty() {
             return false;
@@ -243,7 +244,7 @@ impl<M: MapModel> PageFtl<M> {
         true
     }
 
-    /// Folds up to `pages` pages of the oldest borrowed block, which frees more pages than it takes. Returns false if
+    /// Folds up to `pages` pages of the oldest borrowed block, which frees more pages than it needs. Returns false if
     /// no block is borrowed.
     pub(super) fn fold_borrowed<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) -> bool {
         let Some(cache) = &self.slc else { return false };
@@ -316,7 +317,7 @@ impl<M: MapModel> PageFtl<M> {
         folds && self.fold_ahead(plane, pages.max(1), sink)
     }
 
-    /// Completes the begun program unit of the SLC cache with padding.
+    /// Pads the incomplete program unit of the SLC cache.
     pub(super) fn pad_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         while self.slc.as_ref().is_some_and(|cache| cache.has_begun(plane)) {
             let sequence = self.sequence;
@@ -347,7 +348,7 @@ impl<M: MapModel> PageFtl<M> {
         let (own, others): (Vec<BlockId>, Vec<BlockId>) = written.iter().partition(|&&block| cache.owns(block));
         if own.len() + erased.len() != cache.options.own_blocks as usize || others.len() != *borrowed as usize {
             return Err(format!(
-                "the SLC cache of plane {plane} has {} and {} blocks of its own, and {} borrowed, not {borrowed}",
+                "SLC cache of plane {plane}: own blocks {} written, {} erased; {} borrowed instead of {borrowed}",
                 own.len(),
                 erased.len(),
                 others.len()
@@ -358,7 +359,7 @@ impl<M: MapModel> PageFtl<M> {
             let counted = self.blocks.valid(block) - unwritten;
             let truth = valid[block.index()];
             if counted != truth {
-                return Err(format!("cache block {block} holds {truth} valid pages, {counted} are counted"));
+                return Err(format!("cache block {block} holds {truth} valid pages, but its valid count is {counted}"));
             }
         }
         Ok(())

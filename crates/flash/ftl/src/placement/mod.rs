@@ -1,10 +1,10 @@
-//! Placement: decides which pages share a block because they are expected to become invalid together. One file per
-//! policy, registered in [`PLACEMENTS`].
+//! Placement policies: decide which pages share a block, because they are expected to become invalid together. Each
+//! policy has a file and is registered in [`PLACEMENTS`].
 //!
 //! A plane writes to several open blocks, each filled from its first page to its last. One open block is for the host,
-//! and one for map pages, about which no policy decides. One is for pages relocated by GC, unless these share the
-//! host's open block. A policy [by page](ByPage) chooses among several open blocks for each page of the host and of GC. To
-//! add a policy: write its file with an `INFO`, and a line in the table.
+//! and one for map pages, which no policy places. Another open block is for pages relocated by GC, unless these pages
+//! share the host's open block. A policy [by page](ByPage) chooses among several open blocks for each host page and
+//! each relocated page. To add a policy, write a file with an `INFO`, and add a line to [`PLACEMENTS`].
 
 pub mod own;
 pub mod shared;
@@ -23,7 +23,7 @@ pub type PlacementChoice = Choice<PlacementRules>;
 pub struct PlacementRules {
     /// True if GC relocates pages to a separate open block instead of the host's.
     pub own_gc_block: bool,
-    /// Policy that chooses the open block of each page; None if all pages of the host share one open block.
+    /// Policy that chooses the open block of each page; None if all host pages share one open block.
     pub by_page: Option<ByPage>,
 }
 
@@ -35,12 +35,12 @@ pub struct ByPage {
     pub build: &'static (dyn Fn(&Settings, u32) -> Box<dyn Placement> + Send + Sync),
 }
 
-/// Chooses the open block of each page. `now` is the number of pages that the host wrote before.
+/// Chooses the open block of each page. `now` is the number of host pages written so far.
 pub trait Placement: Send {
-    /// Returns the number of the open block for page `lpn`, which the host writes.
+    /// Returns the number of the open block for a host write of page `lpn`.
     fn written(&mut self, lpn: Lpn, context: WriteContext, now: u64) -> u8;
 
-    /// Returns the number of the open block for page `lpn`, which GC relocates.
+    /// Returns the number of the open block to which GC relocates page `lpn`.
     fn relocated(&mut self, lpn: Lpn, now: u64) -> u8;
 
     /// Saves or loads the policy's state.
@@ -58,7 +58,7 @@ impl PlacementRules {
 
     /// Returns the number of open blocks that the host and GC use.
     ///
-    /// While the host may write, a plane keeps at least this number of blocks unwritten. So every open block can be
+    /// Before each host write, a plane has at least this number of unwritten blocks. Every open block can then be
     /// replaced, and there is room for the pages of one victim.
     pub fn open_blocks(&self, settings: &Settings) -> u32 {
         match &self.by_page {

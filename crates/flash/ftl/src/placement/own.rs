@@ -3,8 +3,8 @@
 //! ```text
 //! host page -> open block 0        relocated page -> open block 1
 //! ```
-//! Pages that survived a collection tend to stay valid. If they are kept apart from new data, they are copied less
-//! often. The effect grows with the skew of the writes.
+//! Relocated pages tend to stay valid. Separating them from new data reduces the number of copies. The effect grows
+//! with the skew of the writes.
 
 use super::{PlacementInfo, PlacementRules};
 

@@ -1,4 +1,4 @@
-//! Small drives with any FTL of the tables and any options.
+//! Random small drives with any registered FTL and any options.
 
 use ssdlab_core::parameter::Quantity;
 use ssdlab_core::{Choice, Info, Parameter, Rng};
@@ -10,14 +10,14 @@ use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{FtlChoice, Shape};
 use ssdlab_nand::ProgramOrder;
 
-/// So small that a map has several pages.
+/// Page size in bytes; small enough that a map has several pages.
 const PAGE_BYTES: u32 = 64;
 
 fn below(rng: &mut Rng, count: usize) -> usize {
     rng.below(count as u64) as usize
 }
 
-/// A small value; sizes are powers of two up to the page size.
+/// Returns a small random value for a parameter; sizes are powers of two up to the page size.
 fn value(rng: &mut Rng, parameter: &Parameter) -> u64 {
     let Parameter { unit, min, .. } = *parameter;
     let max = parameter.largest();
@@ -40,12 +40,12 @@ fn any_of<R>(rng: &mut Rng, info: &'static Info<R>) -> Choice<R> {
     info.with(&values)
 }
 
-/// Names of all FTLs and maps.
+/// Returns the names of all FTLs and maps.
 pub fn names() -> impl Iterator<Item = &'static str> {
     MAPS.iter().map(|info| info.name).chain(LOG_FTLS.iter().map(|info| info.name))
 }
 
-/// Returns an FTL or map by its number in [`names`], with its log blocks.
+/// Returns the FTL or map with this number in [`names`], and its number of log blocks.
 fn ftl(rng: &mut Rng, number: usize, pages_per_block: u32) -> (FtlChoice, u32) {
     if number < MAPS.len() {
         loop {
@@ -81,7 +81,7 @@ fn page_options(rng: &mut Rng) -> PageOptions {
     }
 }
 
-/// Returns a drive with this FTL or map; the minimum spare space is what the FTL needs.
+/// Returns a random drive with the given FTL or map, and at least the spare blocks that the FTL needs.
 pub fn drive(seed: u64, number: usize) -> (FtlChoice, Shape) {
     let mut rng = Rng::named(seed, "drive");
     let mut pages_per_block = 2 + rng.below(7) as u32;

@@ -1,5 +1,6 @@
-//! Goal: on flash with failing programs and erases, and power losses, written pages stay readable, the drive works while it
-//! has spare blocks, and is worn out when more fail at once than were kept.
+//! Goal: on flash with failing programs, failing erases and power losses, written pages stay readable. The drive works
+//! while it has spare blocks, and wears out only when more blocks fail at once than were reserved. Method: random
+//! drives and requests.
 
 use proptest::prelude::*;
 use ssdlab_conformance::power::{Faults, Happened, Look, World, requests};
@@ -8,7 +9,7 @@ use ssdlab_core::Rng;
 use crate::drives;
 use crate::{exhaust, random_world};
 
-/// Returns a random world with faults; some keep too few blocks for them.
+/// Returns a random drive with faults; some drives reserve too few blocks for the faults.
 fn failing_world(seed: u64, number: usize) -> World {
     let mut rng = Rng::named(seed, "faults");
     let faults = Faults { one_in: 5 + rng.below(200), kept: rng.below(4) as u32, spare: rng.below(8) as u32 };
@@ -20,7 +21,7 @@ fn lives(seed: u64, number: usize) -> Result<Happened, String> {
     world.live(&requests(world.shape, world.seed, 300), Look::RIGHT).map_err(|error| format!("{error}\nin {world:?}"))
 }
 
-/// Faults, and power losses at every operation.
+/// Combines faults with a power loss at every operation.
 #[test]
 fn power_may_fail_at_any_operation_of_flash_that_fails_too() {
     for (number, name) in drives::names().enumerate() {
@@ -44,19 +45,19 @@ proptest! {
     }
 }
 
-/// The test is meaningful: with each FTL many drives wear out, and many do not.
+/// Checks that the test is meaningful: with each FTL, many drives wear out and many do not.
 #[test]
 fn drives_wear_out() {
     for (number, name) in drives::names().enumerate() {
         let worn = (0..100).filter(|&seed| lives(seed, number).is_ok_and(|happened| happened.worn_out)).count();
-        assert!((20..80).contains(&worn), "{name}: {worn} of 100");
+        assert!((20..80).contains(&worn), "{name}: {worn} of 100 drives are worn out");
     }
 }
 
-/// A merge whose target failed wore the drive out, and the target holds pages of the current request. They can be read until
-/// recovery gives them up. Found by the property above.
+/// Regression test of a drive that wears out because the target of a merge fails. The target holds pages of the current
+/// request, which can be read until recovery discards them.
 #[test]
-fn a_request_that_wears_a_drive_out_is_there_or_not_after_recovery() {
+fn a_request_that_wears_out_a_drive_is_kept_or_lost() {
     let happened = lives(6_340_810_420_049_339_431, 4).unwrap_or_else(|error| panic!("{error}"));
     assert!(happened.worn_out);
 }

@@ -1,6 +1,7 @@
-//! Goal: after a power loss at any time, an FTL rebuilt from spare areas has every acknowledged page, and works on. Method:
-//! random requests to small drives whose power fails after a number of operations, the last of which may be half done. Every
-//! page is then compared with its allowed contents, and the drive works on under the chip's rules until the next power loss.
+//! Goal: after a power loss at any time, an FTL rebuilt from spare areas has every acknowledged page and continues to
+//! work. Method: random requests to small drives that lose power after a number of operations; the last operation may
+//! be half done. Every page is then compared with its allowed contents, and the drive continues under the NAND rules
+//! until the next power loss.
 
 mod drives;
 mod failing;
@@ -10,10 +11,10 @@ use ssdlab_conformance::power::{Faults, Flash, Happened, Last, Look, Mistake, Wo
 use ssdlab_core::{Ppn, Rng};
 use ssdlab_nand::{Found, Scan};
 
-/// Power fails at each operation of some requests, and then at each operation of the recovery.
+/// Lets power fail at each operation of the requests, and then at each operation of the recovery.
 fn exhaust(number: usize, seed: u64, faults: Option<Faults>) -> Result<Happened, String> {
     let (ftl, shape) = drives::drive(seed, number);
-    // Program units of several pages need more requests for as many operations.
+    // With program units of several pages, the same number of operations needs more requests.
     let requests = requests(shape, seed, if shape.program_unit > 1 { 60 } else { 40 });
     let live = |cuts: Vec<(u64, Last)>| {
         let mut world = World { ftl, shape, seed, cuts, faults: None };
@@ -54,7 +55,7 @@ fn lives(world: &World, look: Look) -> Result<Happened, String> {
     world.live(&requests(world.shape, world.seed, 300), look).map_err(|error| format!("{error}\nin {world:?}"))
 }
 
-/// Names of the FTLs and maps for which a random world detects recovery with such a look at the flash.
+/// Returns the names of the FTLs and maps for which random drives detect that recovery has the wrong view `look`.
 fn found_out(look: Look) -> Vec<&'static str> {
     let fails = |number| (0..200).any(|seed| lives(&random_world(seed, number), look).is_err());
     drives::names().enumerate().filter(|&(number, _)| fails(number)).map(|(_, name)| name).collect()
@@ -62,7 +63,7 @@ fn found_out(look: Look) -> Vec<&'static str> {
 
 const ALL: [&str; 7] = ["ram", "segments", "dftl", "bast", "fast", "faster", "sbfast"];
 
-/// A recovery that ignores versions takes an older copy for the newest where an FTL copies older pages, as SBFAST does.
+/// A recovery that ignores versions confuses older and newer copies if an FTL copies outdated pages, as SBFAST does.
 #[test]
 fn ignoring_versions_is_detected() {
     let by_sequence: fn(&Flash, Ppn) -> Found = |flash, ppn| match flash.page(ppn) {
@@ -91,9 +92,9 @@ fn losing_the_last_trim_is_detected() {
     assert_eq!(found_out(Look { trims: |all| all[..all.len().saturating_sub(1)].to_vec(), ..Look::RIGHT }), ALL);
 }
 
-/// A half-programmed page taken for an erased one is programmed again, and so is a half-erased block.
+/// A recovery that considers half-programmed pages and half-erased blocks erased would program them again.
 #[test]
-fn taking_unreadable_pages_for_erased_ones_is_detected() {
+fn treating_unreadable_pages_as_erased_is_detected() {
     let blind: fn(&Flash, Ppn) -> Found = |flash, ppn| match flash.page(ppn) {
         Found::Unreadable => Found::Erased,
         other => other,

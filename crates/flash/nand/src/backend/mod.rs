@@ -1,4 +1,4 @@
-//! Flash back ends, which determine the cost of operations. A time model is a sink that implements [`Flash`].
+//! Flash back ends: sinks that implement [`Flash`] and count or time the operations of an FTL.
 
 pub mod parallel;
 mod serial;
@@ -31,7 +31,7 @@ pub trait Flash: FlashSink {
         0
     }
 
-    /// Returns the first operation out of order, if the order is checked.
+    /// Returns a message about the first operation in a wrong order; None if there is none or the order is not checked.
     fn violation(&self) -> Option<&str> {
         None
     }
@@ -44,14 +44,14 @@ pub trait Flash: FlashSink {
 
 /// Flash that has no operations in flight between two calls of the FTL, and can therefore resume from a saved state.
 pub trait Resume: Flash {
-    /// Resumes as if the operations in `counts` had been executed, with these blocks in SLC mode. Flash that checks
+    /// Resumes as if the operations in `counts` had been executed and `slc_blocks` were in SLC mode. Flash that checks
     /// operations also needs the pages `programmed` so far.
     fn resume(&mut self, counts: Counts, slc_blocks: &[BlockId], programmed: impl Iterator<Item = Ppn>);
 }
 
 /// Flash that completes each operation before the next one begins.
 pub trait OneByOne: Resume {
-    /// Lets idle time pass until `time_ns`; does nothing if that time is past.
+    /// Advances the clock to `time_ns` as idle time; does nothing if `time_ns` is in the past.
     fn idle_until(&mut self, _time_ns: u64) {}
 
     /// Sets the clock back to 0.

@@ -1,4 +1,4 @@
-//! One chip that does one operation at a time, with or without a clock.
+//! One chip that executes operations one after the other, with or without a clock.
 
 use ssdlab_core::{BlockId, Nanos, Ppn};
 
@@ -31,8 +31,8 @@ impl Gathered {
         Some(if before == self.sensed { 0 } else { timing.read_page(at.slc, at.flash_page).0 })
     }
 
-    /// Returns the duration of a program without its transfer: 0 before the last page of a program unit. With two
-    /// passes, the last page also begins the fine passes that are due.
+    /// Returns the duration of a program without its transfer, which is 0 except for the last page of a program unit.
+    /// With two passes, the last page also begins the fine passes that are due.
     fn program(&mut self, ppn: Ppn, role: Role, timing: &Timing, transfer_ns: u64) -> u64 {
         self.layout.program(ppn, role);
         let (written, block) = (self.layout.in_block(ppn) + 1, self.layout.block(ppn));
@@ -82,7 +82,7 @@ impl Gathered {
     }
 }
 
-/// One chip that does one operation at a time, in the order of emission.
+/// One chip that executes operations one after the other, in the order of emission.
 pub struct SerialFlash {
     counts: Counts,
     is_timed: bool,
@@ -94,7 +94,7 @@ pub struct SerialFlash {
     pages_per_block: u32,
     page_bytes: u32,
     timing: Timing,
-    /// Number of dies over which a block extends; each erases its part.
+    /// Number of dies over which a block extends. Each die erases its part of the block.
     dies_per_block: u64,
     /// Program units of the chips; None if pages are programmed one by one and blocks lie on one die.
     gathered: Option<Box<Gathered>>,

@@ -1,4 +1,4 @@
-//! CLOCK: a hand goes round; an item used since the hand last passed is spared once.
+//! CLOCK: a hand moves around the cached items and evicts the first item that was not used since its last pass.
 //!
 //! Source: Corbato, "A paging experiment with the Multics system", 1968.
 

@@ -1,4 +1,4 @@
-//! Replacement policies of the map cache; one file each, registered in [`POLICIES`].
+//! Replacement policies of the map cache. Each policy has a file and is registered in [`POLICIES`].
 
 pub mod clock;
 pub mod fifo;
@@ -37,7 +37,7 @@ mod tests {
     /// Goal: with every policy, the cache holds the items that were inserted and not evicted, and never exceeds its
     /// capacity. Method: compares the evictions with a set of the cached items.
     #[test]
-    fn policies_keep_their_books() {
+    fn policies_track_the_cached_items() {
         for info in POLICIES.iter() {
             for capacity in [1, 2, 3, 7] {
                 let mut policy = (info.role)(20, capacity);
@@ -50,8 +50,13 @@ mod tests {
                         continue;
                     }
                     if let Some(victim) = policy.admit(item) {
-                        assert!(cached.remove(&victim), "{}: {victim} is evicted but not cached", info.name);
-                        assert_eq!(cached.len() as u32, capacity - 1, "{}: evicted early", info.name);
+                        assert!(cached.remove(&victim), "{}: evicted item {victim} was not cached", info.name);
+                        assert_eq!(
+                            cached.len() as u32,
+                            capacity - 1,
+                            "{}: evicted an item although the cache was not full",
+                            info.name
+                        );
                     }
                     cached.insert(item);
                     assert!(cached.len() as u32 <= capacity, "{} overflows", info.name);
@@ -79,13 +84,13 @@ mod tests {
     }
 
     #[test]
-    fn each_policy_by_hand() {
+    fn each_policy_evicts_as_worked_by_hand() {
         assert_eq!(evicted(&lru::INFO, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
         assert_eq!(evicted(&fifo::INFO, 3, &[1, 2, 3, 1, 4, 5]), [1, 2]);
-        // With CLOCK, item 1 was used again, so the hand spares it once and evicts item 2, then item 3.
+        // With CLOCK, the hand skips item 1 once because the item was used again, and evicts item 2, then item 3.
         assert_eq!(evicted(&clock::INFO, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
-        // With 2Q, one of the four places is for newcomers, and two evicted items are remembered. Item 1 returns while
-        // it is remembered, so newcomers 3, 4 and 5 are evicted first.
+        // With 2Q, one of the four places is for new items, and two evicted items are remembered. Item 1 returns while
+        // it is remembered, so the new items 3 and 4 are evicted first.
         assert_eq!(evicted(&two_q::INFO, 4, &[1, 2, 3, 4, 5, 1, 6, 7]), [1, 2, 3, 4]);
     }
 }

@@ -1,8 +1,8 @@
-//! 2Q: newcomers pass through a short FIFO; an item that returns soon after leaving it goes to an LRU list.
+//! 2Q: a new item enters a short FIFO. If the item is used again soon after its eviction, it enters an LRU list.
 //!
 //! ```text
 //! hit(x):    x in Am: to its end;  x in A1in: nothing
-//! admit(x):  full: if A1in holds more than a quarter, or Am is empty: evict the oldest of A1in and remember it in A1out,
+//! admit(x):  full: if A1in holds over a quarter, or Am is empty: evict the oldest of A1in and remember it in A1out,
 //!                  which forgets beyond half the capacity
 //!                  else: evict the oldest of Am
 //!            x remembered in A1out: into Am, else into A1in
@@ -29,7 +29,7 @@ enum Place {
     Nowhere,
     /// A1in: the item is cached and new.
     In,
-    /// A1out: the item is not cached any more, but remembered.
+    /// A1out: the item is no longer cached, but its number is remembered.
     Out,
     /// Am: the item is cached and was accessed again.
     Main,
@@ -87,7 +87,7 @@ impl CachePolicy for TwoQ {
     }
 
     fn admit(&mut self, item: u32) -> Option<u32> {
-        // Reads first whether the item is remembered, because remembering the victim may push the item out.
+        // Must be read before the eviction, because remembering the victim may remove this item from A1out.
         let came_back = self.place[item as usize] == Place::Out;
         let [newcomers, _, main] = self.counts;
         let victim = if newcomers + main < self.capacity {

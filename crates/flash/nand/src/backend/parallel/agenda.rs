@@ -1,20 +1,20 @@
-//! Agenda of the next event of each resource: a tournament tree with one leaf per resource.
+//! The agenda: the next event of each resource, in a tournament tree with one leaf per resource.
 //!
-//! A die or channel does one thing at a time, so it has at most one pending event. Setting an event costs seven
-//! comparisons without branches per level. With eight children per node, there are a third as many levels as in a
-//! binary tree. The earliest event is the root. At equal times the lower resource number goes first.
+//! Each die or channel has at most one pending event. Setting an event costs seven comparisons without branches per
+//! level. With eight children per node, there are a third as many levels as in a binary tree. The earliest event is the
+//! root. At equal times the lower resource number goes first.
 
 /// Time that means "no event".
 pub const NEVER: u64 = u64::MAX;
 
-/// An event encoded as one number: the time since the base time in the high bits, the resource in the low bits.
-/// Comparing two numbers finds the earlier event without a branch, which would be mispredicted.
+/// An event encoded as one number: the time since the base time in the high bits, the resource in the low bits. The
+/// smaller number is the earlier event; comparing them needs no branch, which would often be mispredicted.
 type Event = u64;
 
 const RESOURCE_BITS: u32 = 20;
-/// Event number that stands for no event.
+/// Value for "no event".
 const NONE: Event = Event::MAX;
-/// Maximum time between the base and an event: almost five hours. Flash operations take seconds at most.
+/// Maximum time between the base time and an event: almost five hours. Flash operations take seconds at most.
 const REACH_NS: u64 = 1 << (Event::BITS - RESOURCE_BITS);
 
 const ARITY: usize = 8;
@@ -60,8 +60,8 @@ impl Agenda {
         *self.leaf(resource) = NONE;
     }
 
-    /// Completes [`Self::take`]: updates the tree if the resource has no new event. Usually the resource has one, and
-    /// setting that event has already updated the tree.
+    /// Completes [`Self::take`]: updates the tree if the resource has no new event. Usually the resource has a new
+    /// event, and [`Self::set`] has already updated the tree.
     #[inline(always)]
     pub fn settle(&mut self, resource: usize) {
         if *self.leaf(resource) == NONE {
@@ -108,8 +108,8 @@ impl Agenda {
         self.first = earliest;
     }
 
-    /// Moves the base time forward so that an event at `time` is in range. An event set later may be earlier than
-    /// `time` by at most the duration of one operation.
+    /// Moves the base time forward to bring an event at `time` into range. Later calls may set events that are earlier
+    /// than `time` by at most the duration of one operation.
     #[cold]
     fn rebase(&mut self, time: u64) {
         let leaves = self.place(0);
@@ -133,9 +133,9 @@ mod tests {
     use super::*;
     use ssdlab_core::Rng;
 
-    /// Drives may be idle for days between two events.
+    /// Tests events that are days apart, as on an idle drive.
     #[test]
-    fn a_lonely_event_may_come_at_any_time() {
+    fn events_may_be_days_apart() {
         const HOUR_NS: u64 = 3_600_000_000_000;
         let mut agenda = Agenda::new(5);
         for hours in [1, 4, 5, 6, 9, 10, 20, 40, 100, 1_000, 1_000_000] {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earliest_is_the_least_and_ties_go_to_the_lower_number() {
+    fn the_earliest_event_wins_and_ties_go_to_the_lower_number() {
         let mut rng = Rng::named(1, "agenda");
         // With steps of hours, times soon exceed the range of the first base time.
         for (resources, step_ns) in [(1_usize, 50), (2, 50), (3, 1 << 40), (7, 50), (72, 1 << 41), (130, 50)] {

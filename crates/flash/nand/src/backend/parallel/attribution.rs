@@ -1,4 +1,4 @@
-//! Latency attribution in the flash: nanoseconds that requests wait, by cause.
+//! Latency attribution in the flash: divides the waiting time of requests by cause, in nanoseconds.
 //!
 //! From its emission to its end, each operation of a request waits for its die or for the bus. The time of this wait is
 //! charged to these causes:
@@ -9,15 +9,16 @@
 //! | its die, whose cells work on a page of the same request | [`StallCause::Service`] |
 //! | its die, whose cells work on anything else | the cause of that work (for several planes: of the first page) |
 //! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
-//! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die comes first |
+//! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die must end first |
 //!
-//! A die has a clock per cause; one clock runs at a time. When an operation waits for its die, it reads the clocks of
-//! the die at the start and at the end of the wait and is charged the difference. If an operation waited for another
-//! operation of the same request, it inherits that operation's charges. A request gets the charges of its last
-//! operation.
+//! A die has a clock per cause, of which exactly one is running. When an operation waits for its die, the clocks of the
+//! die are read at the start and at the end of the wait. The operation is charged the difference. If an operation
+//! waited for another operation of the same request, it inherits the charges of the other operation. A request gets the
+//! charges of its last operation.
 //!
-//! No clock ticks: starting a clock at time `a` subtracts `a` from it, and stopping it at `b` adds `b`. While it runs,
-//! its reading is its value plus the current time. All are modulo 2^64.
+//! Clocks are updated only when they start or stop: starting a clock at time `a` subtracts `a` from its value, and
+//! stopping it at time `b` adds `b`. The reading of a running clock is its value plus the current time. All values are
+//! modulo 2^64.
 
 use std::num::Wrapping;
 
@@ -26,7 +27,7 @@ use ssdlab_core::{Slab, numbered};
 use super::ops::{Kind, Op, Ops};
 use crate::Cause;
 
-/// Cause for which a request is delayed below the FTL.
+/// Cause of a request's delay in the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum StallCause {
@@ -88,16 +89,16 @@ struct RequestOnDie {
     /// Time during which the cells read, program or erase for the request.
     served: Wrapping<u64>,
     is_served: bool,
-    /// Stall cause charged to other requests that wait while the cells work on this request. All pages of a request
-    /// have the same cause, because a request either reads or writes.
+    /// Stall cause for other requests that wait while the cells work on this request. All pages of a request have the
+    /// same stall cause, because a request either reads or writes.
     work: StallCause,
 }
 
 /// An operation of a request, with the stall causes to which its delay is charged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Charged {
-    /// Nanoseconds charged to each stall cause so far. While the operation waits, the value is instead the reading of
-    /// each applicable clock at the start of the wait, minus the charges so far.
+    /// Nanoseconds charged to each stall cause so far. While the operation waits, each value is the clock reading at
+    /// the start of the wait minus the charges so far.
     times: Clocks,
     /// True if the operation waits for the bus; false if it waits for its die.
     on_bus: bool,
@@ -106,7 +107,7 @@ struct Charged {
     request: u32,
 }
 
-/// Iterates over the operations of a command whose delay is charged to stall causes.
+/// Iterates over the operations of a command that take part in latency attribution.
 fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
     ops.of_command(first).filter(|&index| ops[index].attributed)
 }
@@ -162,8 +163,8 @@ impl Attribution {
         self.begin_or_end_wait(index, now_ns);
     }
 
-    /// Begins or ends the wait of an operation. Either call sets the charges to the clock readings minus the charges.
-    /// So after a begin and an end, the charges have grown by the advance of the clocks during the wait.
+    /// Begins or ends the wait of an operation. Each call replaces the charges by the clock readings minus the charges.
+    /// After both calls, the charges have increased by the advance of the clocks during the wait.
     #[inline(always)]
     fn begin_or_end_wait(&mut self, index: u32, now_ns: u64) {
         let now = Wrapping(now_ns);
@@ -251,8 +252,8 @@ impl Attribution {
         self.begin_or_end_wait(to, now_ns);
     }
 
-    /// Adds the final charges to an operation that has ended. The charges of the operation stay until its index is
-    /// reused.
+    /// Adds the final charges to an operation that has ended. The charges remain available until the operation's index
+    /// is reused.
     pub fn ended(&mut self, index: u32, now_ns: u64) {
         self.begin_or_end_wait(index, now_ns);
         let request = self.ops[index as usize].request;

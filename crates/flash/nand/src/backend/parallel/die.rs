@@ -1,4 +1,4 @@
-//! A die: the operations that wait for the die, and its current command.
+//! State of a die: waiting operations and current commands.
 
 use super::agenda::NEVER;
 use super::attribution::StallCause;
@@ -21,8 +21,8 @@ impl Ready {
         if self.last == NONE || ops[self.last].number < number { self.last } else { self.search(number, ops) }
     }
 
-    /// Searches the list from both ends. If long requests have filled the list, the next operation on a block is
-    /// usually near its front.
+    /// Searches the list from both ends. In a list filled by long requests, the next operation on a block is usually
+    /// near the front.
     fn search(&self, number: u64, ops: &Ops) -> u32 {
         let (mut front, mut back) = (self.first, ops[self.last].previous);
         loop {
@@ -54,8 +54,8 @@ pub(super) struct Work {
     pub command: Command,
     /// Time at which the cells last began or resumed the command.
     pub began_ns: u64,
-    /// Time at which the cells end the command. While the command is suspended: its remaining duration, including the
-    /// cost of resuming.
+    /// Time at which the cells finish the command. For a suspended command, its remaining duration including the cost
+    /// of resuming.
     pub ends_ns: u64,
     pub suspensions: u32,
 }
@@ -64,8 +64,8 @@ pub(super) struct Work {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspended {
     pub work: Work,
-    /// Next program of a cached program sequence; its data is already in the chip. It waits for the suspended command
-    /// to resume, because the host read uses the page registers.
+    /// Next program of a cached program sequence, whose data is already in the chip. The program waits for the
+    /// suspended command to resume, because the host read uses the page registers.
     pub loaded: Option<Command>,
 }
 
@@ -79,7 +79,7 @@ pub(super) enum Cells {
     Suspending,
 }
 
-/// State of the page registers, apart from the command on which the cells work.
+/// State of the page registers, without the command on which the cells are working.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Registers {
     Free,
@@ -196,7 +196,7 @@ mod tests {
     use super::super::scheduler::Class;
     use super::*;
 
-    /// Goal: the first ready operation has the lowest number, in whatever order operations become ready. Method:
+    /// Goal: the first ready operation has the lowest number, for any order in which operations become ready. Method:
     /// compares the list of ready operations with a sorted set.
     #[test]
     fn ready_operations_are_in_the_order_of_their_numbers() {

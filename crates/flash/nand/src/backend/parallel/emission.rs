@@ -8,8 +8,8 @@ use super::{Gate, ParallelFlash};
 use crate::{At, Cause, FlashSink, Source, SpareArea};
 
 impl ParallelFlash {
-    /// Puts an operation into the queue of its die, with its dependencies. Returns the operation, or the first program of
-    /// its program unit.
+    /// Adds an operation with its dependencies to the queue of its die. Returns the index of the operation, or of the
+    /// first program of its program unit.
     #[inline(always)]
     pub(super) fn emit(&mut self, kind: Kind, at: At, bytes: u32, from: Option<Ppn>, cause: Cause) -> u32 {
         let At { die, plane, die_block: block, number: in_block, flash_page, slc } = at;
@@ -122,7 +122,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Makes an operation the last operation on a block. The operation waits for the previous one on the block.
+    /// Makes an operation the last operation on a block. The operation waits for the previous operation on the block.
     #[inline]
     pub(super) fn chain(&mut self, block: u32, index: u32) {
         let before = std::mem::replace(&mut self.blocks[block as usize].last, index);

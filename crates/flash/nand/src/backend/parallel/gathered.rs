@@ -1,4 +1,4 @@
-//! Program units of each die block that are being gathered, and the pages that the controller's memory holds.
+//! For each die block: the program unit that is being gathered, and the pages in the controller's memory.
 
 use super::ops::{NONE, Op, Ops, Pass};
 use super::program_unit::{FineUnits, ProgramUnit};
@@ -17,8 +17,8 @@ pub(super) struct DieBlock {
     pub unprogrammed: u32,
     /// Number of erases emitted so far.
     pub erases: u32,
-    /// Operation that waits for the reads of the begun stripe whose parity goes to this die block, see `parity.rs`;
-    /// [`NONE`] if the stripe waits for no read.
+    /// Operation that waits for the reads of the incomplete stripe whose parity goes to this die block (see
+    /// `parity.rs`); [`NONE`] if the stripe waits for no read.
     stripe: u32,
 }
 
@@ -26,10 +26,10 @@ pub(super) struct DieBlock {
 pub(super) struct Gathered {
     /// True if memory survives a power loss.
     survives: bool,
-    /// Number of programs in incomplete program units or before their fine pass is due, and of incomplete stripes that
-    /// wait for reads.
+    /// Number of waiting operations: programs in incomplete program units, programs whose fine pass is not due yet, and
+    /// incomplete stripes that wait for reads.
     waiting: usize,
-    /// Number of the waiting programs that write host data.
+    /// Number of waiting programs that write host data.
     waiting_for_host: u32,
     pub blocks: Vec<DieBlock>,
     /// Units that wait for their fine pass, by die block. Empty if one pass programs a word line.
@@ -64,7 +64,7 @@ impl Gathered {
         at.number >= self.blocks[at.die_block as usize].unprogrammed
     }
 
-    /// Counts a program that waits: for the other pages of its program unit, or for its fine pass.
+    /// Counts a program that waits for the other pages of its program unit, or for its fine pass.
     pub fn hold(&mut self, op: &Op) {
         self.waiting += 1;
         self.waiting_for_host += u32::from(for_host(op));
@@ -81,7 +81,7 @@ impl Gathered {
         }
     }
 
-    /// True if all pages of a die block were emitted.
+    /// True if programs of all pages of a die block were emitted.
     pub fn is_full(&self, die_block: u32, pages_per_die_block: u32) -> bool {
         self.blocks[die_block as usize].next == pages_per_die_block
     }
@@ -105,7 +105,8 @@ impl Gathered {
         }
     }
 
-    /// Returns the operation that waits for the reads of a stripe, or [`NONE`]; the die block holds the stripe's parity.
+    /// Returns the operation that waits for the reads of a stripe, or [`NONE`]. The stripe's parity goes to
+    /// `die_block`.
     pub fn stripe(&self, die_block: u32) -> u32 {
         self.blocks[die_block as usize].stripe
     }
@@ -127,7 +128,7 @@ impl Gathered {
     /// Records the emission of an erase.
     pub fn erased(&mut self, die_block: u32) {
         let block = &mut self.blocks[die_block as usize];
-        debug_assert_eq!(block.unit, ProgramUnit::EMPTY, "only blocks without begun program units are erased");
+        debug_assert_eq!(block.unit, ProgramUnit::EMPTY, "an erased block must have no incomplete program unit");
         *block = DieBlock { next: 0, unprogrammed: ALL, erases: block.erases + 1, ..*block };
     }
 }

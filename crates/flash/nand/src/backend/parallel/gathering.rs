@@ -1,15 +1,15 @@
 //! Gathering of program units, in an array whose dies program several pages with one command.
 //!
 //! The pages of a program unit stay in the controller's memory until the cells have programmed the unit. A read of such
-//! a page takes no time. The first program of a unit stands for the unit in the queue of its die, and waits until all
-//! others are emitted. If the controller's memory survives a power loss, a block may be erased once its pages are read;
-//! otherwise an erase waits until the copies are programmed.
+//! a page takes no time. The first program of a unit represents the unit in the queue of its die, and waits until all
+//! other programs of the unit are emitted. If the controller's memory survives a power loss, a block may be erased once
+//! its pages are read. Otherwise an erase waits until the copies are programmed.
 //!
-//! A read waits for no earlier operation on its die block: a page that is not in memory has been programmed already.
-//! The next erase of the die block waits for the read.
+//! A read does not wait for earlier operations on its die block: a page that is not in memory has already been
+//! programmed. The next erase of the die block waits for the read.
 //!
 //! Operations of a die are numbered in the order in which they become ready. In the order of emission, an erase might
-//! come before a program unit for which it waits.
+//! precede a program unit for which it waits.
 
 use super::ParallelFlash;
 use super::ops::{NONE, Op};
@@ -126,7 +126,7 @@ mod tests {
         flash
     }
 
-    /// Copies five pages that lie in one flash page of each of two planes. This takes one read of the cells and five
+    /// Copies five pages that are in the same flash page of two planes, which takes one read of the cells and five
     /// transfers.
     #[test]
     fn copies_transfer_only_the_valid_pages() {
@@ -137,14 +137,15 @@ mod tests {
                 program(flash, to..to + 1, |page| Source::Copy(Ppn([0, 1, 3, 5, 7][page as usize - 48])));
             }
         });
-        assert_eq!(reads, 5, "a copy is safe once it is gathered");
+        assert_eq!(reads, 5, "the copies are durable once they are in memory");
         assert_eq!(settled(&mut flash), 2 * 1_480 + 100 + 5 * 20);
         assert_eq!((flash.under_way(), flash.gathered_for_host()), (0, 0));
         // The gathered copies are read from memory.
         assert_eq!(emit(&mut flash, |flash| (48..53).for_each(|page| flash.read(Ppn(page), Cause::Host))), 0);
     }
 
-    /// If memory survives a power loss, the source block may be erased once its copies are in memory; otherwise not.
+    /// Checks that the source block may be erased once its copies are in memory, but only if memory survives a power
+    /// loss.
     #[test]
     fn an_erase_waits_for_copies_in_volatile_memory() {
         for (survives, erased_ns) in [(true, 120 + 10_000), (false, 120)] {
@@ -186,7 +187,7 @@ mod tests {
         pass(&mut flash, 1_100);
         assert_eq!(read(&mut flash, 71), 0);
         pass(&mut flash, 1_171);
-        assert!(flash.take_done().is_some(), "the data of the read left the die at 1,170 ns");
+        assert!(flash.take_done().is_some(), "the read must end at 1,170 ns");
         pass(&mut flash, 1_659);
         assert_eq!(read(&mut flash, 50), 0);
         assert_eq!(settled(&mut flash) - start_ns, 1_660);
@@ -194,8 +195,8 @@ mod tests {
         assert_eq!(read(&mut flash, 50), 1);
     }
 
-    /// A block is erased and written again while its programs from before the erase wait. The new pages are in memory,
-    /// also after the old programs have ended.
+    /// Erases a block and writes it again while its programs from before the erase still wait. The new pages must be in
+    /// memory, even after the old programs have ended.
     #[test]
     fn old_programs_do_not_count_for_the_new_cycle() {
         let mut flash = die(true, Suspend::Never);
@@ -217,8 +218,8 @@ mod tests {
         assert_eq!(emit(&mut flash, |flash| flash.read(Ppn(24), Cause::Gc)), 0);
     }
 
-    /// In SLC mode, 8 pages make a program unit: a flash page of each plane. Reads, programs and erases take the times
-    /// of the mode; after the erase the block is written in the other mode.
+    /// In SLC mode, a program unit has 8 pages, a flash page of each plane. Reads, programs and erases take the times
+    /// of SLC mode. After the erase, the block is written in native mode.
     #[test]
     fn a_block_in_slc_mode_has_its_own_units_and_times() {
         let mut flash = die(true, Suspend::Never);

@@ -12,9 +12,9 @@
 //! Arrays whose dies program several pages at once have other dependencies, see `gathering.rs`; for parity and for
 //! programs in two passes, see `parity.rs` and `passes.rs`.
 //!
-//! An operation stores the number of operations that it waits for. A die lists only ready operations (which wait for no
-//! other operation), by class. So a [`scheduler`] is a pure function of a few numbers, and any ready operation is a
-//! legal choice. A die works on one command at a time (one operation, or one operation for each of several planes):
+//! Each operation stores the number of operations for which it waits. A die lists only ready operations (which wait for
+//! no other operation), by class. A [`scheduler`] is therefore a pure function of a few numbers, and may choose any
+//! ready operation. A die works on one command at a time (one operation, or one operation for each of several planes):
 //!
 //! ```text
 //! read     cells t_R -> bus, page by page         cache read: the next t_R during the transfer
@@ -25,12 +25,12 @@
 //! A die holds the command until both cells and bus are done. Transfers on a channel are served first come, first
 //! served. A read may suspend a longer operation; see [`crate::Suspend`].
 //!
-//! **Events.** Each die and each channel has at most one pending event. So a tournament tree with a leaf for each die
-//! and channel replaces a heap of events (`agenda.rs`).
+//! **Events.** Each die and each channel has at most one pending event. Therefore a tournament tree with a leaf for
+//! each die and channel replaces a heap of events (`agenda.rs`).
 //!
-//! **The bus is never reserved in advance.** A transfer begins when both data and bus are ready. A model that books a
-//! "next free time" per channel at submission leaves the bus idle before a later transfer. Its throughput is wrong by
-//! half.
+//! **The bus is never reserved in advance.** A transfer begins when both data and bus are ready. A model that reserves
+//! a "next free time" per channel at submission leaves the bus idle before a later transfer, and its throughput is
+//! wrong by half.
 //!
 //! **Jobs.** Requests, pages of the write buffer and steps of background collection are jobs. A job ends when its
 //! operations have ended. A request waits for its own operations and for the map entries that it loads. Collection
@@ -106,10 +106,10 @@ pub struct Window {
     pub length: Nanos,
 }
 
-/// Purpose of a job, which determines what it waits for.
+/// Type of a job, which determines the operations for which the job waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JobKind {
-    /// A request: waits for the operations that the host's data needs, but not for collection or merges.
+    /// A host request: waits for the operations on its own data, but not for garbage collection or merges.
     Request,
     /// A page of the write buffer: waits for the same operations as a request.
     BufferedPage,
@@ -125,8 +125,7 @@ struct Job {
     began_ns: u64,
     /// Owner of the job, as passed to [`ParallelFlash::submit`].
     owner: u32,
-    /// True if the job waits for all its operations; false if it waits only for the operations that the host's data
-    /// needs.
+    /// True if the job waits for all its operations; false if it waits only for operations on host data.
     everything: bool,
 }
 
@@ -168,10 +167,11 @@ struct Submission {
     job: u32,
     /// Host request of the job, as passed to [`ParallelFlash::submit`].
     requester: Requester,
-    /// True if the waits of the job's operations are charged to causes.
+    /// True if latency attribution covers the job's operations.
     attributed: bool,
-    /// The latest read of the job, and its cause.
+    /// Latest read of the job.
     read: u32,
+    /// Cause of the latest read.
     read_cause: Cause,
     /// The latest load of map entries in the job.
     load: u32,
@@ -199,7 +199,7 @@ struct Chips {
     /// True if a busy die may begin another command, such as a cache read.
     overlaps: bool,
     scheduler: &'static DieSchedulerInfo,
-    /// Class of reads that no host request waits for.
+    /// Class of reads for which no host request waits.
     internal_read: Class,
 }
 
@@ -334,12 +334,12 @@ impl ParallelFlash {
     /// Advances the clock to `time_ns`. No pending event may precede that time.
     #[inline]
     pub fn pass_until(&mut self, time_ns: u64) {
-        debug_assert!(time_ns >= self.now_ns && time_ns <= self.next_ns(), "time passes an event");
+        debug_assert!(time_ns >= self.now_ns && time_ns <= self.next_ns(), "the time is past or after the next event");
         self.now_ns = time_ns;
     }
 
-    /// Begins a job for `owner`; all operations until [`Self::submitted`] belong to it. A recording names `requester`
-    /// as their host request.
+    /// Begins a job for `owner`; all operations until [`Self::submitted`] belong to the job. A recording lists
+    /// `requester` as their host request.
     #[inline]
     pub fn submit(&mut self, owner: u32, requester: Requester, kind: JobKind) {
         let job = Job { left: 0, began_ns: NEVER, owner, everything: kind == JobKind::Collection };
@@ -353,8 +353,8 @@ impl ParallelFlash {
         }
     }
 
-    /// Ends a job's submission; returns the number of operations that the job waits for. A job without operations is
-    /// complete, and [`Self::take_done`] does not return it.
+    /// Ends a job's submission; returns the number of operations for which the job waits. A job without operations is
+    /// complete immediately, and [`Self::take_done`] does not return it.
     #[inline]
     pub fn submitted(&mut self) -> u32 {
         let index = self.submission.job;
@@ -371,7 +371,7 @@ impl ParallelFlash {
     #[inline(always)]
     pub fn advance(&mut self) {
         let (time_ns, resource) = self.agenda.earliest();
-        debug_assert!(time_ns != NEVER, "nothing is under way");
+        debug_assert!(time_ns != NEVER, "no operation is in flight");
         self.now_ns = time_ns;
         self.agenda.take(resource);
         match resource.checked_sub(self.dies.len()) {

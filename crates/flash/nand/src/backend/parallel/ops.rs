@@ -6,7 +6,7 @@ use super::scheduler::Class;
 use crate::Cause;
 use crate::named::named_enum;
 
-/// Operation index that stands for no operation.
+/// Index for "no operation".
 pub(crate) const NONE: u32 = u32::MAX;
 
 named_enum! {
@@ -23,7 +23,7 @@ named_enum! {
     }
 }
 
-/// Programming pass: chips program a word line in one pass or in two passes.
+/// Programming pass. Some chips program a word line in one pass, others in two passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pass {
     /// The only pass, which programs the page completely.
@@ -40,9 +40,9 @@ pub(crate) struct Op {
     pub kind: Kind,
     pub cause: Cause,
     pub class: u8,
-    /// True if the next operation on the block has been released.
+    /// True if the next operation on the block no longer waits for this operation.
     pub passed: bool,
-    /// True if the waiting times of the operation are attributed to causes.
+    /// True if latency attribution covers the operation.
     pub attributed: bool,
     /// True if the block is in SLC mode.
     pub slc: bool,
@@ -66,7 +66,7 @@ pub(crate) struct Op {
     pub bytes: u32,
     /// Job to which the operation belongs.
     pub job: u32,
-    /// Number of operations that this operation waits for.
+    /// Number of operations for which this operation waits.
     pub waits: u32,
     /// Number of the operation in the order of emission, wrapping around.
     pub id: u32,
@@ -208,7 +208,7 @@ impl Ops {
         self[waiter].waits += 1;
     }
 
-    /// Removes and returns one of the operations that wait for `index` through an edge of the dependency graph.
+    /// Removes an edge of the dependency graph; returns the operation that waited for `index` through this edge.
     #[inline]
     pub fn take_waiter(&mut self, index: u32) -> Option<u32> {
         let slot = self[index].edges;

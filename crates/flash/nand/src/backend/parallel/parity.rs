@@ -1,11 +1,11 @@
 //! Parity (RAIN): the flash adds a program unit of parity to the program units of each stripe.
 //!
 //! The controller computes the parity from data that passes through its memory. The last page of a stripe emits the
-//! unit of parity, which goes to its die like other program units: transfers, then one program. The unit waits for the
-//! reads of all pages that the stripe copies. No request waits for parity.
+//! program unit of parity, which is processed like other program units: transfers, then one program. The parity waits
+//! for the reads of all copied pages in the stripe. No request waits for parity.
 //!
-//! An operation without a die stands for the reads of an incomplete stripe: it waits for them, and then ends at once. A
-//! block that is erased before its last stripe is complete has no parity for this stripe.
+//! An operation without a die represents the reads of an incomplete stripe: it waits for these reads, and then ends
+//! immediately. If a block is erased before its last stripe is complete, this stripe gets no parity.
 
 use ssdlab_core::Ppn;
 
@@ -57,7 +57,7 @@ impl ParallelFlash {
         self.end(index);
     }
 
-    /// Forgets the state of a die block that will be erased.
+    /// Discards the stripe state of a die block that will be erased.
     pub(super) fn forget(&mut self, die_block: u32) {
         let gathered = self.gathered.as_mut().expect("program units are gathered");
         gathered.erased(die_block);
@@ -92,8 +92,8 @@ mod tests {
         partial_read: false,
     };
 
-    /// The array has four dies, three units of data per unit of parity, program units of two pages, and three word
-    /// lines. So a block has 18 pages for data. Word lines 0, 1 and 2 have their parity on dies 3, 2 and 1.
+    /// Returns a geometry with four dies, three data units per parity unit, program units of two pages, and three word
+    /// lines. A block has 18 data pages. Word lines 0, 1 and 2 have their parity on dies 3, 2 and 1.
     fn geometry(channels: u32) -> Geometry {
         Geometry {
             parallelism: Parallelism { channels, dies: 4 / channels, ..Parallelism::SINGLE },
@@ -129,7 +129,7 @@ mod tests {
         flash.counts().programs[Cause::Parity as usize]
     }
 
-    /// The parity of three program units takes two transfers and a program, on a die of its own.
+    /// Checks that the parity of three program units takes two transfers and a program on a separate die.
     #[test]
     fn the_last_page_of_a_stripe_emits_its_parity() {
         // With one channel per die, each die has received its two pages after 40 ns. On a common channel, the last page
@@ -142,7 +142,8 @@ mod tests {
         }
     }
 
-    /// Dies 0, 1 and 3 hold the data of the second word line, and die 2 its parity: each die has two program units.
+    /// Writes two word lines. Dies 0, 1 and 3 hold the data of the second word line, and die 2 its parity. Each die
+    /// then has two program units.
     #[test]
     fn parity_takes_the_place_of_data_on_another_die_in_each_word_line() {
         let mut flash = array(4, |_| ());
@@ -166,9 +167,9 @@ mod tests {
         (pages / 6 * 2).into()
     }
 
-    /// Page 23 is the last page of a stripe, and a copy of page 0. Die 0 programs pages 18 and 19 from 40 to 1,040 ns and
-    /// then reads page 0, which is in memory at 1,160 ns. Only then do the parity and the last unit of data move to their
-    /// dies. So die 3 is free for a read at 500 ns.
+    /// Page 23 is the last page of a stripe, and a copy of page 0. Die 0 programs pages 18 and 19 from 40 to 1,040 ns,
+    /// then reads page 0, which is in memory at 1,160 ns. Only then are the parity and the last data unit transferred
+    /// to their dies. Die 3 is therefore free for a read at 500 ns.
     #[test]
     fn parity_waits_for_the_copies_of_its_stripe() {
         let mut flash = array(4, |before| program(before, 0..18, Source::Map));
@@ -189,8 +190,8 @@ mod tests {
         assert_eq!((settled(&mut flash), parity(&flash)), (1_160 + 1_040, 6 + 2));
     }
 
-    /// A block is erased after only its first program unit was programmed, with copied data. Its incomplete stripe gets
-    /// no parity; the next stripe does.
+    /// Erases a block after only its first program unit was programmed, with copied data. The incomplete stripe must
+    /// get no parity; the next stripe must get parity.
     #[test]
     fn an_erase_ends_an_incomplete_stripe() {
         let mut flash = array(4, |before| program(before, 0..18, Source::Map));
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!((settled(&mut flash), parity(&flash)), (140 + 1_040 + 10_000 + 1_040, 6 + 2));
     }
 
-    /// Four pages of a stripe are programmed before the clock starts, and the last two after it.
+    /// Programs four pages of a stripe before the clock starts, and the last two pages afterwards.
     #[test]
     fn a_stripe_begun_before_the_clock_starts_gets_its_parity() {
         let mut flash = array(4, |before| program(before, 0..4, Source::Map));

@@ -1,17 +1,18 @@
-//! Programs in two passes: a coarse pass, and a fine pass after the coarse passes of further word lines of the die block.
+//! Programming in two passes: a coarse pass, then a fine pass after the coarse passes of further word lines.
 //!
 //! ```text
 //! distance 2:  coarse 0, coarse 1, coarse 2, fine 0, coarse 3, fine 1, ..., last coarse, the fine passes that are left
 //! ```
-//! Both passes transfer the data. It stays in memory until the fine pass has ended. The operations that the FTL emits
-//! become the fine pass, and requests wait for them. The coarse pass has operations of its own, which wait for the data.
+//! Both passes transfer the data, which stays in memory until the fine pass has ended. The operations that the FTL
+//! emits become the fine pass, for which requests wait. The coarse pass has separate operations, which wait for the
+//! data.
 
 use super::ParallelFlash;
 use super::ops::{NONE, Op, Pass};
 use super::program_unit::ProgramUnit;
 
 impl ParallelFlash {
-    /// Makes a program the fine pass of its page. Returns the coarse pass, a new program.
+    /// Makes a program the fine pass of its page. Returns the coarse pass, which is a new operation.
     pub(super) fn begin_passes(&mut self, index: u32) -> u32 {
         self.emitted = self.emitted.wrapping_add(1);
         let coarse = Op { pass: Pass::Coarse, job: NONE, attributed: false, id: self.emitted, ..self.ops[index] };
@@ -25,13 +26,13 @@ impl ParallelFlash {
         let gathered = self.gathered.as_mut().expect("program units are gathered");
         gathered.hold(&self.ops[index]);
         if gathered.fine_units(die_block).gathered.append(index, &mut self.ops) == index {
-            // The fine pass also waits until the unit may begin it.
+            // The fine pass also waits until the coarse passes that must precede it are queued.
             self.ops[index].waits += 1;
         }
         coarse
     }
 
-    /// Queues the fine passes that are due when the coarse pass of a unit is complete in memory.
+    /// Queues the fine passes that become due because all pages of a unit's coarse pass are in memory.
     pub(super) fn end_coarse_unit(&mut self, die_block: u32) {
         let gathered = self.gathered.as_mut().expect("program units are gathered");
         let is_full = gathered.is_full(die_block, self.layout.pages_per_die_block());
@@ -118,8 +119,8 @@ pub(super) mod tests {
         flash.now_ns()
     }
 
-    /// A program unit gets its fine pass after the coarse pass of the second unit after it. The last units of a block
-    /// get their fine passes at once.
+    /// Checks that the fine pass of a program unit follows the coarse pass of the second unit after it. The last units
+    /// of a block must get their fine passes immediately.
     #[test]
     fn the_fine_pass_follows_the_coarse_passes_of_further_word_lines() {
         let mut flash = array(Commands::default());
@@ -133,7 +134,7 @@ pub(super) mod tests {
         assert_eq!(flash.counts().programmed(), 10, "a page counts once");
     }
 
-    /// The request of a page ends with its fine pass. Until then, the page is read from memory.
+    /// Checks that a write request ends with the fine pass of its page, and that the page is read from memory before.
     #[test]
     fn a_page_is_programmed_after_both_passes() {
         let mut flash = array(Commands::default());
@@ -151,8 +152,8 @@ pub(super) mod tests {
         assert_eq!(settled(&mut flash), 3 * COARSE + FINE + 120);
     }
 
-    /// Copies are read before the coarse pass. Their source may be erased after these reads, because the copies are in
-    /// memory that survives a power loss.
+    /// Checks that copies are read before the coarse pass. Their source may be erased after these reads, because the
+    /// copies are in memory that survives a power loss.
     #[test]
     fn the_coarse_pass_waits_for_the_reads_of_copies() {
         let mut flash = array(Commands::default());
@@ -169,7 +170,7 @@ pub(super) mod tests {
         assert_eq!(settled(&mut flash) - start_ns, 240 + 10_000 + COARSE);
     }
 
-    /// With cache program, the data of the next pass is transferred during the current pass.
+    /// Checks that cache program transfers the data of the next pass during the current pass.
     #[test]
     fn cache_program_hides_the_transfers() {
         let mut flash = array(Commands { cache_program: true, ..Commands::default() });

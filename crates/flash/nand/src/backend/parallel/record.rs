@@ -59,7 +59,7 @@ pub struct Record {
     requesters: Vec<Requester>,
     /// Segments of the operations in the recorded window.
     pub segments: Vec<Segment>,
-    /// True if the window contained more segments than are kept.
+    /// True if the window contained more segments than the recording can hold.
     pub truncated: bool,
 }
 
@@ -102,7 +102,7 @@ impl Record {
         self.requesters[index] = requester;
     }
 
-    /// True if individual operations are recorded during a period.
+    /// True if individual operations are being recorded.
     #[inline]
     pub(super) fn keeps_segments(&self) -> bool {
         self.window.is_some()

@@ -1,7 +1,7 @@
 //! Busy times in bins of equal simulated time.
 //!
-//! The length of a run is unknown at its start. So bins begin short, and pairs of bins merge whenever time passes the
-//! last bin. Thus memory is bounded, and equal runs give equal bins.
+//! The length of a run is unknown at its start. Therefore bins begin short, and pairs of bins are merged whenever time
+//! passes the last bin. Memory is bounded, and equal runs have equal bins.
 
 use std::ops::Range;
 

@@ -3,9 +3,10 @@
 //! Operations on one block begin in the order of emission. A page is read only after its program has ended, and
 //! programmed only after its erase. A block is erased only after every copy from it has been programmed.
 //!
-//! If program units are gathered in memory, blocks are die blocks and reads do not keep the order of emission. A die
-//! block is erased only after every read emitted before has ended. A page is read from memory only until its program
-//! has ended. A fine pass begins only after the coarse passes of its page and of the word lines that must come before.
+//! If program units are gathered in memory, blocks are die blocks, and reads need not keep the order of emission. A die
+//! block is erased only after every read emitted before the erase has ended. A page is read from memory only until its
+//! program has ended. A fine pass begins only after the coarse passes of its page and of the following word lines that
+//! it requires.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,7 +24,7 @@ enum Page {
 
 #[derive(Clone, Debug, Default)]
 struct Block {
-    /// Operations on the block that the FTL has emitted but the die has not begun.
+    /// Operations on the block that were emitted but have not begun on the die.
     order: VecDeque<Seen>,
     /// Operations that must end before the block's next erase: copies from the block, or its reads if program units are
     /// gathered. Maps each operation to the number of erases that were emitted before it.
@@ -32,16 +33,16 @@ struct Block {
     erases_begun: u64,
 }
 
-/// Finds flash operations that begin in an order that no chip allows.
+/// Detects flash operations that begin in an order that no chip allows.
 ///
-/// The methods of the checker are never inlined, so that drives without checks do not pay for them.
+/// The methods of the checker are never inlined, to keep drives without checks fast.
 #[derive(Debug)]
 pub struct TimingChecker {
     /// Number of pages of a die block.
     pages_per_block: usize,
     /// True if program units are gathered in memory.
     gathers: bool,
-    /// Distance in pages from a page in its fine pass to the last page of the die block that must have begun its coarse
+    /// Number of following pages in the die block that must have begun their coarse pass before a page begins its fine
     /// pass.
     pass_distance: usize,
     pages: Vec<Page>,
@@ -80,7 +81,7 @@ impl TimingChecker {
 
     fn take_turn(&mut self, seen: Seen, block: u32) {
         if self.blocks[block as usize].order.pop_front().map(|first| first.id) != Some(seen.id) {
-            self.blame(seen, "overtook an earlier operation on the block");
+            self.blame(seen, "the operation overtook an earlier operation on the block");
         }
     }
 
@@ -247,7 +248,7 @@ mod tests {
         assert!(violation_of(&|checker| done(checker, in_place)).contains("the source page has not been programmed"));
     }
 
-    /// A program unit has two pages, and a block has three units. Fine passes come one word line after the coarse
+    /// Tests a block with three program units of two pages, whose fine passes follow one word line after the coarse
     /// passes.
     #[test]
     fn a_fine_pass_comes_after_the_coarse_pass_of_the_next_word_line() {

@@ -1,5 +1,5 @@
-//! Flash that does not model time but can be checked. Used before the clock of a drive starts, or for drives without a
-//! clock.
+//! Flash that can be checked but does not model time. It is used before the clock of a drive starts, and for drives
+//! without a clock.
 
 use ssdlab_core::{BlockId, Ppn};
 
@@ -8,7 +8,7 @@ use super::timing_checker::TimingChecker;
 use crate::backend::{Flash, Resume};
 use crate::{At, Cause, Counts, FlashSink, Geometry, Layout, Source, SpareArea};
 
-/// Counts operations and passes each operation to a checker immediately.
+/// Flash that counts operations and immediately passes each operation to a checker.
 pub struct UntimedFlash {
     counts: Counts,
     layout: Layout,
@@ -16,17 +16,17 @@ pub struct UntimedFlash {
 }
 
 impl UntimedFlash {
-    /// Creates flash that has not done any operation yet, with an optional checker.
+    /// Creates flash without past operations, with an optional checker.
     pub fn new(geometry: &Geometry, checker: Option<Box<TimingChecker>>) -> Self {
         Self { counts: Counts::default(), layout: Layout::new(geometry), checker }
     }
 
-    /// Returns the modes of the blocks and the checker, so that they can be used with flash that models time.
+    /// Returns the modes of the blocks and the checker, for use with flash that models time.
     pub fn into_parts(self) -> (Layout, Option<Box<TimingChecker>>) {
         (self.layout, self.checker)
     }
 
-    /// Counts the parity that a program completes; shows the program and the parity to the checker.
+    /// Counts the parity that a program completes, and passes the program and the parity to the checker.
     #[inline]
     fn programmed(&mut self, ppn: Ppn) {
         if let Some(checker) = &mut self.checker {

@@ -1,4 +1,4 @@
-//! Simulates the work of dies and channels, event by event.
+//! Simulates the dies and channels, event by event.
 
 use ssdlab_core::Nanos;
 
@@ -11,7 +11,7 @@ use super::{Done, Job, ParallelFlash};
 use crate::{Interruption, Suspend};
 
 impl ParallelFlash {
-    /// Begins the operations that can begin now, on every die in the list of dies to check.
+    /// On every die in the list of dies to check, begins the operations that can begin now.
     #[inline]
     pub(super) fn settle(&mut self) {
         while let Some(number) = self.wake.pop() {
@@ -52,7 +52,7 @@ impl ParallelFlash {
                     let begun = if command.reads {
                         self.chips.commands.cache_read && self.begin_next_read(number)
                     } else {
-                        // While the data of the next page is transferred, a suspended program leaves the cells free for
+                        // If the program is suspended during the transfer of the next page, the cells are free for
                         // another command.
                         die.suspended.is_some() && self.begin_any(number)
                     };
@@ -111,7 +111,7 @@ impl ParallelFlash {
     fn begin_any(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
         if let Some(Suspended { mut work, loaded }) = die.suspended {
-            // Host reads come first; once the scheduler picks no more of them, the suspended command resumes.
+            // Host reads come first. When the scheduler picks no more host reads, the suspended command resumes.
             if self.picked(number) == Some(Class::HostRead) {
                 self.begin(number, Class::HostRead);
             } else {
@@ -187,8 +187,8 @@ impl ParallelFlash {
             unreachable!("only busy cells can be suspended")
         };
         let earliest_ns = if work.suspensions == 0 { 0 } else { work.began_ns + slice.0 }.max(self.now_ns);
-        // An operation that would end before the die could begin the read is not suspended, unless the program of the
-        // next page follows immediately.
+        // Does not suspend an operation that would end before the die could begin the read, unless the program of the
+        // next page would follow immediately.
         let is_followed = !matches!(self.dies[number as usize].registers, Registers::Free);
         let least_ns = if is_followed { 0 } else { time.0 };
         if work.suspensions >= limit
@@ -221,7 +221,7 @@ impl ParallelFlash {
         true
     }
 
-    /// Begins the first ready operation of a class, together with operations for other planes that fit into the same
+    /// Begins the first ready operation of a class, together with operations on other planes that fit into the same
     /// command.
     #[inline(always)]
     fn begin(&mut self, number: u32, class: Class) {
@@ -518,7 +518,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Reduces the number of operations that `waiter` waits for by one; if none is left, makes `waiter` ready.
+    /// Decrements the number of operations for which `waiter` waits; if the number becomes 0, makes `waiter` ready.
     #[inline(always)]
     pub(super) fn release(&mut self, waiter: u32) {
         self.ops[waiter].waits -= 1;

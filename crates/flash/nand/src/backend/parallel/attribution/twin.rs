@@ -189,7 +189,8 @@ impl World {
         }
     }
 
-    /// Returns the cause to which operation `id` of `job` is charged while the operations `held` are on its die.
+    /// Returns the cause to which the wait of operation `id` of `job` is charged while the operations `held` are on its
+    /// die.
     fn charged(&self, id: Id, job: u32, held: &Held) -> StallCause {
         if held.on_bus.contains(&id) {
             return StallCause::Bus;
@@ -373,10 +374,10 @@ fn charges_match_the_log() {
             let expected = world.path(last.0);
             let elapsed_ns = last.1 - world.emitted[&last.0].at_ns;
             let stalls = *world.flash.stalls_of(job).expect("attribution is on");
-            assert_eq!(stalls.iter().sum::<u64>(), elapsed_ns, "world {seed}, request {job}: the causes add up");
-            assert_eq!(stalls, expected, "world {seed}, request {job}");
+            assert_eq!(stalls.iter().sum::<u64>(), elapsed_ns, "seed {seed}, request {job}: the causes must add up");
+            assert_eq!(stalls, expected, "seed {seed}, request {job}");
             seen.iter_mut().zip(stalls).for_each(|(seen, part)| *seen += part);
         }
     }
-    assert!(seen.iter().all(|&ns| ns > 0), "every cause occurs: {seen:?}");
+    assert!(seen.iter().all(|&ns| ns > 0), "every cause must occur: {seen:?}");
 }

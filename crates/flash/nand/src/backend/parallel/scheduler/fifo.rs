@@ -1,7 +1,7 @@
 //! First in, first out: operations of a die begin in the order in which the FTL emitted them.
 //!
 //! ```text
-//! next = the operation emitted next; if it is not ready, the die waits
+//! next = the operation that was emitted first; if it is not ready, the die waits
 //! ```
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};

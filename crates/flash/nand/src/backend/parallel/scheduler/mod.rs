@@ -15,7 +15,7 @@ use ssdlab_core::{Info, Registry};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Class {
-    /// Reads that the host waits for.
+    /// Reads for which the host waits.
     HostRead = 0,
     /// Programs of host data.
     HostProgram = 1,
@@ -28,7 +28,7 @@ pub enum Class {
 /// Number of operation classes.
 pub const CLASSES: usize = 4;
 
-/// Operation number that stands for no operation.
+/// Operation number for "no operation".
 pub const NOTHING: u64 = u64::MAX;
 
 /// A scheduler's view of the operations that wait for a die; the die can begin a command.
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn each_scheduler_has_its_preference() {
+    fn each_scheduler_picks_as_documented() {
         use Class::{HostProgram, HostRead, Internal, InternalRead};
         let all = [9, 7, 5, NOTHING];
         // Operation 4 has not begun, so a scheduler that keeps the order of emission waits for it.

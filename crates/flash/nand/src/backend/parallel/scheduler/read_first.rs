@@ -1,11 +1,11 @@
-//! Reads first: a read that the host waits for overtakes all other operations.
+//! Host reads first: a read for which the host waits overtakes all other operations.
 //!
 //! ```text
 //! next = earliest ready host read, or else the earliest ready
 //! ```
 //! The host waits for a read, but a write may be buffered. G. Wu and X. He, "Reducing SSD read latency via NAND flash
-//! program and erase suspension", FAST 2012, call this read priority scheduling. There is no limit on the wait of other
-//! operations.
+//! program and erase suspension", FAST 2012, call this read priority scheduling. Other operations may wait without
+//! limit.
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 

@@ -1,11 +1,12 @@
-//! Reads first: host reads overtake all other operations, and reads of collection overtake programs and erases.
+//! Reads first: host reads overtake all other operations, and reads for garbage collection overtake programs and
+//! erases.
 //!
 //! ```text
 //! next = earliest ready host read, or else the suspended operation,
 //!        or else the earliest ready read of collection, or else the earliest ready
 //! ```
-//! Reading a page takes a small part of the time of a program. If reads of collection come before programs, the next
-//! programs of all dies have their data in time. Unlike host reads, reads of collection never suspend an operation.
+//! Reading a page takes much less time than a program. If reads for garbage collection precede programs, the data for
+//! the next programs of all dies arrive in time. Unlike host reads, these reads never suspend an operation.
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
