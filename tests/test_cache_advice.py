@@ -190,7 +190,10 @@ def test_default_sizes_follow_the_footprint(tmp_path: Path) -> None:
         ("", "stats.csv: has no columns with hits and reads; use a CSV of pg_stat_io, pg_stat_database"),
         ("blks_hit,blks_read\nx,1\n", "stats.csv:2: blks_hit: 'x' is not a count"),
         ("blks_hit,blks_read\n1\n", "stats.csv:2: blks_read: no value"),
-        ("blks_hit,blks_read\n0,0\n", "stats.csv: all counters are 0; write the CSV again after the database has served its load"),
+        (
+            "blks_hit,blks_read\n0,0\n",
+            "stats.csv: all counters are 0; write the CSV again after the database has served its load",
+        ),
     ],
 )
 def test_bad_statistics_are_refused(tmp_path: Path, stats: str, says: str) -> None:

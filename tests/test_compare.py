@@ -213,7 +213,9 @@ def test_impossible_comparisons_are_an_error(cases: dict[str, object]) -> None:
     with pytest.raises(ssdlab.ConfigError, match="at least one case and at least one seed"):
         ssdlab.compare(CASES, seeds=0)
     for nameless in ([CASES["greedy"]], ssdlab.Config(), 5):
-        with pytest.raises(ssdlab.ConfigError, match="cases must be a mapping from names to cases, not .*; use, for example,"):
+        with pytest.raises(
+            ssdlab.ConfigError, match=r"cases must be a mapping from names to cases, not .*; use, for example,"
+        ):
             ssdlab.compare(nameless)  # type: ignore[arg-type]
     for jobs in (0, -1):
         with pytest.raises(ssdlab.ConfigError, match=f"jobs must be at least 1, not {jobs}"):

@@ -236,9 +236,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     )
     assert steps.excerpt(trace, 4096) == ("1-2 r0-0 3-3", 4, None)
     assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1, None)
-    with pytest.raises(
-        ConfigError, match="no request after the first 9 reads, writes or trims a page; lower --skip"
-    ):
+    with pytest.raises(ConfigError, match="no request after the first 9 reads, writes or trims a page; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
     trims = ssdlab.Trace.from_columns(op=["write", "trim", "trim"], offset=[0, 512, 0], bytes=[8192, 8192, 512])
     assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2, None)  # As in a run, part of a page is not trimmed.
@@ -293,7 +291,7 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
         ("titel = 1", "titel: unknown key; did you mean title?"),
         ("title = 1", 'title: 1 is not text; write title = "..."'),
         ('requests = ["0", "1"]', "requests: ['0', '1'] is not text; write requests = \"...\""),
-        ("[device]", "device: unknown key; a scene has title, text, before, requests, [set] and [[case]]; give"),
+        ("[device]", "device: unknown key; a scene has title, text, before, requests, [set] and [[case]]; use"),
         ("set = 3", "a scene file needs one [set] table and one or two [[case]] tables"),
         ("case = 3", "a scene file needs one [set] table and one or two [[case]] tables"),
         ("case = []", "a scene file needs one [set] table and one or two [[case]] tables"),
