@@ -283,7 +283,7 @@ def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path)
     (tmp_path / "named.csv").write_text("0,1,read,100,5s\n")
     (tmp_path / "many.csv").write_text("".join(f"{ttl},1,read,100,{ttl}\n" for ttl in range(1, 65_600)))
     for trace, stream, words in (
-        ("named.csv", "", "the trace has no streams; add the column with the seconds to --columns: stream=COLUMN"),
+        ("named.csv", "", "the trace has no streams; add the column with the seconds to the columns: stream=COLUMN"),
         ("named.csv", ",stream=4", "stream '5s' is not a number of seconds from 0 to 4294967295"),
         ("many.csv", ",stream=4", "more than 65,535 different times to live"),
     ):
@@ -318,7 +318,12 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
     ("policies", "sizes", "more", "message"),
     [
         (["lur"], ["10%"], {}, "unknown policy 'lur'; did you mean lru?"),
-        (["lru-k:l=3"], ["10%"], {}, "no parameter 'l'; its parameters are k, correlated, retained, admission; did you mean k?"),
+        (
+            ["lru-k:l=3"],
+            ["10%"],
+            {},
+            "no parameter 'l'; its parameters are k, correlated, retained, admission; did you mean k?",
+        ),
         (["lru:admision=bloom"], ["10%"], {}, "has no parameter 'admision'; did you mean admission?"),
         (["lru:admission=blom"], ["10%"], {}, "unknown admission 'blom'; did you mean bloom?"),
         (["lru:admission.percent=10"], ["10%"], {}, "write lru:admission=probability:admission.percent=10"),

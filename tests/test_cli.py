@@ -133,7 +133,10 @@ def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
         (["compare", "--case", "a: seed=1", "--case", "a: seed=2"], ["same label"]),
         (["compare", "--case", "seed=1", "--case", "twelve"], ["'twelve' must be KEY=VALUE"]),
         (["compare", "--case", "seed=1", "--case", "preset=a preset=b"], ["presets a and b", "--config other.toml"]),
-        (["run", "--preset", "faster", "--preset", "sbfast"], ["--preset is used more than once", "--config other.toml"]),
+        (
+            ["run", "--preset", "faster", "--preset", "sbfast"],
+            ["--preset is used more than once", "--config other.toml"],
+        ),
         (["run", "-p", "faster", "--preset=sbfast"], ["--preset is used more than once"]),
         (["run", "--out", "a", "-o", "b"], ["--out is used more than once; use it only once"]),
         (["calibrate", "--set", "time=serial"], ["set time=event", "sata-mlc"]),

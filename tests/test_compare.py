@@ -77,7 +77,7 @@ def test_a_stopped_comparison_averages_complete_runs_only() -> None:
 def test_a_truncated_case_is_neither_better_nor_worse() -> None:
     cut = ssdlab.compare(LONG, jobs=1, monitor=stopping("fifo", "measure"))
     assert cut.cut_short == ["fifo"] and cut.runs["fifo"][0].partial
-    assert page(cut).partial == "the comparison was stopped; fifo covers only part of its run" and not page(cut).legend
+    assert page(cut).partial == "it was stopped; fifo covers only part of its run" and not page(cut).legend
     assert not any("*" in cell for row in rows_of(cut).values() for cell in row)
     with pytest.raises(KeyboardInterrupt, match="nothing was measured yet"):
         ssdlab.compare(LONG, jobs=1, monitor=stopping("greedy", "fill"))
@@ -214,7 +214,7 @@ def test_impossible_comparisons_are_an_error(cases: dict[str, object]) -> None:
         ssdlab.compare(CASES, seeds=0)
     for nameless in ([CASES["greedy"]], ssdlab.Config(), 5):
         with pytest.raises(
-            ssdlab.ConfigError, match="cases must be a mapping from names to cases, not .*; use, for example,"
+            ssdlab.ConfigError, match=r"cases must be a mapping from names to cases, not .*; use, for example,"
         ):
             ssdlab.compare(nameless)  # type: ignore[arg-type]
     for jobs in (0, -1):

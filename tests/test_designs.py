@@ -55,7 +55,7 @@ def test_a_setting_alone_takes_all_its_values() -> None:
         ("device.opp=7%", "did you mean device.op"),
         ("device.op=", "is not KEY=VALUES"),
         ("=7%", "is not KEY=VALUES"),
-        ("device.op", "has no named values (type: share, 0% to 1000%)"),
+        ("device.op", r"has no named values \(type: share, 0% to 1000%\)"),
         ("ftl.page.gcc", "did you mean ftl.page.gc"),
         ("ftl.page.gc=fifo ftl.page.gc", "appears twice"),
         ("device.op=7%,7%", "listed twice"),

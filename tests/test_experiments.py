@@ -327,7 +327,7 @@ def test_tables_and_labels_can_be_written_once(formula: Path) -> None:
     assert (again.title, again.unit) == ("Again", "1") and again.note == rate.note
     assert (again.rows, again.source, again.comparison) == (rate.rows, rate.source, rate.comparison)
     formula.write_text(f"{FORMULA}\n{twin.replace('rate', 'rat')}")
-    with pytest.raises(ssdlab.ConfigError, match="table twin: like: no earlier table 'rat'; .*did you mean rate"):
+    with pytest.raises(ssdlab.ConfigError, match=r"table twin: like: no earlier table 'rat'; .*did you mean rate"):
         ssdlab.experiments.load(formula)
 
     labels = [label for label in experiment.tables[0].rows.labels if label.endswith("K")]

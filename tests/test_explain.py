@@ -291,7 +291,7 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
         ("titel = 1", "titel: unknown key; did you mean title?"),
         ("title = 1", 'title: 1 is not text; write title = "..."'),
         ('requests = ["0", "1"]', "requests: ['0', '1'] is not text; write requests = \"...\""),
-        ("[device]", "device: unknown key; a scene has title, text, before, requests, [set] and [[case]]; give"),
+        ("[device]", "device: unknown key; a scene has title, text, before, requests, [set] and [[case]]; use"),
         ("set = 3", "a scene file needs one [set] table and one or two [[case]] tables"),
         ("case = 3", "a scene file needs one [set] table and one or two [[case]] tables"),
         ("case = []", "a scene file needs one [set] table and one or two [[case]] tables"),

@@ -57,7 +57,7 @@ def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
                 {"block.layer": ["single-queue", "multi-queue"]},
                 {"block.scheduler": "mq-deadline", "block.wbt_lat": "2ms"},
             ),
-            "; --without 'block.layer=single-queue' skips these points",
+            "; to skip these points, sweep without 'block.layer=single-queue'",
         ),
         (lambda _: ssdlab.calibrate(in_flight=[0]), "requests in flight must be numbers from 1 to 65536"),
         (lambda trace: ssdlab.experiments.load("sbfast").run(traces={"web": trace}), "did you mean web_0?"),

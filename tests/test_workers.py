@@ -160,9 +160,7 @@ def test_a_run_that_kills_its_worker_three_times_is_a_failure(tmp_path: Path, mo
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), str(Path(ssdlab.__file__).parent.parent))))
     study = ssdlab.sweep({"seed": "1..8:8"}, BASE, out=tmp_path / "s", jobs=2)
     errors = study.table["error"].to_pylist()
-    assert [at for at, error in enumerate(errors, 1) if error] == [
-        3
-    ] and "the run's worker died 3 times" in errors[2]
+    assert [at for at, error in enumerate(errors, 1) if error] == [3] and "the run's worker died 3 times" in errors[2]
     done = log.read_text(encoding="ascii").split()
     tries = {seed: done.count(study.points[seed - 1].key) for seed in range(1, 9)}
     assert tries == {1: 1, 2: 1, 3: 3, 4: 1, 5: 2, 6: 1, 7: 1, 8: 1}

@@ -239,7 +239,7 @@ def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) ->
     """
     if not any(streams):
         raise TraceError(
-            "ttl stream: the trace has no streams; add the column with the seconds to --columns: stream=COLUMN"
+            "ttl stream: the trace has no streams; add the column with the seconds to the columns: stream=COLUMN"
         )
     if (counts := ingest_dict(ingest)) and counts["counts"]["streams_folded"]:
         raise TraceError("ttl stream: the trace has more than 65,535 different times to live; round them")
@@ -247,7 +247,7 @@ def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) ->
         if name and not (name.isascii() and name.isdigit() and int(name) <= MOST_SECONDS):
             raise TraceError(
                 f"ttl stream: stream {name!r} is not a number of seconds from 0 to {MOST_SECONDS}; "
-                "add the column with the seconds to --columns: stream=COLUMN"
+                "add the column with the seconds to the columns: stream=COLUMN"
             )
     return [int(name or 0) for name in streams]
 

@@ -38,7 +38,7 @@ class Questions(Remarked):
         points, axes = linked.joined(self.values(asked), keys), [*map(linked.name, keys)]
         if not axes:
             raise ConfigError(
-                "the study varies no setting, so it has no effects; sweep with an axis, such as -A device.op=7%,28%"
+                "the study varies no setting, so it has no effects; sweep with an axis, such as device.op=7%,28%"
             )
         notes: list[str] = []
         shares: list[effects.Share] = []
@@ -108,7 +108,7 @@ class Questions(Remarked):
         order = sorted(levels, key=lambda axis: -levels[axis])
         if not order:
             raise ConfigError(
-                "the study varies no setting, so it has no curve; sweep with an axis, such as -A device.op=7%,28%"
+                "the study varies no setting, so it has no curve; sweep with an axis, such as device.op=7%,28%"
             )
         together = {key: one["keys"] for one in self.plan["axes"] for key in one["keys"]}
         if x is None:
@@ -119,7 +119,7 @@ class Questions(Remarked):
             if axis is not None and axis not in self.columns:
                 raise ConfigError(f"unknown axis {text.path(axis)}; the axes are {', '.join(self.columns)}")
         if x == by:
-            raise ConfigError(f"{x} is used for both --x and --by; choose another axis for one of them")
+            raise ConfigError(f"{x} is used for both x and by; choose another axis for one of them")
         # Shows an axis together with its linked settings, except a linked setting that the user chose as the other
         # axis.
         shown = [[axis, *(key for key in together[axis] if key not in (x, by))] for axis in (x, by) if axis]
@@ -166,7 +166,7 @@ class Questions(Remarked):
         asked = self.outcomes(outcomes)
         if len(asked) < 2:
             raise ConfigError(
-                "a Pareto front needs two or more outcomes; add them, such as -O write_amplification -O time.iops:max"
+                "a Pareto front needs two or more outcomes; add them, such as write_amplification and time.iops:max"
             )
         rows = zip(*(self._at_each_point(one) for one in asked), strict=True)
         having = [row for row in rows if all(point.values for point in row)]
