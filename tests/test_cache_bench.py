@@ -125,7 +125,7 @@ def test_a_simulated_drive_below() -> None:
     with pytest.raises(ssdlab.ConfigError, match="has 67108864 bytes, but the pages take"):
         bench(TEXT, shares=["0"], pages=30_000, accesses=90_000, drive=drive)
     counting = ssdlab.Config("tlc-chip", overrides={"time": "count"})
-    with pytest.raises(ssdlab.ConfigError, match="set time to serial or event"):
+    with pytest.raises(ssdlab.ConfigError, match='a live drive needs simulated time; set time to "event"'):
         bench(TEXT, shares=["0"], pages=400, drive=counting)
 
 

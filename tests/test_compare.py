@@ -51,8 +51,8 @@ def test_figures_equal_the_single_runs(comparison: ssdlab.Comparison) -> None:
         assert spread.standard_deviation
 
 
-LONG = {label: settings.with_overrides({"workload.requests": 1_000_000}) for label, settings in CASES.items()}
-"""Long enough to be stopped while measuring."""
+LONG = {label: settings.with_overrides({"workload.requests": 8_000_000}) for label, settings in CASES.items()}
+"""Each run takes several times the 50 ms between two reports of progress, so it can be stopped while measuring."""
 
 
 def stopping(at: str, phase: str) -> Callable[[str], Monitor]:
@@ -77,7 +77,7 @@ def test_a_stopped_comparison_averages_complete_runs_only() -> None:
 def test_a_truncated_case_is_neither_better_nor_worse() -> None:
     cut = ssdlab.compare(LONG, jobs=1, monitor=stopping("fifo", "measure"))
     assert cut.cut_short == ["fifo"] and cut.runs["fifo"][0].partial
-    assert page(cut).partial == "it was stopped; fifo covers only part of its run" and not page(cut).legend
+    assert page(cut).partial == "the comparison was stopped; fifo covers only part of its run" and not page(cut).legend
     assert not any("*" in cell for row in rows_of(cut).values() for cell in row)
     with pytest.raises(KeyboardInterrupt, match="nothing was measured yet"):
         ssdlab.compare(LONG, jobs=1, monitor=stopping("greedy", "fill"))

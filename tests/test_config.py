@@ -49,7 +49,7 @@ def test_an_array_of_several_planes_defaults_to_event_time() -> None:
     time = {key: (value, origin) for key, value, origin in two.settings}["time"]
     assert time == ('"event"', "default (nand.planes > 1)")
     assert two.with_overrides({"time": "serial"})["time"] == "serial"
-    with pytest.raises(ssdlab.ConfigError, match=r"nand\.channels: device\.op = 7% .* needed in 1024 planes"):
+    with pytest.raises(ssdlab.ConfigError, match=r"nand\.channels: device\.op = 7% .* in 1024 planes, but"):
         ssdlab.Config("tlc-chip", overrides={"nand.channels": 64, "nand.planes": 16}).check()
     with pytest.raises(ssdlab.ConfigError, match='set time to "event"'):
         ssdlab.Config("tlc-chip", overrides={"gantt": "window"}).check()

@@ -270,7 +270,7 @@ def test_a_wrong_trace_is_one_line_and_status_2(
 
 def test_wrong_traces_in_python(file: Path) -> None:
     experiment = experiments.load(file)
-    with pytest.raises(ssdlab.TraceError, match="no file given"):
+    with pytest.raises(ssdlab.TraceError, match="has no file; add at least one"):
         experiment.run(traces={"mail": []})
     with pytest.raises(ssdlab.ConfigError, match="it needs no trace, so omit the trace"):
         experiments.load("faster").run(traces={"mail": "x"})
@@ -283,13 +283,17 @@ def test_wrong_traces_in_python(file: Path) -> None:
         ("pages = [0,", "pages = [-1,", ["[trace.turns]: pages", "-1 is not a page number"]),
         ("pages = [0,", "pages = [4294967296,", ["[trace.turns]: pages", "not a page number"]),
         ("pages = [0,", "pages = [true,", ["[trace.turns]: pages", "not a page number"]),
-        ("pages = [0,", 'help = "x"\npages = [0,', ["[trace.turns]: help", "leave it out"]),
+        ("pages = [0,", 'help = "x"\npages = [0,', ["[trace.turns]: help", "omit this key"]),
         ('help = "a trace of a mail server"', "", ["[trace.mail]: help", "is missing", "pages"]),
         ('help = "a trace of a mail server"', 'help = " "', ["[trace.mail]: help", "empty"]),
         ('"ssdlab-csv"', '"ssdlab-cvs"', ["[trace.shop]: format", "did you mean ssdlab-csv?"]),
         ("[trace.turns]\npages", "[trace.turns]\npage", ["[trace.turns]: page", "did you mean pages?"]),
         ("[trace.turns]", '[trace."a=b"]\npages = [0]\n[trace.turns]', ["a=b", "letters"]),
-        ("[trace.turns]", "[trace.unused]\npages = [0]\n[trace.turns]", ["[trace.unused]", "no cell replays it"]),
+        (
+            "[trace.turns]",
+            "[trace.unused]\npages = [0]\n[trace.turns]",
+            ["[trace.unused]", "no cell replays"],
+        ),
         ('trace = "again"', 'trace = "agian"', ["table copies: trace", "did you mean again?"]),
         ('{ trace = "mail" }', '{ trace = "mial" }', ["[axis.trace]: mail: trace", "did you mean mail?"]),
         ('{ trace = "mail" }', "{ trace = 3 }", ["[axis.trace]: mail: trace", "3 is not text"]),

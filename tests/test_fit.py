@@ -79,7 +79,7 @@ def test_the_job_refuses_a_used_device(tmp_path: Path, monkeypatch: pytest.Monke
     file.write_bytes(bytes(4096))
     assert f"filename={file}" in job(file)
     monkeypatch.setattr(use, "why_file_in_use", lambda path: "it is used as swap")
-    with pytest.raises(ssdlab.CalibrationError, match="is in use: it is used as swap; name another"):
+    with pytest.raises(ssdlab.CalibrationError, match="is in use: it is used as swap; use another file"):
         job(file)
 
 

@@ -177,7 +177,7 @@ def test_serve_has_metrics(tmp_path: Path) -> None:
         ("9090x", "--metrics 9090x: not a loopback address"),
         ("127.0.0.1:abc", "--metrics 127.0.0.1:abc: not a loopback address"),
         ("./foreign", "foreign: exists and is not a socket; choose another path"),
-        ("./s", "--metrics s: --socket names the same file"),
+        ("./s", "--metrics s: --socket has the same path"),
         ("nowhere/m", "nowhere/m: No such file or directory"),
         ("./" + "x" * 120, "AF_UNIX path too long"),
     ],

@@ -120,7 +120,11 @@ class Endless(Own):
         (Beyond, "def written", "Beyond.written returned 2, which is not the number of an open block; return a whole"),
         (Nothing, "def relocated", "Nothing.relocated returned None, which is not the number of an open block; return"),
         (Raises, "return [0]", "Raises.relocated raised IndexError: list index out of range"),
-        (Endless, "", "Endless.written ran for more than 0.3 s; end its loop, or set time_limit of the class to more"),
+        (
+            Endless,
+            "",
+            "Endless.written ran for more than 0.3 s; look for an endless loop, or set",
+        ),
     ],
 )
 def test_a_faulty_placement_ends_the_run_with_its_line(cls: type[Placement], line: str, message: str) -> None:

@@ -167,7 +167,10 @@ def arrays(*offsets: int) -> tuple[str, Any, int]:
         (Faulty(arrays(0, 4 << 20)), "which ends at byte 4198400, beyond the span of 4194304 bytes"),
         (Faulty(("write", np.arange(3), np.arange(2))), "they must be equally long"),
         (Raises(0), "Raises.requests raised ZeroDivisionError: integer division or modulo by zero"),
-        (Endless(0), "Endless.requests ran for more than 0.3 s; end its loop, or set time_limit of the class to more"),
+        (
+            Endless(0),
+            "Endless.requests ran for more than 0.3 s; look for an endless loop, or set",
+        ),
         (Silent(0), "Silent.requests returned 7, which yields no requests; use yield, or return a list of requests"),
     ],
 )

@@ -154,8 +154,16 @@ def line_of(words: str, cls: type) -> int:
             "Open.choose returned 76, a block that is not closed; return a block whose number of valid",
         ),
         (Full, "def choose", "again a block whose pages are all valid, which frees no page; return a block with an"),
-        (Endless, "p", "Endless.choose ran for more than 0.3 s; end its loop, or set time_limit of the class to more"),
-        (Stubborn, "t", "Stubborn.choose ran for more than 0.3 s; end its loop, or set time_limit of the class"),
+        (
+            Endless,
+            "p",
+            "Endless.choose ran for more than 0.3 s; look for an endless loop, or set",
+        ),
+        (
+            Stubborn,
+            "t",
+            "Stubborn.choose ran for more than 0.3 s; look for an endless loop, or set",
+        ),
         (Unmade, "raise", "Unmade cannot be created: no table"),
     ],
 )

@@ -367,7 +367,7 @@ def test_a_server_stopped_before_introduction_has_a_summary(tmp_path: Path) -> N
     command = [sys.executable, "-c", STOPPED_TWICE, "serve", "--json", "--socket", str(tmp_path / "s"), *sets()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     # It may have ended cleanly before the second request.
-    said = {0: "", 130: "ssdlab: ended at once: data that clients had not flushed may be lost\n"}
+    said = {0: "", 130: "ssdlab: stopped immediately: data that clients had not flushed may be lost\n"}
     assert done.stderr == said[done.returncode]
     assert json.loads(done.stdout)["result"]["host"]["write_requests"] == 0
 
@@ -449,8 +449,8 @@ def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
             ["--file", "new.drive", "--record", "./new.drive"],
             "--record new.drive: --file has the same path; choose another path",
         ),
-        (["--file", "new.drive", "--out", "new.drive"], "--out new.drive: --file names the same file"),
-        (["--file", "new.drive", "--metrics", "./s"], "--metrics s: --socket names the same file"),
+        (["--file", "new.drive", "--out", "new.drive"], "--out new.drive: --file has the same path"),
+        (["--file", "new.drive", "--metrics", "./s"], "--metrics s: --socket has the same path"),
         (["--file", "new.drive", "--socket", "foreign"], "foreign: exists and is not a socket"),
         (["--file", "new.drive", "--metrics", "./foreign"], "foreign: exists and is not a socket"),
         (
@@ -492,7 +492,7 @@ def test_possible_losses_of_a_failed_server_are_reported(tmp_path: Path, buffer:
         process.send_signal(signal.SIGHUP)
         _, errors = process.communicate(timeout=PATIENCE_SECONDS)
     lost = ": data that clients had not flushed may be lost" if buffer == "watermark" else ""
-    assert errors == f"ssdlab: ended at once{lost}\n"
+    assert errors == f"ssdlab: stopped immediately{lost}\n"
 
 
 def test_a_drive_has_one_server(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_an_existing_drive_is_not_preconditioned_again(tmp_path: Path) -> None:
             "other.drive: the drive was saved with ftl = fast, but this run has page",
         ),
         (["--state", "any.drive", "--precondition"], "--state: a saved drive cannot be preconditioned again"),
-        (["--state", "disk.drive", "--file", "disk.drive"], "--state disk.drive: --file names the same file"),
+        (["--state", "disk.drive", "--file", "disk.drive"], "--state disk.drive: --file has the same path"),
         (
             ["--precondition", "--set", "precondition.overwrite=trace"],
             'precondition.overwrite: "trace" needs a trace; set it to "steady"',

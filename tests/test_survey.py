@@ -306,7 +306,7 @@ def test_missing_figures_and_axes_are_named() -> None:
         study.effects("write_amplificatio")
     with pytest.raises(ssdlab.ConfigError, match="unknown axis"):
         study.curves("write_amplification", "device.opp")
-    with pytest.raises(ssdlab.ConfigError, match="both the x axis and"):
+    with pytest.raises(ssdlab.ConfigError, match="is used for both x and by"):
         study.curves("write_amplification", "device.op", "device.op")
     with pytest.raises(ssdlab.ConfigError, match="two or more outcomes"):
         study.pareto(["write_amplification"])
@@ -507,7 +507,7 @@ def test_a_front_needs_points_with_all_outcomes() -> None:
     assert not any("lack" in note for note in front.notes)
 
     study = ssdlab.sweep({"ftl": ["page", "fast"]}, base)
-    with pytest.raises(ssdlab.ConfigError, match=r"no point has collection.victims and log.reclaims together; name"):
+    with pytest.raises(ssdlab.ConfigError, match=r"no point has all of collection.victims and log.reclaims"):
         study.pareto(["collection.victims", "log.reclaims"])
 
 

@@ -101,7 +101,7 @@ def test_hidden_runs_of_earlier_sweeps_are_counted(tmp_path: Path) -> None:
     # One of the first points is also a point of the second.
     for opened in (second, ssdlab.open_study(tmp_path / "s").asked_for(["write_amplification"])):
         assert opened.earlier == 1
-        assert "keeps 1 run from earlier sweeps, not shown" in opened.page().remarks[0]
+        assert "1 run from earlier sweeps, not shown" in opened.page().remarks[0]
 
 
 @pytest.mark.parametrize("name", ["plan.json", "results.parquet"])
@@ -208,7 +208,7 @@ def test_a_grid_of_a_million_runs_needs_confirmation(cli: Cli) -> None:
         ([], "nothing is varied"),
         (["-A", "seed=1,2", "-A", "seed=3,4"], "two axes vary seed"),
         (["-A", "seed=1,2", "--file", "no.toml"], "no.toml: No such file"),
-        (["-A", "seed=1,2", "--seeds", "0"], "at least one"),
+        (["-A", "seed=1,2", "--seeds", "0"], "seeds must be at least 1, not 0"),
         (["-A", "trace=missing.csv"], "missing.csv"),
         (["-A", "preset=nope,tlc-chip"], "nope"),
         (["-A", "seed=1,2", "--without", "seed>0"], "exclude all combinations"),

@@ -471,7 +471,7 @@ def test_an_impossible_range_end_is_named(axis: str, words: str) -> None:
     ("arguments", "message"),
     [
         ([], "nothing is varied"),
-        (["-A", "device.op=5%..9%"], "no outcome given"),
+        (["-A", "device.op=5%..9%"], "the search has no outcome"),
         (["-A", "device.opp=5%..9%", "-O", "seed"], "did you mean device.op"),
         (["-A", "device.op", "-O", "seed"], "device.op: the setting has no named values (type: share, 0% to 1000%)"),
         (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "axis device.op: the range cannot end"),

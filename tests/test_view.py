@@ -187,7 +187,7 @@ def test_the_page_of_a_run_is_opened(saved: Path, tmp_path: Path, name: str) -> 
 def test_the_address_is_printed_without_a_browser(saved: Path, tmp_path: Path) -> None:
     done, _ = view(saved, tmp_path, browser=False)
     assert done.returncode == 0
-    assert done.stdout == f"no browser found; open {(saved / 'report.html').as_uri()} in one\n"
+    assert done.stdout == f"no browser found; open {(saved / 'report.html').as_uri()} in a browser\n"
 
 
 def test_the_page_of_a_study_covers_finished_runs(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
     (copy / "series.parquet").unlink()
     assert "copy: series.parquet missing or empty, so the page would be incomplete; copy all" in refused(copy, tmp_path)
     (copy / "report.html").unlink()
-    assert "lacks report.html, series.parquet" in refused(copy / "result.json", tmp_path)
+    assert "report.html, series.parquet missing or empty" in refused(copy / "result.json", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_changed_json_opens_no_page(copy: Path, tmp_path: Path, change: dict[str
 
 def test_an_emptied_file_opens_no_page(copy: Path, tmp_path: Path) -> None:
     for name, message in (
-        ("report.html", "lacks report.html"),
+        ("report.html", "report.html missing or empty"),
         ("result.json", "(result.json: damaged, or from another"),
     ):
         whole = (copy / name).read_bytes()
@@ -331,7 +331,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     assert "is not a result of ssdlab" in refused(empty / "other.json", tmp_path)
     (empty / "broken.json").write_text("{")
     assert "is not a result of ssdlab" in refused(empty / "broken.json", tmp_path)
-    assert "nor a study (broken.json, other.json: damaged, or from another program); give" in refused(empty, tmp_path)
+    assert "nor a study (broken.json, other.json: damaged, or from another program); use" in refused(empty, tmp_path)
 
 
 @pytest.mark.parametrize("find", ["analyze", "intervals"])

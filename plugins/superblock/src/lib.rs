@@ -81,7 +81,7 @@ pub struct SuperblockFtl {
     size: u32,
     /// Maximum number of update blocks per superblock.
     updates: u32,
-    /// Maximum number of update blocks of all superblocks together.
+    /// Maximum number of update blocks across all superblocks.
     all_updates: u32,
     logical_blocks: u32,
     /// Flash page of each logical page.

@@ -158,7 +158,7 @@ def serve(
         raise first.error
     if server.ended == "at once":
         lost = ": data that clients had not flushed may be lost" if file is None or server.is_volatile else ""
-        print(f"ssdlab: ended at once{lost}", file=sys.stderr)
+        print(f"ssdlab: stopped immediately{lost}", file=sys.stderr)
         return STATUS
     return 0
 

@@ -570,8 +570,8 @@ class Running:
 
     def _overrun(self, method: Method, place: str) -> BaseException:
         return self._fault(
-            f"{place}: {self._called(method)} {TIMED_OUT} {self._limit:g} s; end its loop, or set time_limit "
-            "of the class to more seconds"
+            f"{place}: {self._called(method)} {TIMED_OUT} {self._limit:g} s; look for an endless loop, or set "
+            "time_limit of the class to more seconds"
         )
 
     def _fault(self, message: str, cause: BaseException | None = None) -> BaseException:

@@ -62,7 +62,7 @@ class Result(TraceFinding):
         self.summary = summary
         """All metrics as nested dicts, with the keys of `result.json`; see `docs/results.md`."""
         self.plugins = [*plugins]
-        """Plug-ins of the run, each with the number and the time of its decisions; empty for a loaded result."""
+        """Plug-ins of the run, each with its number of decisions; empty for a loaded result."""
         self._columns = columns
 
     @cached_property

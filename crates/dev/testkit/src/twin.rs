@@ -145,7 +145,7 @@ impl Twin {
         victim.expect("there is a closed block").0 as u32
     }
 
-    /// Writes `count` logical pages from `lpn` on.
+    /// Writes `count` logical pages, starting at `lpn`.
     pub fn write<S: FlashSink>(&mut self, lpn: u32, count: u32, sink: &mut S) {
         for page in 0..count {
             let plane = self.next_plane(lpn + page, sink);
@@ -226,7 +226,7 @@ impl Twin {
         self.planes[plane].free.push_back(victim);
     }
 
-    /// Trims `count` logical pages from `lpn` on.
+    /// Trims `count` logical pages, starting at `lpn`.
     pub fn trim(&mut self, lpn: u32, count: u32) {
         self.sequence += 1;
         for lpn in lpn..lpn + count {

@@ -37,7 +37,7 @@ pub(crate) struct BlockSurvey {
     pub block: BlockId,
     pub bad: bool,
     pub erases: u32,
-    /// Offset in the block of the page after the last page that is not erased.
+    /// Page number within the block, one past the last programmed page.
     pub next: u32,
     /// True if the last page before `next` can be read; writing to the block may then continue.
     pub sound: bool,

@@ -9,7 +9,7 @@ use crate::{Cause, Note, SpareArea};
 /// Source of the data that a program operation writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// The data is the page with this number within the current host request.
+    /// The data comes from the current host request; the value is the index of the page in the request, from 0.
     Host(u32),
     /// The data is copied from this flash page.
     Copy(Ppn),

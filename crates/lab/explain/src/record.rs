@@ -38,7 +38,7 @@ pub struct Entry {
     pub protected: bool,
 }
 
-/// State of the FTL after the recording, to compare with the state that follows from the recorded steps.
+/// State of the FTL after the recording, to compare with the state rebuilt from the recorded steps.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct End {
     /// Flash page of each logical page, from the FTL's map.

@@ -297,7 +297,7 @@ impl Ftl for PythonFtl {
                         unmapped += 1;
                         return match state.operations.first() {
                             Some(Operation::Read(page)) => {
-                                Err(format!("after reading flash page {page}, but logical page {lpn} holds no data"))
+                                Err(format!("read flash page {page} for logical page {lpn}, which holds no data"))
                             }
                             _ => Ok(()),
                         };

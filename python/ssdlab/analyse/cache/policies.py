@@ -154,13 +154,13 @@ def _meant(policy: str, change: str, takes: Sequence[str]) -> str:
     parameter, value = _parted(change)
     of_admission = f"{ADMISSION}.{parameter.removeprefix(f'{ADMISSION}.')}"
     if of_admission in takes:
-        return f"; its parameters are {', '.join(takes)}; did you mean {of_admission}?"
+        return f"; did you mean {of_admission}?"
     for admission in admissions():
         for known in admission.parameters:
             if f"{ADMISSION}.{known.name}" == of_admission:
                 selected = f"{ADMISSION}={admission.name}"
                 return f" without {selected}; write {policy}:{selected}:{of_admission}={value or known.default}"
-    return f"; its parameters are {', '.join(takes)}{suggestion(parameter, takes)}"
+    return suggestion(parameter, takes) or f"; its parameters are {', '.join(takes)}"
 
 
 def _policy(written: str, items: Items) -> Asked:

@@ -35,7 +35,8 @@ class Keys:
         known = tuple(known)
         for key in values:
             if key not in known:
-                raise self.error(key, f"unknown key; known keys are {', '.join(known)}{suggestion(key, known)}")
+                remedy = suggestion(key, known) or f"; known keys are {', '.join(known)}"
+                raise self.error(key, f"unknown key{remedy}")
 
     def error(self, key: str, fault: str) -> ConfigError:
         """Returns an error with the place of the table, the key and the fault."""

@@ -74,7 +74,8 @@ def read(path: Path) -> Written:
     for key, value in keys.items():
         if key not in KINDS:
             raise ConfigError(
-                f"{name}: unknown key {text.path(key)}; known keys are {', '.join(KINDS)}{text.suggestion(key, KINDS)}"
+                f"{name}: unknown key {text.path(key)}"
+                + (text.suggestion(key, KINDS) or f"; known keys are {', '.join(KINDS)}")
             )
         if not isinstance(value, KINDS[key]) or isinstance(value, bool):
             raise ConfigError(f"{name}: {key} must be {' or '.join(WORDS[kind] for kind in KINDS[key])}")

@@ -304,8 +304,8 @@ impl Log {
 impl LogContents {
     /// Updates the contents of the checkpoint with the next record of the journal.
     fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
-        // The record after an erase shows that everything before the erase was safe, and that the erase has begun. It
-        // does not show that the erase is safe. The record of a mount shows none of this.
+        // A record that follows an erase implies that everything before the erase is durable, and that the erase has
+        // begun. It does not imply that the erase itself is durable. The record of a mount implies neither.
         let is_begun = |erase: &Erase| record != Record::Interrupted(erase.block);
         if !matches!(record, Record::Mounted { .. })
             && let Some(erase) = self.erasing.take().filter(is_begun)

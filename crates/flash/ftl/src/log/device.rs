@@ -332,7 +332,7 @@ impl LogDevice {
         sink.note(Note::Retired { block: BlockId(block), written: self.next(block), reason });
     }
 
-    /// Trims `count` logical pages from `lpn` on.
+    /// Trims `count` logical pages, starting at `lpn`.
     pub(crate) fn trim<S: FlashSink>(&mut self, lpn: u32, count: u32, sink: &mut S) {
         sink.trimmed(Lpn(lpn), count, self.sequence);
         self.sequence += 1;

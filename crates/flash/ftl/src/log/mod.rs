@@ -81,7 +81,7 @@ pub type LogChoice = Choice<LogRules>;
 /// Rule that selects the log block to reclaim when all log blocks are in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogVictim {
-    /// The log block to which a page was written least recently.
+    /// The least recently written log block.
     Lru,
     /// The log block that was allocated first.
     Fifo,

@@ -84,7 +84,7 @@ impl ParallelFlash {
         queued
     }
 
-    /// Passes an operation to the checker, in the order in which the operations of its block must begin.
+    /// Passes an operation to the checker. Operations on a block must be passed in the order in which they must begin.
     #[inline(always)]
     pub(super) fn show_emitted(&mut self, index: u32) {
         if let Some(checker) = &mut self.checker {

@@ -139,7 +139,7 @@ pub(super) struct Seen {
     pub pass: Pass,
     /// Block that is read, programmed or erased.
     pub block: u32,
-    /// Page of the block that is read or programmed.
+    /// Page within the block.
     pub page: u32,
     /// Source block and source page, if the operation is a copy.
     pub from: Option<(u32, u32)>,

@@ -122,7 +122,8 @@ impl FileSystem {
         layout.free_blocks().checked_sub(directories.blocks_needed().into()).filter(|_| has_inodes)
     }
 
-    /// Creates an empty file system of `bytes` bytes; [`Self::room`] must return a value for the same files.
+    /// Creates an empty file system of `bytes` bytes. The directories of the files must fit: [`Self::room`] is not
+    /// `None`.
     pub fn new(bytes: u64, cache_pages: u32, files: u32, files_each: u32, max_bio_blocks: u32) -> Self {
         let layout = DiskLayout::new(bytes);
         let journal = layout.journal();
