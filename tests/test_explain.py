@@ -304,7 +304,7 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
         ("[[case]]\n[[case]]\nftl = 'bats'", '[[case]] 2: ftl: "bats" is not one of page, bast, fast, faster, sbfast'),
         ("[[case]]\nftl.bast.log = 9", "[[case]] 1: ftl.bast.log: 9 log blocks, but only 8 of 17 blocks are left"),
         ("requests = '32'", "requests: request 1 (page 32) is invalid; use pages 0 to 31, or"),
-        ("[set]\nnand.pages_per_block = 64", "(the small drive of ssdlab explain): device.op: 100% provides 1 block in 1 plane"),
+        ("[set]\nnand.pages_per_block = 64", "(the small drive of ssdlab explain): device.op: 100% provides 1 block"),
         ("before = 'x'\nrequests = '0'", "before: x is not a request"),
         ("requests = '0'\n[set]\ndevice.capacity = '16MiB'", "at most 4096 can be drawn"),
     ],
