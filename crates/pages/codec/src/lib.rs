@@ -23,8 +23,7 @@ use ssdlab_core::{Info, Registry};
 pub trait Codec: Send {
     /// Compresses `page` into the start of `out` and returns the compressed length.
     ///
-    /// Returns `None` if the result does not fit `out`; so the length of `out` limits the result. The contents of `out`
-    /// are then unspecified.
+    /// Returns `None` if the compressed page does not fit in `out`. The contents of `out` are then unspecified.
     fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize>;
 
     /// Restores a page from `bytes`, the complete output of [`Codec::compress`].
@@ -64,8 +63,8 @@ pub type CodecInfo = Info<CodecRules>;
 /// Parameters of a registered codec, and its constructor.
 #[derive(Debug)]
 pub struct CodecRules {
-    /// Parameters that may follow the codec's name, in this order, each after a colon. Their values may be negative or
-    /// fractions, unlike parameters of policies and schedulers.
+    /// Parameters that may follow the codec's name, in this order, each after a colon. Unlike parameters of policies
+    /// and schedulers, their values may be negative numbers or fractions.
     pub parameters: &'static [Parameter],
     /// Creates the codec, given a value for each parameter.
     pub make: fn(&[f64]) -> io::Result<Box<dyn Codec>>,

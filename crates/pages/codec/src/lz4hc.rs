@@ -1,5 +1,5 @@
-//! LZ4 with the high-compression mode of the C library: compressed pages are smaller, and are restored as fast as those
-//! of plain LZ4.
+//! LZ4 in the high-compression mode of the C library. Pages become smaller than with plain LZ4 and are restored as
+//! fast.
 
 use crate::{Codec, CodecInfo, Corrupt, Parameter, entry, lz4};
 

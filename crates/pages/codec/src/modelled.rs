@@ -1,5 +1,5 @@
-//! A codec that only has a compression ratio and times, and does no work. It simulates hardware and codecs that are not
-//! available.
+//! A codec with a given compression ratio and given times, which compresses nothing. It models hardware and codecs that
+//! are not available.
 
 use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 
@@ -14,7 +14,7 @@ pub struct Costs {
     pub decompress_us: f64,
 }
 
-/// The defaults are the values of LZ4 on 8 KiB pages with eight threads, in Harper 2018, "Viability of Time-Memory
+/// The defaults are values for LZ4 on 8 KiB pages with eight threads. Source: Harper 2018, "Viability of Time-Memory
 /// Trade-Offs in Large Data Sets", table 4.
 pub(crate) static INFO: CodecInfo = entry(
     "modelled",

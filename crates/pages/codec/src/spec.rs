@@ -51,7 +51,7 @@ pub enum SpecError {
     UnknownCodec {
         /// Name given by the user.
         name: String,
-        /// Question that suggests a similar codec name. If no name is similar, a full stop that ends the sentence.
+        /// Question that suggests a similar codec name; only a full stop if no name is similar.
         hint: String,
         /// List of all codec names.
         known: String,
@@ -120,7 +120,7 @@ impl FromStr for CodecSpec {
 }
 
 impl Parameter {
-    /// Parses a value of the parameter. If the value is invalid, the error holds the nearest allowed value.
+    /// Parses a value of the parameter. If the value is invalid, returns the nearest allowed value as the error.
     fn parse(&self, text: &str) -> Result<f64, f64> {
         match text.parse::<f64>() {
             Ok(value) if !(self.min..=self.max).contains(&value) => {

@@ -8,7 +8,7 @@ fn parse(text: &str) -> CodecSpec {
     text.parse().unwrap()
 }
 
-/// Returns every codec that keeps bytes, with its default, smallest and largest parameters.
+/// Returns every codec that stores data, with its default, smallest and largest parameters.
 fn codecs() -> Vec<(String, Box<dyn Codec>)> {
     let mut specs: Vec<String> = Vec::new();
     for info in CODECS.iter().filter(|info| info.name != "modelled") {
@@ -17,7 +17,7 @@ fn codecs() -> Vec<(String, Box<dyn Codec>)> {
             specs.extend([parameter.min, parameter.max].map(|value| format!("{}:{value}", info.name)));
         }
     }
-    // The slowest level needs much memory and covers no other code.
+    // The slowest level needs much memory and would test no additional code.
     specs.retain(|spec| spec != "zstd:22");
     specs.into_iter().map(|spec| (spec.clone(), parse(&spec).build().unwrap())).collect()
 }
@@ -51,7 +51,7 @@ fn guarded(bytes: usize) -> Vec<u8> {
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(256))]
 
-    /// With a large enough buffer every page is restored, and no codec writes past the end.
+    /// With a large enough buffer, every page is restored, and no codec writes past the end of the buffer.
     #[test]
     fn round_trip(pages in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..3000), 1..4), seed: u64) {
         let mut rng = Rng::named(seed, "codec");
@@ -72,7 +72,8 @@ proptest! {
         }
     }
 
-    /// For any buffer size the result fits and is correct, or is `None`; after `None` the codec still works.
+    /// For any buffer size, the compressed page fits and is correct, or the result is `None`. The codec works after
+    /// `None`.
     #[test]
     fn output_never_exceeds_the_buffer(seed: u64, rooms in prop::collection::vec(0_usize..4200, 1..20)) {
         let mut rng = Rng::named(seed, "room");
@@ -105,7 +106,7 @@ proptest! {
             let cut = &out[..rng.below(length as u64) as usize];
             let mut back = guarded(2048);
             for bytes in [&garbage[..], &damaged, cut] {
-                // A codec need not detect damage; the caller has a checksum.
+                // A codec need not detect damage, because the caller checks a checksum.
                 let _ = codec.decompress(bytes, &mut back[..2048]);
                 prop_assert_eq!(&back[2048..], &GUARD, "{}", name);
             }

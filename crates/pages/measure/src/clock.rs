@@ -33,8 +33,8 @@ pub enum Wait {
     Sleep,
 }
 
-/// Sleeps for `time` with a timer slack of 1 ns. If the system does not allow this, the default slack of 50 us prolongs
-/// each sleep.
+/// Sleeps for `time` with a timer slack of 1 ns. If the system does not allow this slack, each sleep is up to 50 us
+/// longer, the default slack.
 pub fn sleep(time: Duration) {
     thread_local! {
         static SLACK_SET: Cell<bool> = const { Cell::new(false) };

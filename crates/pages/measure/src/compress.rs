@@ -23,8 +23,8 @@ pub struct Options {
     pub page_bytes: Option<usize>,
     /// Number of concurrent threads. Each thread has its own codec and its part of the pages.
     pub threads: usize,
-    /// Maximum compressed size, as a fraction of the page size, at which a page is kept compressed. Even with 1, a page
-    /// must become smaller.
+    /// Maximum compressed size, as a fraction of the page size, at which a page is kept compressed. Even at 1, a page
+    /// must become smaller to be kept compressed.
     pub keep: f64,
     /// True if each page gets a new codec and a new output buffer, as in the program of Harper 2018.
     pub fresh: bool,

@@ -56,7 +56,7 @@ pub enum Error<E: std::error::Error> {
     Stopped,
 }
 
-/// Sends `accesses` through `pool`, dealt out to `threads` threads in turn.
+/// Sends `accesses` through `pool`; `threads` threads take the accesses in turn.
 ///
 /// A read copies the page. A write stores the page of `contents` with the same number; past the end, `contents` repeat.
 /// `go_on` is called periodically with the number of completed accesses; it returns false to cancel.
@@ -116,7 +116,7 @@ pub fn send<L: Loader>(
         start.wait();
         until_ended(&ends, &stop, &mut || go_on(done_by_all.load(Relaxed)));
         taken.cpu_ns = process_cpu_ns() - cpu_ns;
-        // The worker threads measure the times, because this thread may be scheduled long after they start or end.
+        // The threads themselves record their start and end, because this thread may be scheduled much later.
         let mut elapsed: Option<(Instant, Instant)> = None;
         for worker in workers {
             let (first, last, times) = result(worker);

@@ -124,7 +124,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<(File, bool)> {
         .or_else(|_| Ok((OpenOptions::new().read(true).custom_flags(flags).open(path)?, false)))
 }
 
-/// Reads up to a page from `offset` on into `page`, less at the end of the file; returns the number of bytes read.
+/// Reads `page` from `offset` in the file; returns the number of bytes read, which is smaller at the end of the file.
 fn read(file: &File, page: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut done = 0;
     while done < page.len() {
@@ -134,7 +134,8 @@ fn read(file: &File, page: &mut [u8], offset: u64) -> io::Result<usize> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        // This is the end of the file. Another read would start at an unaligned offset, which direct I/O rejects.
+        // A short read ends at the end of the file. Another read would start at an unaligned offset, which direct I/O
+        // rejects.
         if !done.is_multiple_of(512) {
             break;
         }
@@ -204,7 +205,7 @@ pub struct FixedCost<C> {
     pub contents: C,
     /// Duration of a page read or write.
     pub cost: Duration,
-    /// Way in which threads wait for the duration of a read or write.
+    /// Method by which threads wait for the duration of a read or write.
     pub wait: Wait,
 }
 
@@ -235,8 +236,8 @@ pub enum Kind<C> {
     File(PagedFile),
     /// Storage in memory with a fixed latency.
     Fixed(FixedCost<C>),
-    /// Pages in memory with the latency of a simulated drive. A read past the last page starts again at the first page.
-    /// Writes are discarded.
+    /// Pages in memory with the latency of a simulated drive. Page numbers past the last page wrap around to the first
+    /// page. Writes are discarded.
     Simulated(C, Arc<SimulatedDrive>),
 }
 

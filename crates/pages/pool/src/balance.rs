@@ -1,9 +1,10 @@
 //! Adapts the share of the compressed pool to the time that more memory would save in each pool.
 //!
-//! Both pools are compared at the same margin, a number of bytes by which each would be larger. With the margin, the
-//! compressed pool would still hold the pages that left the cache most recently, and the uncompressed pool the pages
-//! that were compressed most recently. Hits on these pages, weighted by the time each would have saved, give the
-//! marginal saving per byte of each pool, up to a common factor. No second cache needs to be simulated.
+//! Both pools are compared as if each were larger by the same number of bytes, called the margin. With the margin, the
+//! compressed pool would still hold the pages that left the cache most recently. The uncompressed pool would still hold
+//! the pages that were compressed most recently. Each hit on such a page is weighted by the time that it would have
+//! saved. The sums are the marginal savings per byte of each pool, up to a common factor, without simulating a second
+//! cache.
 
 use crate::PageId;
 use crate::ghosts::Ghosts;
@@ -80,8 +81,8 @@ impl Balance {
         self.events += 1;
     }
 
-    /// Returns the pool that should get more memory. Does so only at the end of a window, and only if the savings
-    /// differ enough.
+    /// Returns the pool that should get more memory. Returns `None` within a window, and if the savings differ too
+    /// little.
     pub fn verdict(&mut self) -> Option<Verdict> {
         if self.events < self.window {
             return None;

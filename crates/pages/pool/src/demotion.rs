@@ -23,62 +23,62 @@ pub struct CodecContext {
     broken: bool,
 }
 
-/// Pool of kits (a kit is a codec with its buffers). Kits are created on demand up to a limit.
-pub struct Kits {
-    state: Mutex<KitState>,
-    /// Condition variable that is signalled when a kit (codec with buffers) is returned or discarded.
+/// Pool of codec contexts. Contexts are created on demand, up to a limit.
+pub struct CodecPool {
+    state: Mutex<CodecPoolState>,
+    /// Condition variable that is signalled when a codec context is returned or discarded.
     returned: Condvar,
     make: CodecFactory,
     page_bytes: usize,
     max_stored_bytes: usize,
-    max_kits: usize,
+    max_contexts: usize,
     pub codec_panics: AtomicU64,
 }
 
 #[derive(Default)]
-struct KitState {
+struct CodecPoolState {
     idle: Vec<CodecContext>,
-    /// Number of existing kits (codecs with buffers), borrowed or idle.
-    kits: usize,
-    /// Number of threads waiting for a kit (codec with buffers). Notifying costs a system call, so it is skipped if no
-    /// thread waits.
+    /// Number of existing codec contexts, borrowed or idle.
+    contexts: usize,
+    /// Number of threads waiting for a codec context. A notification costs a system call, so it is skipped if no thread
+    /// waits.
     waiting: usize,
 }
 
-impl Kits {
-    pub fn new(make: CodecFactory, page_bytes: usize, max_stored_bytes: usize, max_kits: usize) -> Self {
+impl CodecPool {
+    pub fn new(make: CodecFactory, page_bytes: usize, max_stored_bytes: usize, max_contexts: usize) -> Self {
         let (state, returned) = (Mutex::default(), Condvar::default());
-        Self { state, returned, make, page_bytes, max_stored_bytes, max_kits, codec_panics: AtomicU64::new(0) }
+        Self { state, returned, make, page_bytes, max_stored_bytes, max_contexts, codec_panics: AtomicU64::new(0) }
     }
 
-    /// Returns the memory of a kit (codec with buffers) without the memory that the codec's library allocates.
-    pub fn kit_bytes(page_bytes: usize) -> usize {
+    /// Returns the size of a codec context in bytes, without the memory that the codec's library allocates.
+    pub fn context_bytes(page_bytes: usize) -> usize {
         2 * page_bytes
     }
 
-    /// Returns the memory of all kits (codecs with buffers) without the memory that the codecs' libraries allocate.
+    /// Returns the size of all codec contexts in bytes, without the memory that the codecs' libraries allocate.
     pub fn bytes(&self) -> usize {
-        self.state.lock().kits * Self::kit_bytes(self.page_bytes)
+        self.state.lock().contexts * Self::context_bytes(self.page_bytes)
     }
 
-    /// Borrows a kit (codec with buffers); waits if all kits are in use. The caller must hold no lock and no victim,
-    /// because a thread that has a kit may wait for them.
+    /// Borrows a codec context; waits if all contexts are in use. The caller must hold no lock and no victim, because a
+    /// thread with a context may wait for that lock or victim.
     pub fn take(&self) -> io::Result<Borrowed<'_>> {
         loop {
-            if let Some(kit) = self.try_take()? {
-                return Ok(kit);
+            if let Some(context) = self.try_take()? {
+                return Ok(context);
             }
             self.wait();
         }
     }
 
-    /// Borrows a kit (codec with buffers) if a kit is idle or another kit may be created.
+    /// Borrows a codec context if a context is idle or the limit allows another one.
     pub fn try_take(&self) -> io::Result<Option<Borrowed<'_>>> {
         let mut state = self.state.lock();
-        let kit = match state.idle.pop() {
-            Some(kit) => kit,
-            None if state.kits < self.max_kits => {
-                state.kits += 1;
+        let context = match state.idle.pop() {
+            Some(context) => context,
+            None if state.contexts < self.max_contexts => {
+                state.contexts += 1;
                 drop(state);
                 let buffer = || vec![0; self.page_bytes].into();
                 match (self.make)() {
@@ -91,27 +91,27 @@ impl Kits {
             }
             None => return Ok(None),
         };
-        Ok(Some(Borrowed { kits: self, kit: Some(kit) }))
+        Ok(Some(Borrowed { contexts: self, context: Some(context) }))
     }
 
-    /// Waits until a kit (codec with buffers) is available; another thread may still take the kit first.
+    /// Waits until a codec context is available. Another thread may still take this context first.
     pub fn wait(&self) {
         let mut state = self.state.lock();
-        while state.idle.is_empty() && state.kits == self.max_kits {
+        while state.idle.is_empty() && state.contexts == self.max_contexts {
             state.waiting += 1;
             state = self.returned.wait(state);
             state.waiting -= 1;
         }
     }
 
-    /// Reduces the number of existing kits (codecs with buffers) by one, because a thread discarded its kit.
+    /// Counts a codec context as removed after a thread has discarded it.
     fn discard(&self) {
-        self.change(|state| state.kits -= 1);
+        self.change(|state| state.contexts -= 1);
     }
 
-    /// Changes the state of the kits (codecs with buffers) and notifies all waiting threads, because a woken thread may
-    /// not need a kit any more.
-    fn change(&self, change: impl FnOnce(&mut KitState)) {
+    /// Changes the state of the pool and notifies all waiting threads, because a woken thread may no longer need a
+    /// codec context.
+    fn change(&self, change: impl FnOnce(&mut CodecPoolState)) {
         let mut state = self.state.lock();
         change(&mut state);
         let notify = state.waiting > 0;
@@ -122,19 +122,19 @@ impl Kits {
     }
 }
 
-/// Borrowed kit (codec with buffers); it returns to the pool of kits on drop.
+/// Borrowed codec context, which returns to its pool on drop.
 pub struct Borrowed<'a> {
-    kits: &'a Kits,
-    kit: Option<CodecContext>,
+    contexts: &'a CodecPool,
+    context: Option<CodecContext>,
 }
 
 impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
-        if let Some(kit) = self.kit.take() {
-            if kit.broken {
-                self.kits.discard();
+        if let Some(context) = self.context.take() {
+            if context.broken {
+                self.contexts.discard();
             } else {
-                self.kits.change(|state| state.idle.push(kit));
+                self.contexts.change(|state| state.idle.push(context));
             }
         }
     }
@@ -150,30 +150,30 @@ pub enum DemotionResult<E> {
 }
 
 impl Borrowed<'_> {
-    fn kit(&mut self) -> &mut CodecContext {
-        self.kit.as_mut().expect("the codec context is held until the guard is dropped")
+    fn context(&mut self) -> &mut CodecContext {
+        self.context.as_mut().expect("the codec context is held until the guard is dropped")
     }
 
-    /// Returns the buffer for a compressed page to restore.
+    /// Returns the buffer into which a compressed page is copied before it is restored.
     pub fn incoming(&mut self) -> &mut [u8] {
-        &mut self.kit().incoming
+        &mut self.context().incoming
     }
 
     /// Returns the buffer of the incoming page, and the buffer of the outgoing page that [`Borrowed::demote_one`]
     /// filled.
     pub fn buffers(&mut self) -> (&mut [u8], &[u8]) {
-        let kit = self.kit();
-        (&mut kit.incoming, &kit.outgoing)
+        let context = self.context();
+        (&mut context.incoming, &context.outgoing)
     }
 
-    /// Calls `work` with the kit (codec with buffers). If `work` panics, returns `None`, counts the panic and discards
-    /// the codec afterwards.
+    /// Calls `work` with the codec context. If `work` panics, returns `None`, counts the panic and marks the context as
+    /// broken, so that it is discarded on return.
     fn with_codec<T>(&mut self, work: impl FnOnce(&mut CodecContext) -> T) -> Option<T> {
-        let kit = self.kit.as_mut().expect("the codec context is held until the guard is dropped");
-        let result = catch_unwind(AssertUnwindSafe(|| work(kit)));
+        let context = self.context.as_mut().expect("the codec context is held until the guard is dropped");
+        let result = catch_unwind(AssertUnwindSafe(|| work(context)));
         if result.is_err() {
-            kit.broken = true;
-            self.kits.codec_panics.fetch_add(1, Relaxed);
+            context.broken = true;
+            self.contexts.codec_panics.fetch_add(1, Relaxed);
         }
         result.ok()
     }
@@ -181,14 +181,14 @@ impl Borrowed<'_> {
     /// Restores the compressed page in the incoming buffer to `page`; returns false if it is corrupted.
     pub fn restore(&mut self, compressed: &Compressed, page: &mut [u8]) -> bool {
         let len = compressed.len as usize;
-        if checksum(&self.kit().incoming[..len]) != compressed.crc {
+        if checksum(&self.context().incoming[..len]) != compressed.crc {
             return false;
         }
         if len == page.len() {
-            page.copy_from_slice(&self.kit().incoming);
+            page.copy_from_slice(&self.context().incoming);
             return true;
         }
-        self.with_codec(|kit| kit.codec.decompress(&kit.incoming[..len], page).is_ok()) == Some(true)
+        self.with_codec(|context| context.codec.decompress(&context.incoming[..len], page).is_ok()) == Some(true)
     }
 
     /// Stores and compresses a victim; writes the compressed page to the start of `out`.
@@ -209,9 +209,9 @@ impl Borrowed<'_> {
         if job.action != VictimAction::Compress {
             return DemotionResult::Drop;
         }
-        let max_bytes = self.kits.max_stored_bytes;
+        let max_bytes = self.contexts.max_stored_bytes;
         // A faulty codec may return a length that exceeds the buffer; the page then counts as incompressible.
-        match self.with_codec(|kit| kit.codec.compress(&job.page, &mut out[..max_bytes])).flatten() {
+        match self.with_codec(|context| context.codec.compress(&job.page, &mut out[..max_bytes])).flatten() {
             Some(len) if len <= max_bytes => DemotionResult::Kept(len),
             _ if keep_incompressible => {
                 out[..job.page.len()].copy_from_slice(&job.page);
@@ -221,21 +221,21 @@ impl Borrowed<'_> {
         }
     }
 
-    /// Like [`Borrowed::demote`], but writes to the outgoing buffer of the borrowed kit (codec with buffers).
+    /// Like [`Borrowed::demote`], but writes to the outgoing buffer of the borrowed codec context.
     pub fn demote_one<L: Loader>(
         &mut self,
         loader: &L,
         job: &Job,
         keep_incompressible: bool,
     ) -> DemotionResult<L::Error> {
-        // Stores the page before taking the buffer out of the kit, so that the kit keeps the buffer if the loader
-        // panics.
+        // Stores the page before taking the buffer out of the context. If the loader panics, the context still has its
+        // buffer.
         if let Err(error) = store(loader, job) {
             return DemotionResult::StoreFailed(error);
         }
-        let mut out = std::mem::take(&mut self.kit().outgoing);
+        let mut out = std::mem::take(&mut self.context().outgoing);
         let result = self.compress(job, keep_incompressible, &mut out);
-        self.kit().outgoing = out;
+        self.context().outgoing = out;
         result
     }
 }

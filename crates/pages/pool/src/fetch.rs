@@ -31,14 +31,14 @@ pub struct Fetch<'a, L: Loader> {
     room: Room<'a, L>,
 }
 
-/// Page in flight that this thread must bring in, and the resources collected for it under the shard's lock.
+/// Page in flight that this thread must bring in, with the resources collected for this page under the shard's lock.
 struct Claim<'a> {
     flight: Flight<'a>,
-    kit: Option<Borrowed<'a>>,
-    /// Compressed page that is to be restored from the incoming buffer of `kit` (codec with buffers); `None` if the
-    /// page must be loaded.
+    context: Option<Borrowed<'a>>,
+    /// Compressed page that is to be restored from the incoming buffer of `context`; `None` if the page must be loaded.
     compressed: Option<Compressed>,
-    /// Victim to evict from the uncompressed pool first if no frame is free for `flight`. Its eviction requires `kit`.
+    /// Victim to evict from the uncompressed pool first if no frame is free for `flight`. Evicting the victim requires
+    /// `context`.
     victim: Option<Job>,
 }
 
@@ -79,39 +79,45 @@ impl<'a, L: Loader> Fetch<'a, L> {
         self.complete(claim, out)
     }
 
-    /// Makes this thread the owner of a compressed page, and copies the page's bytes to a kit (codec with buffers).
-    /// Returns `None` if the page must be looked up again.
+    /// Makes this thread the owner of a compressed page, and copies the page's bytes to a codec context. Returns `None`
+    /// if the page must be looked up again.
     fn claim_compressed(&mut self, mut state: ShardGuard<'a>, slot: u32) -> PoolResult<Option<Claim<'a>>, L> {
-        let kit = self.inner.kits.try_take().map_err(|source| PoolError::Codec { source })?;
-        let Some(mut kit) = kit else {
+        let context = self.inner.contexts.try_take().map_err(|source| PoolError::Codec { source })?;
+        let Some(mut context) = context else {
             drop(state);
-            self.inner.kits.wait();
+            self.inner.contexts.wait();
             return Ok(None);
         };
         let frame = state.take_frame();
         let victim = if frame.is_none() { state.begin_demotion(false) } else { None };
         let Some(victim) = victim else {
-            let compressed = state.begin_restore(slot, kit.incoming());
+            let compressed = state.begin_restore(slot, context.incoming());
             let frame = frame.or_else(|| state.take_frame());
-            return Ok(Some(self.restore_claim(slot, frame, kit, compressed)));
+            return Ok(Some(self.restore_claim(slot, frame, context, compressed)));
         };
         drop(state);
         // The page is copied only after the victim is compressed. In the meantime, the processor completes the prefetch
         // of the page's bytes that `Shard::raw_hit` started. Another thread may restore or drop the page in that time.
         let (id, mut begun) = (self.id, None);
-        let mut state = self.room.demote(victim, &mut kit, |state, buffer| {
+        let mut state = self.room.demote(victim, &mut context, |state, buffer| {
             if let Lookup::Compressed(slot) = state.look_up(id) {
                 begun = Some((slot, state.begin_restore(slot, buffer)));
             }
         });
         let Some((slot, compressed)) = begun else { return Ok(None) };
         let frame = state.take_frame();
-        Ok(Some(self.restore_claim(slot, frame, kit, compressed)))
+        Ok(Some(self.restore_claim(slot, frame, context, compressed)))
     }
 
-    fn restore_claim(&self, slot: u32, frame: Option<Frame>, kit: Borrowed<'a>, compressed: Compressed) -> Claim<'a> {
+    fn restore_claim(
+        &self,
+        slot: u32,
+        frame: Option<Frame>,
+        context: Borrowed<'a>,
+        compressed: Compressed,
+    ) -> Claim<'a> {
         let flight = Flight::new(self.shard, slot, frame);
-        Claim { flight, kit: Some(kit), compressed: Some(compressed), victim: None }
+        Claim { flight, context: Some(context), compressed: Some(compressed), victim: None }
     }
 
     /// Makes this thread the owner of an absent page. Returns `None` if the page must be looked up again.
@@ -125,32 +131,32 @@ impl<'a, L: Loader> Fetch<'a, L> {
         };
         state.missed(self.id);
         let frame = state.take_frame();
-        // An error in creating a kit (codec with buffers) is ignored here; if it persists, `Room::frame` reports it.
-        let kit = if frame.is_none() { self.inner.kits.try_take().unwrap_or_default() } else { None };
-        // Without a kit (codec with buffers), this thread must wait for a kit. While it waits, it must hold no victim,
-        // because other threads may wait for that victim.
-        let victim = if kit.is_some() { state.begin_demotion(false) } else { None };
-        Ok(Some(Claim { flight: Flight::new(self.shard, slot, frame), kit, compressed: None, victim }))
+        // An error in creating a codec context is ignored here; if it persists, `Room::frame` reports it.
+        let context = if frame.is_none() { self.inner.contexts.try_take().unwrap_or_default() } else { None };
+        // Without a codec context, this thread must wait for a context. It must hold no victim while it waits, because
+        // other threads may wait for that victim.
+        let victim = if context.is_some() { state.begin_demotion(false) } else { None };
+        Ok(Some(Claim { flight: Flight::new(self.shard, slot, frame), context, compressed: None, victim }))
     }
 
     /// Brings a page in flight into the uncompressed pool: finds a frame and fills it with the page's contents. If
     /// there is no frame, reads the page without caching it.
     fn complete(self, claim: Claim<'a>, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
         let Self { inner, id, room, .. } = self;
-        let Claim { mut flight, mut kit, compressed, victim } = claim;
+        let Claim { mut flight, mut context, compressed, victim } = claim;
         if flight.frame.is_none() {
-            match room.frame(victim, kit.as_mut()) {
+            match room.frame(victim, context.as_mut()) {
                 Ok(frame) => flight.frame = Some(frame),
                 Err(error) => {
                     let Some(out) = out else { return Err(error) };
-                    let filled = inner.fill(id, kit.zip(compressed), out);
+                    let filled = inner.fill(id, context.zip(compressed), out);
                     flight.abort(|counts| filled.count(counts, false));
                     return Ok((None, filled.source?));
                 }
             }
         }
         let Some(bytes) = flight.bytes() else { return Err(PoolError::NoRoom { page: id }) };
-        let filled = inner.fill(id, kit.zip(compressed), bytes);
+        let filled = inner.fill(id, context.zip(compressed), bytes);
         if filled.source.is_err() {
             flight.abort(|counts| filled.count(counts, true));
             return Ok((None, filled.source?));
@@ -169,12 +175,12 @@ fn deliver(frame: &Frame, out: Option<&mut [u8]>) -> Option<Frame> {
 }
 
 impl<L: Loader> Inner<L> {
-    /// Restores a compressed page with the codec and buffers of a `Kit`. Loads the page if it has no compressed copy or
-    /// the copy is corrupted.
+    /// Restores a compressed page with a codec context. Loads the page if it has no compressed copy or the copy is
+    /// corrupted.
     fn fill(&self, id: PageId, restore: Option<(Borrowed<'_>, Compressed)>, page: &mut [u8]) -> Filled<L::Error> {
         let corrupted = restore.is_some();
-        if let Some((mut kit, compressed)) = restore
-            && kit.restore(&compressed, page)
+        if let Some((mut context, compressed)) = restore
+            && context.restore(&compressed, page)
         {
             return Filled { source: Ok(Source::Compressed), corrupted: false };
         }

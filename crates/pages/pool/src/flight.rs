@@ -11,8 +11,8 @@ use crate::sync::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Shard that threads share.
 ///
-/// The counter of hits in the uncompressed pool comes first, next to the word of the lock. A hit changes both the
-/// counter and the lock, so they should share a cache line.
+/// The counter of hits in the uncompressed pool comes first, next to the lock. A hit changes the counter and the lock,
+/// so both should share a cache line.
 #[repr(C, align(128))]
 pub struct SharedShard {
     /// Number of hits in the uncompressed pool, counted while threads share the lock.
@@ -64,7 +64,7 @@ pub struct ShardGuard<'a> {
 
 impl ShardGuard<'_> {
     /// Waits until another thread makes progress. The caller must hold no frame or job of the shard, because the other
-    /// threads might all wait for it.
+    /// threads might all wait for that frame or job.
     pub fn wait(mut self) {
         self.counts.waits += 1;
         let notify = self.progress && self.waiting;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::demotion::{Borrowed, Kits};
+use crate::demotion::{Borrowed, CodecPool};
 use crate::flight::{SharedShard, WorkerQueue};
 use crate::hash::hash;
 use crate::loader::Loader;
@@ -16,7 +16,7 @@ pub(crate) struct Inner<L> {
     pub loader: L,
     pub shards: Box<[SharedShard]>,
     pub worker_queue: Arc<WorkerQueue>,
-    pub kits: Kits,
+    pub contexts: CodecPool,
     pub arena_bytes: usize,
 }
 
@@ -33,8 +33,8 @@ impl<L: Loader> Inner<L> {
         if given == page_bytes { Ok(()) } else { Err(PoolError::WrongLength { page, given, page_bytes }) }
     }
 
-    pub fn kit(&self) -> PoolResult<Borrowed<'_>, L> {
-        self.kits.take().map_err(|source| PoolError::Codec { source })
+    pub fn context(&self) -> PoolResult<Borrowed<'_>, L> {
+        self.contexts.take().map_err(|source| PoolError::Codec { source })
     }
 
     pub fn keeps_incompressible(&self) -> bool {

@@ -9,16 +9,17 @@
 //! workers it is deterministic. Start with `shard/mod.rs` for the states of a page. Then read `pool.rs` and `fetch.rs`
 //! for the operations and `room.rs` for eviction.
 //!
-//! - **A shard is a state machine without locks, loader or codec.** Each method is one step that keeps the budget.
-//!   `flight.rs` adds the lock; all slow work happens outside the lock. One thread owns an incoming page (a `Flight`),
-//!   and other threads wait for it. An outgoing page is a `Job` with a snapshot. A `Flight` or `Job` cleans up when
-//!   dropped, so that errors and panics leave no page behind.
+//! - **A shard is a state machine without locks, loader or codec.** Each method is one step and stays within the
+//!   budget. `flight.rs` adds the lock; all slow work happens outside the lock. One thread owns an incoming page (a
+//!   `Flight`), and other threads wait for it. An outgoing page is a `Job` with a snapshot. A `Flight` or `Job` cleans
+//!   up when dropped, so an error or panic leaves no page in flight.
 //! - **A hit takes only the shared lock.** Policies record hits in atomics. LRU is still exact: a hit writes a
 //!   timestamp, and the heap of timestamps is updated when a victim is chosen.
 //! - **Simulated policies work too, with a lock per hit** (`policy/simulated.rs`). If the pool implements the policy
 //!   itself, it uses its own implementation unless parameters are given.
 //! - **Frames are reference-counted.** A reader holds a reference; a concurrent write then gives the page another
-//!   frame. Therefore a hit copies no page, there is no `unsafe`, and the count shows if a page may be evicted.
+//!   frame. Therefore a hit copies no page, no `unsafe` is needed, and the reference count shows if a page is
+//!   evictable.
 //! - **Restoring a page overlaps with compressing its victim**: the page's bytes are prefetched in the meantime. If
 //!   another thread restores the page first, the victim's frame serves the next page.
 //! - **Compressed pages are clean.** A dirty page is stored before it is compressed. Therefore a damaged page can be

@@ -16,9 +16,9 @@ pub enum Share {
     },
     /// The share adapts: memory moves to the pool where more memory saves more time.
     ///
-    /// Each shard counts two types of events. A compressed pool larger by a sixteenth of the budget would have avoided
-    /// misses on recently dropped pages; each would have saved `miss_us - restore_us`. An uncompressed pool larger by
-    /// the same amount would have avoided restoring recently compressed pages; each hit would have saved `restore_us`.
+    /// Each shard counts two types of events. With a sixteenth of the budget more, the compressed pool would have
+    /// avoided misses on recently dropped pages; each avoided miss saves `miss_us - restore_us`. The uncompressed pool
+    /// would have avoided restoring recently compressed pages; each such hit saves `restore_us`.
     Adaptive {
         /// Time to load a page, in microseconds.
         miss_us: f64,
@@ -142,7 +142,7 @@ impl Options {
             return Err(ConfigError::new("page size", page, remedy));
         }
         if self.budget.0 < u64::from(page) {
-            let remedy = format!("a single page needs {page} bytes; raise it to at least a thousand pages");
+            let remedy = format!("a single page needs {page} bytes; set it to at least a thousand pages");
             return Err(ConfigError::new("budget", self.budget, remedy));
         }
         match self.share {
@@ -163,7 +163,7 @@ impl Options {
         }
         if !(1.0..=100.0).contains(&self.max_stored_percent) {
             let value = format!("{} %", self.max_stored_percent);
-            return Err(ConfigError::new("longest compressed page", value, "must be from 1 to 100 % of a page"));
+            return Err(ConfigError::new("longest compressed page", value, "must be from 1 to 100 % of the page size"));
         }
         if let Demotion::Background { workers, batch } = self.demotion {
             if !(1..=MAX_WORKERS).contains(&workers) {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use scopeguard::ScopeGuard;
 
-use crate::demotion::{Kits, cancel_on_drop};
+use crate::demotion::{CodecPool, cancel_on_drop};
 use crate::fetch::{Fetch, Source};
 use crate::flight::{Flight, SharedShard, WorkerQueue};
 use crate::inner::{Inner, PoolResult};
@@ -65,11 +65,11 @@ impl<L: Loader> Pool<L> {
         let batch_bytes = options.batch() * page_bytes;
         let arena_bytes = options.workers() * batch_bytes;
         let budget_bytes = usize::try_from(options.budget.0).unwrap_or(usize::MAX);
-        // Each worker has a kit (a codec with buffers). Calling threads share as many kits as fit into a 128th of the
-        // budget, but at least two.
-        let callers = (budget_bytes / 128 / Kits::kit_bytes(page_bytes)).clamp(2, MAX_CALLERS);
-        let kits = options.workers() + callers;
-        let scratch_bytes = arena_bytes + kits * Kits::kit_bytes(page_bytes);
+        // Each worker has a codec context. Calling threads share as many contexts as fit into a 128th of the budget,
+        // but at least two.
+        let callers = (budget_bytes / 128 / CodecPool::context_bytes(page_bytes)).clamp(2, MAX_CALLERS);
+        let contexts = options.workers() + callers;
+        let scratch_bytes = arena_bytes + contexts * CodecPool::context_bytes(page_bytes);
         if scratch_bytes > budget_bytes / 4 {
             let remedy = format!(
                 "buffers of {} workers with batches of {} pages take {scratch_bytes} bytes, more than a quarter of the \
@@ -84,8 +84,8 @@ impl<L: Loader> Pool<L> {
         let shards = (0..options.shards as usize)
             .map(|index| Ok(SharedShard::new(Shard::new(&options, part)?, index, Arc::clone(&worker_queue))))
             .collect::<Result<_, ConfigError>>()?;
-        let kits = Kits::new(make, page_bytes, options.max_stored_bytes(), kits);
-        let inner = Arc::new(Inner { options, loader, shards, worker_queue, kits, arena_bytes });
+        let contexts = CodecPool::new(make, page_bytes, options.max_stored_bytes(), contexts);
+        let inner = Arc::new(Inner { options, loader, shards, worker_queue, contexts, arena_bytes });
         let workers = (0..inner.options.workers())
             .map(|_| {
                 // The worker's buffer is allocated here because its memory counts against the budget now, and the
@@ -97,7 +97,8 @@ impl<L: Loader> Pool<L> {
         Ok(Self { inner, workers })
     }
 
-    /// Copies page `id` to `out`, which must be as long as a page. Returns the place where the page was found.
+    /// Copies page `id` to `out`, which must be as long as a page. Returns the storage level in which the page was
+    /// found.
     ///
     /// # Errors
     /// See [`PoolError`]. If a page cannot be cached because no uncompressed page is evictable, it is still read.
@@ -161,7 +162,7 @@ impl<L: Loader> Pool<L> {
             counts.raw_hits += shard.raw_hits.load(Relaxed);
             sum += counts;
         }
-        sum.codec_panics = self.inner.kits.codec_panics.load(Relaxed);
+        sum.codec_panics = self.inner.contexts.codec_panics.load(Relaxed);
         sum
     }
 
@@ -172,7 +173,7 @@ impl<L: Loader> Pool<L> {
             sum += shard.read().usage();
         }
         sum.budget_bytes = self.inner.options.budget.0;
-        sum.scratch_bytes = (self.inner.arena_bytes + self.inner.kits.bytes()) as u64;
+        sum.scratch_bytes = (self.inner.arena_bytes + self.inner.contexts.bytes()) as u64;
         sum
     }
 
@@ -196,7 +197,7 @@ impl<L: Loader> Drop for Pool<L> {
     fn drop(&mut self) {
         self.inner.worker_queue.stop();
         for worker in self.workers.drain(..) {
-            // The worker itself has caught and counted panics, so the result is ignored.
+            // The worker has already caught and counted its panics, so the result is ignored.
             let _ = worker.join();
         }
         if !std::thread::panicking() {
@@ -224,7 +225,7 @@ impl<L: Loader> Inner<L> {
                     }
                     return Ok(());
                 }
-                // A reader holds the old frame, so the page needs another frame.
+                // A reader still holds a reference to the old frame, so the page needs another frame.
                 if let Some(mut frame) = spare.take().or_else(|| state.take_frame()) {
                     copy(&mut frame, bytes);
                     state.replace_frame(slot, frame);
@@ -234,7 +235,7 @@ impl<L: Loader> Inner<L> {
                 spare = Some(Room::new(self, shard, id).frame(None, None)?);
                 continue;
             }
-            // While a thread waits, it must not hold a frame for which other threads may wait.
+            // Other threads may wait for the spare frame, so this thread must not hold the frame while it waits.
             if let Some(frame) = spare.take() {
                 state.return_frame(frame);
             }

@@ -24,17 +24,17 @@ impl<'a, L: Loader> Room<'a, L> {
     }
 
     /// Writes back and compresses `victim` without the lock, then takes the lock and moves the victim to the compressed
-    /// pool. Directly before the move, calls `first` with the buffer of the incoming page. Returns the lock.
+    /// pool. Calls `first` with the buffer of the incoming page directly before the move. Returns the lock.
     pub fn demote(
         &mut self,
         victim: Job,
-        kit: &mut Borrowed<'_>,
+        context: &mut Borrowed<'_>,
         first: impl FnOnce(&mut Shard, &mut [u8]),
     ) -> ShardGuard<'a> {
         let page = victim.id;
         let victim = cancel_on_drop(self.shard, [victim], true);
-        let result = kit.demote_one(&self.inner.loader, &victim[0], self.inner.keeps_incompressible());
-        let (incoming, outgoing) = kit.buffers();
+        let result = context.demote_one(&self.inner.loader, &victim[0], self.inner.keeps_incompressible());
+        let (incoming, outgoing) = context.buffers();
         let job_result = job_result(&result, outgoing);
         let mut state = self.shard.lock();
         first(&mut state, incoming);
@@ -48,22 +48,22 @@ impl<'a, L: Loader> Room<'a, L> {
     }
 
     /// Returns a free frame. Demotes `victim` first if it is given, then other victims. A caller that gives a victim
-    /// must also give its kit (codec with buffers).
+    /// must also give its codec context.
     ///
     /// # Errors
     /// Fails if no page is evictable, or storing the dirty victims failed.
-    pub fn frame(mut self, mut victim: Option<Job>, kit: Option<&mut Borrowed<'a>>) -> PoolResult<Frame, L> {
-        let mut new_kit;
-        let kit = match kit {
-            Some(kit) => kit,
+    pub fn frame(mut self, mut victim: Option<Job>, context: Option<&mut Borrowed<'a>>) -> PoolResult<Frame, L> {
+        let mut new_context;
+        let context = match context {
+            Some(context) => context,
             None => {
-                new_kit = self.inner.kit()?;
-                &mut new_kit
+                new_context = self.inner.context()?;
+                &mut new_context
             }
         };
         loop {
             let mut state = match victim.take() {
-                Some(victim) => self.demote(victim, kit, |_, _| ()),
+                Some(victim) => self.demote(victim, context, |_, _| ()),
                 None => self.shard.lock(),
             };
             if let Some(frame) = state.take_frame() {

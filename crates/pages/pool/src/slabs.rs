@@ -1,8 +1,8 @@
 //! Slab allocator of the compressed pool: chunks of one size, each divided into blocks of one size class. A [`Place`]
 //! is the position of a block.
 //!
-//! Classes are multiples of a 32nd of a page, which bounds internal fragmentation. An empty chunk can serve another
-//! class or be freed. Moving pages empties a chunk, which bounds external fragmentation.
+//! Block sizes are multiples of a 32nd of a page, which bounds internal fragmentation. Pages can be moved to empty a
+//! chunk, which bounds external fragmentation. An empty chunk can serve another size class or be freed.
 
 use ssdlab_core::mem::prefetch;
 
@@ -11,7 +11,7 @@ use ssdlab_core::mem::prefetch;
 pub struct Place {
     chunk: u32,
     index: u16,
-    /// Length of every block of the chunk, in steps. Kept here so that a look-up does not read the chunk's entry.
+    /// Length of every block of the chunk, in steps. This copy saves a look-up of the chunk's entry.
     class: u8,
 }
 
@@ -251,7 +251,7 @@ impl Slabs {
         }
     }
 
-    /// Makes a chunk without pages available to any class; the chunk must not be listed.
+    /// Makes an empty chunk available to any size class. The chunk must not be in a list of chunks with free blocks.
     fn retire(&mut self, number: u32) {
         let chunk = self.chunks[number as usize].take().expect("the chunk is in use");
         self.unused.push(number);
@@ -321,8 +321,8 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Checks contents and totals against a map of the pages. Emptying a chunk must report every page that is
-        /// dropped.
+        /// Checks contents and totals against a map of the pages. A method that empties a chunk must report every
+        /// dropped page.
         #[test]
         fn slabs_keep_their_contents(steps in prop::collection::vec((0_u8..10, 0_u32..40, 1_usize..=1024), 1..300)) {
             let mut slabs = Slabs::new(4096, 1024);

@@ -20,14 +20,14 @@ ssdlab_core::counters! {
         compressed_dropped: "pages", "Compressed pages dropped by the policy of the compressed pool.";
         compressed_overwritten: "pages", "Writes that found the page compressed.";
         created: "pages", "Writes of a page that was not cached.";
-        moved: "pages", "Compressed pages moved to empty a chunk.";
-        fragmented_dropped: "pages", "Compressed pages dropped while emptying a chunk because no other place was free.";
+        moved: "pages", "Compressed pages moved to another chunk in order to empty a chunk.";
+        fragmented_dropped: "pages", "Compressed pages dropped while emptying a chunk because no other block was free.";
         written_back: "pages", "Dirty pages written to the backing storage.";
         store_errors: "pages", "Failed writes of dirty pages to the backing storage; the pages stay dirty.";
         load_errors: "pages", "Failed loads from the backing storage.";
         corrupted: "pages", "Compressed pages with a wrong checksum or a failed codec; they were loaded again.";
         codec_panics: "times", "Panics of a codec; the page counts as incompressible or corrupted.";
-        worker_panics: "times", "Panics that ended a batch of a background worker; its pages stayed raw.";
+        worker_panics: "times", "Panics that ended a batch of a background worker; the pages of the batch stayed raw.";
         demoted_by_workers: "pages", "Victims of the raw pool handled by background workers.";
         demoted_by_callers: "pages", "Victims of the raw pool handled inline by a reader or writer.";
         share_moves: "times", "Changes of the adaptive share of the compressed pool.";
@@ -45,8 +45,8 @@ ssdlab_core::counters! {
         scratch_bytes: "bytes", "Buffers of workers and active readers, without codec contexts.";
         compressed_limit_bytes: "bytes", "Current maximum size of the compressed pool.";
         compressed_content_bytes: "bytes", "Total size of the compressed pages.";
-        internal_fragmentation_bytes: "bytes", "Unused bytes in occupied places of chunks.";
-        external_fragmentation_bytes: "bytes", "Free places, unused ends of chunks, and empty chunks.";
+        internal_fragmentation_bytes: "bytes", "Unused bytes in occupied blocks of chunks.";
+        external_fragmentation_bytes: "bytes", "Free blocks, unused ends of chunks, and empty chunks.";
         raw_pages: "pages", "Raw pages.";
         compressed_pages: "pages", "Compressed pages.";
         dirty_pages: "pages", "Raw pages that must be written back.";

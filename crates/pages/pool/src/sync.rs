@@ -1,7 +1,7 @@
 //! Locks and threads of the standard library or, in tests, of shuttle, which explores interleavings.
 //!
-//! Locks do not poison. Callers' code runs without locks, so a panic under a lock is a bug of this crate. Even then the
-//! other threads must continue.
+//! Locks have no poisoning. Code of callers runs without locks, so a panic under a lock is a bug in this crate. The
+//! other threads must continue even after such a panic.
 
 #[cfg(feature = "shuttle")]
 use shuttle::{sync as imp, thread as imp_thread};

@@ -22,7 +22,7 @@ pub fn run<L: Loader>(inner: &Arc<Inner<L>>, mut arena: Vec<u8>) {
 
 /// Compresses victims of a shard until it has enough frames or no page is evictable.
 fn serve<L: Loader>(inner: &Inner<L>, index: usize, arena: &mut [u8]) {
-    let Ok(mut kit) = inner.kits.take() else { return };
+    let Ok(mut context) = inner.contexts.take() else { return };
     let shard = &inner.shards[index];
     let mut clean_only = false;
     let batch = inner.options.batch();
@@ -42,7 +42,7 @@ fn serve<L: Loader>(inner: &Inner<L>, index: usize, arena: &mut [u8]) {
         let results: Vec<_> = jobs
             .iter()
             .zip(outs)
-            .map(|(job, out)| (kit.demote(&inner.loader, job, inner.keeps_incompressible(), out), &*out))
+            .map(|(job, out)| (context.demote(&inner.loader, job, inner.keeps_incompressible(), out), &*out))
             .collect();
         let job_results: Vec<_> = results.iter().map(|(result, out)| job_result(result, out)).collect();
         clean_only |= results.iter().any(|(result, _)| matches!(result, DemotionResult::StoreFailed(_)));

@@ -14,7 +14,7 @@ use ssdlab_trace::{Op, Request};
 
 const PAGE: u32 = 1024;
 const SEED: u64 = 5;
-/// All compressed pages have the same length, so that the real pool wastes no place.
+/// All compressed pages have the same length, so that the real pool has no fragmentation.
 const SIZES: PageSizes = PageSizes { ratio: 1.9, spread: 0.0, incompressible: 0.0, max_stored: 0.75 };
 
 /// Storage of pages that contain their number and zeros.
@@ -34,7 +34,7 @@ impl Loader for Numbers {
     }
 }
 
-/// Codec that keeps as many bytes of a page as the model predicts.
+/// Codec that shortens a page to the length that the model predicts.
 struct Model(PageSizes);
 
 impl Codec for Model {
@@ -64,7 +64,7 @@ fn real(raw: &str, compressed: &str, sizes: PageSizes) -> Pool<Numbers> {
     Pool::with_codec(options, Numbers, Arc::new(move || Ok(Box::new(Model(sizes))))).expect("the options are valid")
 }
 
-/// Returns how many uncompressed and compressed pages fit in the real pools beside their tables.
+/// Returns the numbers of uncompressed and compressed pages that fit in the real pools besides their tables.
 fn capacity(raw: &str, compressed: &str) -> (u64, u64) {
     let pool = real(raw, compressed, SIZES);
     for id in 0..2_000 {
@@ -124,7 +124,7 @@ fn simulated_pools_match_the_real_ones() {
         for (Counter { name, .. }, value) in model.rows() {
             match real.rows().find(|(known, _)| known.name == *name) {
                 Some((_, real)) => assert_eq!(value, real, "{name} with {raw}, {compressed}, {incompressible}"),
-                None => assert!(name.ends_with("trimmed"), "{name} has another name in the pool"),
+                None => assert!(name.ends_with("trimmed"), "the pool has no counter {name}"),
             }
         }
         assert_eq!(stage.counters().evicted, real.written_back);

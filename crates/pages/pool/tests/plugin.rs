@@ -7,7 +7,7 @@ use ssdlab_core::Bytes;
 use ssdlab_pool::policy::{OWN, Policy, PoolPolicyInfo, policies, policy};
 use ssdlab_pool::{Demotion, Loader, Options, PageId, Pool, Share, Source};
 
-/// Evicts the page that came last.
+/// Evicts the page that was inserted last.
 #[derive(Default)]
 struct Stack(Vec<u32>);
 
@@ -59,8 +59,8 @@ impl Loader for Zeros {
     }
 }
 
-/// Method: 1,000 pages are read once, more than there is room for. By hand, the newest page leaves for each further
-/// page: the oldest pages and the last page stay.
+/// Method: 1,000 pages, more than fit, are read once. By hand: each further page replaces the newest page. So the
+/// oldest pages and the last page stay.
 #[test]
 fn a_registered_policy_chooses_the_victims() {
     OWN.register(&PLUGIN).expect("the registry is unused");

@@ -6,7 +6,7 @@ use crate::PageId;
 
 pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
     name: "fifo",
-    help: "Evicts in the order of arrival.",
+    help: "Evicts pages in the order of arrival.",
     source: "",
     parameters: &[],
     role: |_| Box::new(Fifo::default()),

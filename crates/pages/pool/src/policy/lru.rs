@@ -73,7 +73,7 @@ impl Policy for Lru {
             } else if time < used {
                 self.heap.push(Reverse((used, slot)));
             } else if time >= limit {
-                // The policy has already rejected this page in the current call, so every page was rejected and none is
+                // This page was already rejected in the current call. So all pages were rejected, and none is
                 // evictable.
                 self.heap.push(Reverse((time, slot)));
                 return None;

@@ -39,7 +39,7 @@ pub trait Policy: Send + Sync {
     /// Inserts page `id`, which occupies `slot`.
     fn insert(&mut self, slot: u32, id: PageId);
 
-    /// Records a use of the page in `slot`. The page may already be a victim that is still being stored or compressed.
+    /// Records a use of the page in `slot`. The page may be a victim that is being stored or compressed.
     fn hit(&self, slot: u32);
 
     /// Removes the page in `slot`, which is not a victim.
@@ -93,8 +93,8 @@ impl Choice {
     }
 }
 
-/// Returns every policy with its defaults: first the policies in [`OWN`], then all other policies of simulated caches,
-/// except offline policies, which need future accesses.
+/// Returns every policy with its defaults. The policies in [`OWN`] come first, then all other policies of simulated
+/// caches except offline policies, which need to know future accesses.
 pub fn policies() -> impl Iterator<Item = Choice> {
     let own = OWN.iter().map(|info| (info.name, Kind::Own(info)));
     let others = ssdlab_cache::POLICIES
@@ -104,8 +104,8 @@ pub fn policies() -> impl Iterator<Item = Choice> {
         .map(|(name, kind)| Choice { name: name.to_owned(), kind })
 }
 
-/// Parses a policy such as `lru` or, with parameters, `lru-k:k=3`. With parameters, the result is the implementation
-/// for simulated caches, even if [`OWN`] has the policy.
+/// Parses a policy such as `lru` or, with parameters, `lru-k:k=3`. A policy with parameters always has the
+/// implementation for simulated caches, even if [`OWN`] has a policy with the same name.
 ///
 /// # Errors
 /// Fails if there is no policy with this name, or a parameter is unknown or invalid.

@@ -1,4 +1,4 @@
-//! Dense numbers for the pages that a policy knows: present pages and recently removed pages.
+//! Dense numbers for present pages and recently removed pages, by which simulated policies identify pages.
 
 use super::links::{Links, List, NONE};
 use crate::PageId;
@@ -7,21 +7,21 @@ use crate::hash::bucket;
 /// Assigns dense numbers, from 0, to pages. A removed page keeps its number until another page needs the number.
 #[derive(Default)]
 pub struct Numbers {
-    /// First page number of each hash bucket.
+    /// First dense number in each hash bucket.
     heads: Vec<u32>,
-    /// For each page number, the next number in the same hash bucket.
+    /// For each dense number, the next number in the same hash bucket.
     next: Vec<u32>,
-    /// For each page number, the id of the page.
+    /// For each dense number, the id of the page.
     ids: Vec<PageId>,
-    /// Number of page numbers that were ever assigned.
+    /// Count of dense numbers that were ever assigned.
     assigned: u32,
-    /// Reusable page numbers of removed pages, in the order of removal, oldest first.
+    /// Reusable numbers of removed pages, starting with the page removed first.
     removed: List,
     links: Links,
 }
 
 impl Numbers {
-    /// Grows the table to `numbers` page numbers. `numbers` must exceed the maximum number of pages present at a time.
+    /// Grows the table to `numbers` dense numbers, which must be more than the maximum number of pages present at once.
     pub fn grow(&mut self, numbers: usize) {
         let more = numbers - self.ids.len();
         self.ids.reserve_exact(more);

@@ -12,7 +12,7 @@ use crate::ghosts::Ghosts;
 
 pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
     name: "s3-fifo",
-    help: "A small and a main queue with ghosts.",
+    help: "Small FIFO for new pages, main FIFO for used pages, and ghosts of recently evicted pages.",
     source: "Yang et al., SOSP 2023",
     parameters: &[],
     role: |pages| {
@@ -111,8 +111,8 @@ impl Policy for S3Fifo {
 
     fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let pages = self.small.len + self.main.len;
-        // The number of steps allows each page to move to the main queue and to lose all its recorded uses there. If no
-        // page seen in these steps is evictable, a second pass evicts from the small queue regardless of its length.
+        // The steps suffice for each page to move to the main queue and to lose all its recorded uses there. If no page
+        // was evictable, a second pass evicts from the small queue regardless of its length.
         for force_small in [false, true] {
             for _ in 0..pages * (2 + usize::from(MAX_USES)) {
                 let small = force_small || self.main.len == 0 || self.small.len > (pages / 10).max(1);

@@ -9,7 +9,7 @@ use crate::PageId;
 
 pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
     name: "sieve",
-    help: "A hand over a FIFO evicts the first page not used since it last passed.",
+    help: "A hand moves over a FIFO and evicts the first page not used since the hand last passed it.",
     source: "Zhang et al., NSDI 2024",
     parameters: &[],
     role: |_| Box::new(Sieve { links: Links::default(), list: List::default(), hand: NONE, used: Used::default() }),

@@ -1,9 +1,9 @@
 //! Adapter for any online policy of simulated caches, with a lock per hit.
 //!
-//! A simulated policy evicts by itself at a fixed capacity, whereas the pool decides when and how many pages leave.
-//! Therefore the adapter asks for victims in advance and sets the capacity to the expected number of pages. Pages that
-//! the policy evicts or rejects while the pool has free memory stay cached; they are the next victims. If the policy
-//! evicts a page that the pool cannot evict, the adapter inserts it again by an access.
+//! A simulated policy evicts pages on its own at a fixed capacity. In contrast, the pool decides when and how many
+//! pages leave. Therefore the adapter requests victims in advance and sets the capacity to the expected number of
+//! pages. Pages that the policy evicts or rejects while the pool has free memory stay cached and become the next
+//! victims. If the policy evicts a page that the pool cannot evict, the adapter inserts the page again by an access.
 //!
 //! Policies identify pages by numbers. A removed page keeps its number, so that the policy recognises the page when it
 //! returns. There are about twice as many numbers as slots. When no number is unused, a new page takes the number of
@@ -37,9 +37,9 @@ struct Simulated(Mutex<State>);
 struct State {
     policy: Box<dyn ssdlab_cache::Policy>,
     numbers: Numbers,
-    /// Page number in each slot, or [`NONE`].
+    /// Dense number of the page in each slot, or [`NONE`].
     items: Vec<u32>,
-    /// Slot of each page number.
+    /// Slot of the page with each dense number.
     slots: Vec<u32>,
     links: Links,
     /// Slots of pages that the policy has evicted but the pool still holds.

@@ -5,8 +5,8 @@ use crate::balance::{Balance, Verdict};
 use crate::options::MIN_FRAMES;
 use crate::slabs::Place;
 
-/// Number of steps in a margin, which is a 16th of the budget. The adaptive size of the compressed pool changes by one
-/// step at a time.
+/// Number of steps per margin. A margin is a 16th of the budget. The adaptive size of the compressed pool changes by
+/// one step at a time.
 const MOVES: usize = 4;
 /// A chunk is emptied when more than one in `FREE_PLACES` blocks of the compressed pool is free.
 const FREE_PLACES: usize = 8;

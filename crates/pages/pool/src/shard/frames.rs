@@ -73,8 +73,8 @@ impl Shard {
         if Arc::strong_count(&frame) > 1 {
             self.orphans.push(frame);
         } else if self.frames > self.raw_limit() && !self.released {
-            // Only every other returned frame is freed after the uncompressed pool's share has shrunk. So no single
-            // thread pays for freeing all surplus frames.
+            // After the uncompressed pool's share has shrunk, every other returned frame is freed. This spreads the
+            // cost of freeing the surplus frames over many threads.
             self.frames -= 1;
             self.released = true;
         } else {

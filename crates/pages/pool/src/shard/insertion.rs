@@ -28,8 +28,7 @@ impl Shard {
                 self.reserved_bytes = 0;
                 self.grow(self.slots.len() + more);
             } else {
-                // The page table grows later, once evictions of uncompressed pages have gradually freed the reserved
-                // memory.
+                // The page table grows later, after evictions of uncompressed pages have freed the reserved memory.
                 self.reserved_bytes = needed;
                 self.drop_compressed();
             }
@@ -95,7 +94,7 @@ impl Shard {
         self.progress = true;
     }
 
-    /// Drops a page in flight, which is no longer cached afterwards.
+    /// Drops a page in flight; the page is then absent.
     pub fn abort(&mut self, at: u32) {
         self.unlink(at);
         self.progress = true;

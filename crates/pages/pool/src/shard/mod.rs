@@ -106,7 +106,7 @@ pub enum JobResult<'a> {
     Drop,
     /// The page must be dropped, because it did not shrink enough when it was compressed.
     Incompressible,
-    /// The page must be kept compressed: its compressed bytes and their checksum.
+    /// The page must be kept compressed. The values are the compressed bytes and their checksum.
     Keep(&'a [u8], u32),
 }
 
@@ -170,7 +170,7 @@ pub struct Shard {
     low_water: usize,
     /// Background workers stop when this number of frames is available.
     high_water: usize,
-    /// True if an event occurred for which another thread may wait, such as the release of a frame.
+    /// True if another thread may be waiting for an event that has occurred, such as the release of a frame.
     pub progress: bool,
     /// True if a thread is waiting for `progress`.
     pub waiting: bool,
@@ -247,8 +247,8 @@ impl Shard {
             shard.low_water = (shard.raw_limit() / 16).min(options.batch());
             shard.high_water = (shard.raw_limit() / 8).min(2 * options.batch());
         }
-        // Builds the policy again for the final number of uncompressed pages, which is known only after the memory of
-        // the tables is counted. The tables do not grow again.
+        // Builds the policy again for the final number of uncompressed pages. This number is known only after the
+        // memory of the tables is counted. The tables do not grow again.
         shard.raw = options.raw_policy.build(shard.raw_limit() - shard.high_water)?;
         shard.raw.grow(slots);
         Ok(shard)
@@ -309,7 +309,7 @@ impl Shard {
         let page = match &slot.state {
             State::Raw(page) => page,
             State::Compressed(compressed) => {
-                // Only prefetches the page, because the caller copies it later, under the exclusive lock.
+                // Only prefetches the page; the caller copies it later, under the exclusive lock.
                 self.slabs.prefetch(compressed.place, compressed.len as usize);
                 return None;
             }

@@ -16,7 +16,7 @@ fn replay(share: Share, ids: &[u64]) -> (f64, f64) {
     let mut out = vec![0; PAGE_BYTES];
     let mut before = Transitions::default();
     for (step, &id) in ids.iter().enumerate() {
-        // Choose page numbers whose contents are a quarter or half noise.
+        // Chooses page numbers whose contents are a quarter or half noise.
         pool.read(id / 2 * 5 + 1 + id % 2, &mut out).unwrap();
         if step == ids.len() / 2 {
             before = pool.transitions();
@@ -30,7 +30,7 @@ fn replay(share: Share, ids: &[u64]) -> (f64, f64) {
 
 const ADAPTIVE: Share = Share::Adaptive { miss_us: MISS_US, restore_us: RESTORE_US };
 
-/// The pages, all equally likely, exceed the memory twice; most fit if they are compressed.
+/// All pages are equally likely and need twice the memory; most pages fit if they are compressed.
 #[test]
 fn pages_that_fit_only_compressed_are_compressed() {
     let mut rng = Rng::named(1, "adaptive");
@@ -41,8 +41,8 @@ fn pages_that_fit_only_compressed_are_compressed() {
     assert!(adaptive_us < half_us * 0.9, "{adaptive_us} us against {half_us} us");
 }
 
-/// The pages take nine tenths of the memory. If all are uncompressed, every read is a hit; compressed pages cost
-/// restore time.
+/// The pages need nine tenths of the memory. If all pages are uncompressed, every read is a hit; reads of compressed
+/// pages must also restore them.
 #[test]
 fn pages_that_fit_raw_stay_raw() {
     let mut rng = Rng::named(2, "adaptive");

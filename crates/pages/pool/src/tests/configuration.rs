@@ -88,7 +88,7 @@ fn errors_name_field_value_and_remedy() {
 
 #[test]
 fn default_options_are_valid() {
-    // Tables take a larger fraction of the memory if pages are small.
+    // The tables use a larger fraction of the memory if pages are small.
     for (budget, page, max_tables) in
         [(1 << 20, 512, 0.25), (4 << 20, 4096, 0.04), (64 << 20, 8192, 0.03), (64 << 20, 1 << 20, 0.2)]
     {

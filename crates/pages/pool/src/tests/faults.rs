@@ -24,7 +24,7 @@ fn corrupted_pages_are_detected_and_reloaded() {
         assert_eq!(read(&pool, id), (Source::Loader, 9));
     }
     let counts = pool.transitions();
-    // Reading some of them evicts others, so that fewer are detected.
+    // Reading a damaged page may evict other damaged pages, so fewer pages are detected.
     assert!(counts.corrupted > 50 && counts.corrupted == counts.compressed_hits - counts.restored, "{counts:?}");
     pages_add_up(&counts, &pool.usage());
     audit(&pool);
@@ -48,7 +48,7 @@ fn a_failed_load_leaves_nothing_behind() {
     audit(&pool);
 }
 
-/// On a full disk dirty pages stay cached, writes without a free frame fail, and every page can be read.
+/// On a full disk, dirty pages stay cached, every page can be read, and writes fail if no frame is free.
 #[test]
 fn a_full_disk_loses_no_write() {
     for share in [Share::Fixed { percent: 0.0 }, Share::Fixed { percent: 60.0 }] {
@@ -173,7 +173,7 @@ fn a_faulty_codec_loses_nothing() {
     }
 }
 
-/// The storage panics in workers and in the caller. Repeats until a worker has hit a panic too, because on a busy
+/// The storage panics in workers and in the caller. The test repeats until a worker has panicked, because on a busy
 /// machine the caller may demote all pages itself.
 #[test]
 fn panics_of_the_storage_lose_no_page() {

@@ -1,4 +1,4 @@
-//! Naive forms of the policies: lists that are searched linearly.
+//! Naive implementations of the policies, with lists that are searched linearly.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::ghosts::Ghosts;
 use crate::policy::{Choice, Policy, policies};
 use proptest::prelude::*;
 
-/// Policy over pages instead of slots.
+/// Eviction policy that identifies pages by their ids instead of slots.
 pub trait Naive {
     fn insert(&mut self, id: PageId);
     fn hit(&mut self, id: PageId);
@@ -195,7 +195,7 @@ impl Naive for Simulated {
     }
 }
 
-/// Returns the naive form of a policy for a pool of about `pages` pages.
+/// Returns the naive implementation of a policy for a pool of about `pages` pages.
 pub fn naive(choice: &Choice, pages: usize) -> Box<dyn Naive> {
     if choice.locks() {
         let info = ssdlab_cache::POLICIES.get(choice.name()).unwrap();
@@ -208,7 +208,7 @@ pub fn naive(choice: &Choice, pages: usize) -> Box<dyn Naive> {
         "lru" => Box::<Lru>::default(),
         "sieve" => Box::<Sieve>::default(),
         "s3-fifo" => Box::new(S3Fifo { small: Vec::new(), main: Vec::new(), ghosts: Ghosts::new(pages) }),
-        other => panic!("policy {other} has no naive form; add one here"),
+        other => panic!("policy {other} has no naive implementation; add one here"),
     }
 }
 
@@ -217,7 +217,7 @@ const SLOTS: usize = 30;
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(256))]
 
-    /// Compares every policy with its naive form under random insertions, hits, removals and evictions.
+    /// Compares every policy with its naive implementation under random insertions, hits, removals and evictions.
     #[test]
     fn policies_match_their_naive_forms(
         steps in prop::collection::vec((0_u8..8, 0_u64..SLOTS as u64), 1..400),
@@ -248,7 +248,7 @@ proptest! {
         }
     }
 
-    /// A policy finds every evictable page but no other; the search ends if there is none.
+    /// A policy finds all evictable pages and no other page; the search ends if no page is evictable.
     #[test]
     fn victims_are_exactly_the_evictable_pages(pinned in prop::collection::vec(any::<bool>(), SLOTS), hits in prop::collection::vec(0_u32..SLOTS as u32, 0..100)) {
         for choice in policies() {

@@ -39,8 +39,8 @@ fn pool_hits(options: Options, reads: &[PageId]) -> (u64, u64) {
     (pool.transitions().raw_hits, pool.shards()[0].read().raw_limit() as u64)
 }
 
-/// Without workers, the pool evicts before it inserts and must have exactly the hits of such a simulation. With
-/// workers, or against the normal simulation, hits must be close.
+/// Without workers, the pool evicts before it inserts. Its hits must equal the hits of a simulation that does the same.
+/// With workers, or compared with the normal simulation, hits must be close.
 #[test]
 fn hits_match_the_simulation() {
     let reads = reads(260);

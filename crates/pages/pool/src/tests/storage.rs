@@ -10,7 +10,7 @@ use crate::{Demotion, Loader, Options, PageId, Pool, Transitions, Usage};
 
 pub const PAGE_BYTES: usize = 1024;
 
-/// Returns version `version` of page `id`. The page number determines the fraction of noise, from none to all.
+/// Returns version `version` of page `id`. The page number determines the fraction of noise, from 0 to 1.
 pub fn page(id: PageId, version: u64) -> Vec<u8> {
     let mut page = vec![(id % 251) as u8; PAGE_BYTES];
     let mut rng = Rng::named(id ^ version << 32, "page");

@@ -1,4 +1,5 @@
-//! Many threads: every read returns the last completed write of its page or one in progress, within the budget.
+//! Tests with many threads. Every read must return the last completed write of the page or a write in progress, and the
+//! memory must stay within the budget.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -156,7 +157,7 @@ fn reads_return_the_last_write() {
             assert!(index == 2 || counts.restored > 0, "{counts:?}");
             by_workers += counts.demoted_by_workers;
         }
-        // Summed over policies, because on a busy machine the callers may demote all pages of one policy.
+        // The sum covers all policies, because on a busy machine the callers may demote all pages of one policy.
         assert!(index == 0 || by_workers > 0, "workers demoted no page");
     }
 }
@@ -166,7 +167,7 @@ fn reads_return_the_last_write_while_the_share_moves() {
     let options = Options {
         share: Share::Adaptive { miss_us: 110.0, restore_us: 10.0 },
         demotion: Demotion::Background { workers: 2, batch: 8 },
-        // The minimum of uncompressed pages must exceed the pages that the threads pin at once.
+        // The minimum number of uncompressed pages must exceed the number of pages that the threads pin at once.
         ..options(800 << 10)
     };
     let counts = hammer(options, &Storage::default(), 20_000);

@@ -1,4 +1,5 @@
-//! Compares the cache on one thread with a simple model: two naive policies, page maps and the flowchart.
+//! Compares the cache on one thread with a simple model: two naive policies, page maps, and flowchart 2b of Harper
+//! 2018.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -113,7 +114,7 @@ impl Obvious {
     }
 }
 
-/// Returns how many half-size pages fit in `limit_bytes`; chunks are added while the largest possible one would fit.
+/// Returns the number of half-size pages that fit in `limit_bytes`. Chunks are added while the largest chunk would fit.
 fn compressed_capacity(limit_bytes: usize) -> usize {
     let mut slabs = Slabs::new(4096, PAGE_BYTES);
     let mut pages = 0;
@@ -184,7 +185,7 @@ proptest! {
         let mut versions = BTreeMap::new();
         let mut out = vec![0; PAGE_BYTES];
         for (step, (action, id)) in steps.into_iter().enumerate() {
-            // Most accesses go to few pages.
+            // Most accesses go to an eighth of the pages.
             let id = if action % 2 == 0 { id / 8 } else { id };
             if action == 4 {
                 pool.write(id, &page(id, step as u64)).unwrap();
