@@ -1,4 +1,5 @@
-//! What a client sends; the first byte chooses phase, export and pieces.
+//! Fuzzes an NBD session with the bytes that a client sends. The first byte selects the phase of the negotiation, the
+//! export and the sizes of the pieces in which the bytes arrive.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Recognition of format and compression, and reading what was recognised.
+//! Fuzzes the detection of a trace's format and compression, and the reader of the detected format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

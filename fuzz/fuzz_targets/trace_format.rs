@@ -1,4 +1,4 @@
-//! Every format, chosen by the first byte.
+//! Fuzzes the readers of all trace formats; the first byte selects the format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

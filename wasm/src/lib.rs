@@ -1,17 +1,17 @@
-//! The simulation of `ssdlab explain` inside its page.
+//! Simulator in WebAssembly for the pages that `ssdlab explain` writes.
 //!
-//! A page asks in three calls, and needs no library for it: `room` for so many bytes, where it writes the question;
-//! `answer`, which returns how many bytes the answer has; `place`, where they are. Both are JSON, see
-//! [`ssdlab_explain::answer`].
+//! A page calls three functions and needs no JavaScript library. `room` allocates a buffer, into which the page writes
+//! its request. `answer` runs the request and returns the length of the result. `place` returns the address of the
+//! result. Request and result are JSON; see [`ssdlab_explain::answer`].
 
 use std::cell::RefCell;
 
 thread_local! {
-    /// The question, then the answer.
+    /// Buffer of the request, which the result then replaces.
     static TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes room for a question of so many bytes and says where.
+/// Allocates a buffer of `bytes` bytes for the request and returns its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn room(bytes: usize) -> *mut u8 {
     TEXT.with_borrow_mut(|text| {
@@ -21,7 +21,7 @@ pub extern "C" fn room(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Answers the question and says how many bytes the answer has.
+/// Runs the request in the buffer and returns the length of the result in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> usize {
     TEXT.with_borrow_mut(|text| {
@@ -30,7 +30,7 @@ pub extern "C" fn answer() -> usize {
     })
 }
 
-/// Where the answer is.
+/// Returns the address of the result.
 #[unsafe(no_mangle)]
 pub extern "C" fn place() -> *const u8 {
     TEXT.with_borrow(|text| text.as_ptr())

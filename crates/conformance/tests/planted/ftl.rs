@@ -11,7 +11,7 @@ use ssdlab::{Archive, Archived, BlockId, Lpn, Ppn};
 pub enum Bug {
     /// No bug.
     None,
-    /// Every fourth overwrite is not programmed.
+    /// Every fourth overwrite of a page is not programmed.
     LostUpdate,
     /// When a logical page is programmed for the fifth time, its flash page is programmed twice.
     DoubleProgram,
@@ -21,7 +21,7 @@ pub enum Bug {
     WrongTrim,
     /// Garbage collection does not copy the last page of a block.
     OffByOne,
-    /// Garbage collection changes the map, but does not copy every third page.
+    /// Garbage collection updates the map for every valid page, but does not copy every third page.
     ForgottenCopy,
     /// Every third erased block is never used again.
     LeakedBlock,
@@ -63,7 +63,7 @@ struct Mine {
     free: VecDeque<u32>,
     /// Blocks with data, from the oldest to the block that is being written.
     used: VecDeque<u32>,
-    /// Next page to program, and the end of its block.
+    /// Next page to program in the open block, and the first page after this block.
     next: u32,
     end: u32,
     /// Number of programs so far.
@@ -119,7 +119,7 @@ impl Mine {
         }
     }
 
-    /// Copies the valid pages of the oldest block elsewhere, and erases the block.
+    /// Copies the valid pages of the oldest block to other blocks, and erases the block.
     fn collect<S: FlashSink>(&mut self, sink: &mut S) {
         let block = self.used.pop_front().expect("some block was written");
         if self.bug == Bug::ErasesValidData {
@@ -146,7 +146,7 @@ impl Mine {
 }
 
 impl Ftl for Mine {
-    /// Writes `count` pages from `lpn`; `Source::Host(i)` is page `i` of the request.
+    /// Writes `count` pages, starting at `lpn`; `Source::Host(i)` is page `i` of the request.
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
         for i in 0..count {
             while self.next == self.end && self.free.len() < 2 {
@@ -164,7 +164,7 @@ impl Ftl for Mine {
         }
     }
 
-    /// Reads `count` pages from `lpn`; returns how many were never written.
+    /// Reads `count` pages, starting at `lpn`; returns the number of pages without data.
     fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32 {
         let mut unmapped = 0;
         for lpn in lpn.0..lpn.0 + count {

@@ -9,7 +9,7 @@ use ssdlab_conformance::drive::Part;
 use ssdlab_conformance::ftl::CHECKS;
 use ssdlab_conformance::{Counterexample, Verdict};
 
-/// Returns the first counterexample of each check that finds the bug.
+/// Returns one counterexample from each check that finds the bug.
 fn found(bug: Bug) -> Vec<Counterexample> {
     let part = Part::Ftl(with(bug));
     CHECKS.iter().filter_map(|(_, check)| check(part).err().map(|counterexample| *counterexample)).collect()

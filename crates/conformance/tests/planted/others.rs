@@ -21,7 +21,7 @@ fn is_found(checked: Checked, words: &str, operations: usize) {
 /// A FIFO with a bug: it evicts only one item, even if a larger item needs the space of several items.
 static QUEUE: PolicyInfo = PolicyInfo {
     name: "queue",
-    help: "The item inserted longest ago leaves.",
+    help: "Evicts the item inserted longest ago.",
     source: "",
     parameters: &[],
     role: PolicyRules {
@@ -137,7 +137,7 @@ fn a_policy_that_differs_from_its_twin_is_found() {
 /// A scheduler with a bug: it serves requests in order, but loses every fourth request.
 static LOSES: SchedulerInfo = SchedulerInfo {
     name: "loses",
-    help: "In order of arrival.",
+    help: "Serves requests in order of arrival.",
     source: "",
     parameters: &[],
     role: SchedulerRules {
@@ -184,7 +184,7 @@ fn a_lost_request_is_found() {
 /// A die scheduler with a bug: it picks host reads even if no host read is ready.
 static READS: DieSchedulerInfo = DieSchedulerInfo {
     name: "reads",
-    help: "host reads first",
+    help: "Picks host reads first.",
     source: "",
     parameters: &[],
     role: DieSchedulerRules { pick: |_| Some(Class::HostRead), in_order: false, internal_read: Class::Internal },
