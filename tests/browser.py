@@ -28,7 +28,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def window(browser: Any) -> Any:
-    """A shared window: opening a new one takes longer than most pages."""
+    """A shared browser window, because opening a window takes longer than most tests of pages."""
     return browser.new_page()
 
 
@@ -59,14 +59,14 @@ class Shown:
 
 
 def violations(page: Any, *rules: str) -> list[tuple[str, str]]:
-    """Accessibility violations that axe-core finds, by these rules or by all."""
+    """Accessibility violations that axe-core finds, with these rules or with all rules."""
     options = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
     axe_violations = axe.Axe().run(page, options=options).response["violations"]
     return [(violation["id"], violation["nodes"][0]["html"]) for violation in axe_violations]
 
 
 def violations_in_both_schemes(page: Any) -> list[tuple[str, str]]:
-    """The same in a light and a dark colour scheme, which differ in colours only."""
+    """Accessibility violations in the light and the dark colour scheme."""
     page.emulate_media(color_scheme="light")
     in_light = violations(page)
     page.emulate_media(color_scheme="dark")
@@ -74,9 +74,9 @@ def violations_in_both_schemes(page: Any) -> list[tuple[str, str]]:
 
 
 def check_for_everybody(page: Any) -> None:
-    """Asserts that the page is accessible in both colour schemes and fits screens from phones up."""
+    """Asserts that the page is accessible in both colour schemes and fits all screens from phones upwards."""
     assert violations_in_both_schemes(page) == []
     for width in (400, 900, 1600):
         page.set_viewport_size({"width": width, "height": 900})
-        # Figures are redrawn once the window has changed its width.
+        # Figures are redrawn after the window has changed its width.
         page.wait_for_function(f"() => document.documentElement.scrollWidth <= {width}")

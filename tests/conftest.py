@@ -17,20 +17,20 @@ import forked
 import ssdlab
 from tiers import TIER
 
-# No test writes to the user's home, and none uses drives of another session. Workers inherit one shared place.
+# No test writes to the user's home or uses cached drives of another session. Workers share one cache directory.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["SSDLAB_CACHE_DIR"] = _DRIVES = tempfile.mkdtemp(prefix="ssdlab-drives-")
-    # Otherwise the first test that keeps much would print where.
+    # Otherwise the first test that caches 100 MB of drives would print the directory of the cache.
     Path(_DRIVES, ".told").touch()
     atexit.register(shutil.rmtree, _DRIVES, ignore_errors=True)
 
-# Lines fold at the same width in every process.
+# All processes wrap lines at the same width.
 os.environ["COLUMNS"] = "100"
 
-# Programs receive SIGHUP; under `nohup make test` they would inherit that it is ignored.
+# Restores SIGHUP: under `nohup make test`, programs would inherit that the signal is ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# The same examples every time, except in tier `deep`, which prints how to replay a failure (as crates/dev/tiers does).
+# Hypothesis tries the same examples every time, except in tier `deep`, which prints how to replay a failure.
 hypothesis.settings.register_profile("tier", derandomize=TIER != "deep", print_blob=TIER == "deep")
 hypothesis.settings.load_profile("tier")
 
@@ -50,12 +50,12 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def without_progress(said: str) -> str:
-    """Standard error without progress, which appears after a second and so depends on the machine."""
+    """Standard error without progress, which depends on the machine because it appears after a second."""
     return "".join(line for line in said.splitlines(keepends=True) if not PROGRESS.match(line))
 
 
 def notes(printed: str) -> list[str]:
-    """Notes at the start of a printed page, each as one line."""
+    """Notes at the start of a printed page, each joined to one line."""
     return [" ".join(note.split()) for note in printed.partition("\n\n")[0].split("\nnote: ")[1:]]
 
 
@@ -87,7 +87,7 @@ SMALL_SETS = [
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips slow tests in tier `quick`, and starts them first in others, so that the last tests are short."""
+    """Skips slow tests in tier `quick`. In other tiers slow tests start first, so that the last tests are short."""
     if TIER == "quick":
         for item in items:
             if item.get_closest_marker("slow"):

@@ -1,6 +1,6 @@
-"""Runs the examples of documents; tests compare the output that a page shows with today's.
+"""Runs the examples of documents; tests compare the output in a page with the current output.
 
-A `console` block holds commands after `$ ` and their output; a line `...` stands for lines left out. A `python` block
+A `console` block holds commands after `$ ` and their output; a line `...` stands for omitted lines. A `python` block
 is executed, and the blocks of a document share variables; a `text` block after it holds its output. A `python`, `toml`,
 `csv` or `ini` block under a line with only a path in backquotes and a colon is written to that file. Run this file to
 write current outputs into all documents, or into those named.
@@ -67,7 +67,7 @@ BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv|ini)
 
 @contextlib.contextmanager
 def workplace() -> Iterator[None]:
-    """A fresh directory with the shipped traces and `ssdlab` on the path, as for a reader."""
+    """A new directory with the shipped traces, and with `ssdlab` on the path, as a reader has it."""
     before, path = Path.cwd(), os.environ["PATH"]
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
@@ -106,7 +106,7 @@ def _console(text: str) -> str:
 
 
 def elided(shown: list[str], output: list[str]) -> list[str]:
-    """Returns `output` with the lines that the document shows before and after `...`, or all of it."""
+    """Returns the lines of `output` that the document shows before and after `...`; without `...`, the whole output."""
     if "..." not in shown:
         return output
     dots = shown.index("...")
@@ -142,7 +142,7 @@ def current(document: str) -> str:
 
 
 def with_metrics(document: str) -> str:
-    """The document with its tables of metrics of today, each between two markers."""
+    """The document with current tables of metrics, each between two markers."""
 
     def table(match: re.Match[str]) -> str:
         rows = ["| key | unit | meaning |", "|---|---|---|"]

@@ -1,4 +1,4 @@
-"""Invented activity of a drive: results of a run with `time = "event"`, in any shape and without waiting for one."""
+"""Invented activity of a drive: results of a run with `time = "event"`, of any shape, without a simulation."""
 
 import copy
 from typing import Any
@@ -28,12 +28,12 @@ def drive(
     truncated: bool = False,
     seed: int = 1,
 ) -> ssdlab.Result:
-    """Adds to `result` the activity of `channels` with `dies` in all: plausible sums, waiting times and a window."""
+    """Adds to `result` the activity of `dies` dies on `channels` channels: sums, waiting times and a window."""
     rng = np.random.default_rng(seed)
     elapsed_ns = int(result.summary["time"]["elapsed_ns"])
 
     def shares(rows: int, low: float, high: float) -> tuple[int, Numbers, Numbers]:
-        """Bin length, lengths of all bins, and per row a share that wanders between `low` and `high`."""
+        """Bin length, lengths of all bins, and for each row a share that varies between `low` and `high`."""
         bin_ns = 1 << max(10, (max(elapsed_ns, 1) - 1).bit_length() - 9)
         bins = -(-elapsed_ns // bin_ns)
         lengths = np.full(bins, float(bin_ns))
@@ -139,7 +139,7 @@ def drive(
 
 
 def blank(kind: Any) -> Any:
-    """A value of a kind of `model.shape` with zeros and nulls."""
+    """A value of the given kind of `model.shape`, with zeros and nulls."""
     if isinstance(kind, dict):
         return {key: blank(inner) for key, inner in kind.items() if key is not ... and not key.endswith("?")}
     return None if isinstance(kind, shape.Maybe) else [] if isinstance(kind, list) else 0
@@ -158,7 +158,7 @@ def faked_columns(result: ssdlab.Result, activity: dict[str, Any]) -> Columns:
 
 
 def in_halves(times: ssdlab.LatencyColumns, elapsed_ns: int, interval_ns: int) -> dict[str, Any]:
-    """Requests that end at the beginning and, half of each bucket, in the middle of a run."""
+    """Requests of which half of each bucket end at the beginning of a run, and half in its middle."""
     early, late = times.requests - times.requests // np.uint64(2), times.requests // np.uint64(2)
     some = late > 0
     middle = np.full(int(some.sum()), elapsed_ns // 2 // interval_ns, np.uint64)
@@ -173,7 +173,7 @@ def in_halves(times: ssdlab.LatencyColumns, elapsed_ns: int, interval_ns: int) -
 def gantt(
     rng: np.random.Generator, channels: int, dies: int, planes: int, operations: int, from_ns: int
 ) -> dict[str, Any]:
-    """This many operations, each beginning when plane and channel are free."""
+    """The given number of operations, each of which begins when its plane and channel are free."""
     plane_free = np.full((dies, planes), from_ns)
     bus_free = np.full(channels, from_ns)
     bars: list[tuple[int, int, int, int, bool, str, str]] = []

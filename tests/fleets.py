@@ -1,4 +1,4 @@
-"""Shared by tests of fleets: the same requests to five volumes in every format that names volumes."""
+"""Traces for tests of fleets: the same requests to five volumes in every format that names volumes."""
 
 import random
 from pathlib import Path
@@ -22,14 +22,14 @@ def alibaba(folder: Path, seed: int) -> list[Path]:
 
 
 def tencent(folder: Path, seed: int) -> list[Path]:
-    """A file per hour, in whole seconds."""
+    """One file per hour, with times in whole seconds."""
     all = rows(seed)
     lines = [f"{1_538_323_200 + t // 1_000_000},{s},{n},{int(w)},{v}" for v, t, s, n, w in all]
     return [written(folder / f"201810010{at}.csv", lines[at * 200 : at * 200 + 200]) for at in range(2)]
 
 
 def msr(folder: Path, seed: int) -> list[Path]:
-    """A file per volume."""
+    """One file per volume."""
     paths = []
     for volume in range(5):
         lines = [

@@ -70,7 +70,7 @@ def _write(pipe: Path, data: bytes) -> None:
 def _server() -> subprocess.Popen[bytes]:
     server = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     atexit.register(_end, server)
-    # A client of a server without its modules would wait forever.
+    # If the server ended because modules are missing, its client would wait forever.
     assert server.stdout is not None and server.stdout.readline() == b"ready\n", "the server of commands has ended"
     return server
 
@@ -105,7 +105,7 @@ def _serve() -> None:
 def _become(
     *, arguments: list[str], folder: str, environment: dict[str, str], given: str, out: str, err: str
 ) -> NoReturn:
-    """Runs `ssdlab` from here on."""
+    """Replaces this process by `ssdlab` with the given arguments."""
     from ssdlab.__main__ import main
 
     status: Any = 0

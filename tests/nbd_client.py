@@ -52,12 +52,12 @@ class Client:
             raise NbdError(error)
 
     def read(self, offset: int, count: int) -> bytes:
-        """Returns bytes."""
+        """Reads bytes."""
         self._ask(READ, offset, count)
         return self._receive(count)
 
     def ask_and_leave(self, offset: int, count: int, times: int) -> None:
-        """Requests bytes without taking the reply."""
+        """Requests bytes without reading the reply."""
         for _ in range(times):
             self._send(READ, offset, count)
 
@@ -74,11 +74,11 @@ class Client:
         self._ask(WRITE_ZEROES, offset, count, flags=flags)
 
     def flush(self) -> None:
-        """Flushes."""
+        """Flushes the drive."""
         self._ask(FLUSH, 0, 0)
 
     def close(self) -> None:
-        """Ends the connection, unless the server has."""
+        """Ends the connection, unless the server has ended it."""
         with suppress(OSError):
             self._socket.sendall(struct.pack(">IHHQQI", 0x25609513, 0, DISCONNECT, 0, 0, 0))
         self._socket.close()
@@ -86,7 +86,7 @@ class Client:
 
 @contextmanager
 def connected(path: Path) -> Iterator[Client]:
-    """A client, closed at the end."""
+    """A connected client, which is closed at the end."""
     client = Client(path)
     try:
         yield client

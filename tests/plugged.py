@@ -1,4 +1,4 @@
-"""A drive for tests of components in Python, and what two equal runs share."""
+"""A drive for tests of components in Python, and the figures that must be equal in two equal runs."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ DRIVE = {
 
 
 def figures(result: ssdlab.Result) -> dict[str, Any]:
-    """All results except the use of plug-ins, with the erases of each block."""
+    """All results except the use of plug-ins, and the erases of each block."""
     found = {**result.to_dict(), "erases": result.erase_counts.tolist()}
     found.pop("plugins", None)
     return found

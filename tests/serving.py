@@ -40,7 +40,7 @@ FTLS = ("page", "bast", "fast", "faster", "sbfast")
 
 
 def small(ftl: str = "page") -> ssdlab.Config:
-    """A drive that is filled in an instant."""
+    """A small drive, which is filled quickly."""
     return ssdlab.Config("small-tlc", overrides={**SMALL, "ftl": ftl})
 
 

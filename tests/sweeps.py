@@ -1,4 +1,4 @@
-"""Shared by tests of sweeps: a drive simulated in milliseconds, and axes over it."""
+"""For tests of sweeps: a drive that is simulated in milliseconds, and axes of its settings."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ def planned(axes: running.Axes, **more: Any) -> Plan:
 
 @contextmanager
 def counted() -> Iterator[list[str]]:
-    """Keys of the runs executed by workers of this machine meanwhile."""
+    """Keys of the runs that workers of this machine execute while the context is active."""
     keys: list[str] = []
     do = LocalWorkers.do
 

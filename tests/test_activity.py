@@ -110,7 +110,7 @@ def test_the_window_holds_its_operations(timed: ssdlab.Result) -> None:
     assert gantt.begin_ns.min() < 22_000_000 and gantt.end_ns.min() > 20_000_000
     # Each operation belongs to a request given to the drive; a write of the trace is at least one program.
     assert 0 < gantt.request.max() <= timed.summary["host"]["read_requests"] + timed.summary["host"]["write_requests"]
-    # A request precedes its operations, and operations of one request agree about it.
+    # A request arrives before its operations begin, and all operations of a request have the same arrival time.
     assert (gantt.arrived_ns <= gantt.begin_ns).all() and (gantt.arrived_ns > 0).any()
     assert len({*zip(gantt.request.tolist(), gantt.arrived_ns.tolist(), strict=True)}) == len({*gantt.request.tolist()})
     assert gantt.die.max() < drive["dies"] and gantt.plane.max() < drive["planes_per_die"]
@@ -301,7 +301,7 @@ def test_percentiles_equal_the_summary(timed: ssdlab.Result, serial: ssdlab.Resu
             x, y = np.asarray(line.get_data(), dtype=float)
             assert x[0] == 0 and (np.diff(x) >= 0).all() and (np.diff(y[np.isfinite(y)]) >= 0).all()
             for quantile, name in ((0.9, "p90_ns"), (0.99, "p99_ns")):
-                # The value holds from the start of its bucket.
+                # The value is the start of the bucket.
                 value = y[np.searchsorted(x, -np.log10(1 - quantile)) - 1]
                 assert np.nan_to_num(value) == pytest.approx(times[name], rel=0.017)
     assert len(serial.plot_latency_percentiles().axes[0].lines) == 2
@@ -352,7 +352,7 @@ def test_only_the_busiest_streams_are_listed(serial: ssdlab.Result) -> None:
     many.summary["drive"]["streams"][-1]["stream"] = None
     rows, more = tables.stream_times(many.summary)
     assert len(rows) == tables.STREAMS_SHOWN and more == 5
-    # The first one wrote nothing, so it comes last.
+    # The first stream wrote nothing, so it comes last.
     assert "stream0" not in dict(rows)
     assert "5 more streams" in many.report_html()
     few = faked.drive(serial, streams=2)

@@ -75,7 +75,7 @@ ENTRIES = 8192 // 4
 
 
 def lru(pages: list[int], changes: list[bool], entries: int, capacity: int) -> tuple[int, int]:
-    """Hits and write-backs of one cache by hand: all dirty segments of a map page at once."""
+    """Hits and write-backs of one cache, computed naively; a write-back writes all dirty segments of a map page."""
     cache: OrderedDict[int, bool] = OrderedDict()
     hits = written_back = 0
     for page, change in zip(pages, changes, strict=True):
@@ -124,7 +124,7 @@ def test_hits_and_write_backs_equal_every_simulated_cache() -> None:
 
 
 def test_times_follow_the_model() -> None:
-    # 128 entries in a segment of 512 bytes: pages 0 and 128 lie in two segments, of which 1 KiB caches 2.
+    # A segment of 512 bytes has 128 entries, so pages 0 and 128 are in different segments. 1 KiB caches both.
     rows = [("read", 0), ("write", 128), ("read", 256), ("read", 384), ("write", 1)]
     trace = ssdlab.Trace.from_columns(
         op=[op for op, _ in rows],
@@ -149,7 +149,7 @@ def test_times_follow_the_model() -> None:
 
 
 def test_the_documents_means_are_reproduced() -> None:
-    """The document: a read of 4 KB takes t_R + 4 t_x, a miss adds t_R and the transfer of its segment."""
+    """In the document, a read of 4 KB takes t_R + 4 t_x; a miss adds t_R and the transfer of the segment."""
     pages = np.random.default_rng(1).integers(0, 8192, 3000)
     trace = ssdlab.Trace.from_columns(op=["read"] * 3000, offset=pages * 8192, bytes=[4096] * 3000)
     advice = advise.map_cache(trace, small(), caches=["8KiB", "16KiB"], segments=["1KiB", "2KiB", "4KiB", "8KiB"])
@@ -184,7 +184,7 @@ def test_the_best_choice_takes_the_least_ram() -> None:
         assert least is not None and least <= best.cache_bytes
         curve = advice.curve(best.segment_bytes)
         assert (curve.iops_share[curve.cache_bytes < least] < target).all()
-    # The whole map except its first look-ups.
+    # The whole map hits, except on the first look-up of each segment.
     assert advice.best(1.0) is None and (advice.iops_share[-1] == advice.limit).all()
 
 

@@ -97,7 +97,7 @@ def test_streams_and_arrivals_are_recognised() -> None:
     assert (sequential["runs"], sequential["longest_run"]) == (5, 6000)
     assert figures["arrivals"]["all"]["cv"] == pytest.approx(1, abs=0.05)
     assert figures["dispersion"][0]["index"] == pytest.approx(1, abs=0.15)
-    # A single instant has no rate and no burst.
+    # Requests at a single time have no rate and no burstiness.
     closed = generated(**streams).analyze().to_dict()
     assert (closed["requests_per_s"], closed["arrivals"]["all"]["cv"]) == (None, None)
     assert all(scale["index"] is None for scale in closed["dispersion"])
@@ -123,7 +123,7 @@ def test_a_footprint_beyond_the_bound_is_a_marked_estimate() -> None:
     assert footprint["standard_error"] == pytest.approx(4 * (2 / pages) ** 0.5, rel=0.01)
     assert abs(footprint["bytes"] / (4096 * pages) - 1) < 3 * footprint["standard_error"]
     assert "estimates" in remarks(analysis)[0] and "estimates" in analysis.report_html()
-    # Everything else stays exact.
+    # All other figures stay exact.
     assert analysis.ranges.writes.sum() == pages and analysis.windows.writes.sum() == pages
 
 
@@ -149,7 +149,7 @@ def test_a_full_last_window_counts_and_a_short_one_may_be_largest() -> None:
     assert working_set(3) == (3, 3)
     assert working_set(1, 3) == (2, 3)
     assert working_set(0, 3) == (1.5, 3)
-    # Windows of two requests, and a last one of one.
+    # Windows of two requests each, and a last window of one request.
     assert working_set(*[1] * 512, 5) == (1, 5)
 
 

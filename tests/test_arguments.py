@@ -78,7 +78,7 @@ def study() -> ssdlab.Study:
 
 def parameters(name: str) -> list[str]:
     parameters = inspect.signature(SIGNATURES.get(name, FUNCTIONS[name][0])).parameters.values()
-    # Options of another function, passed on by a command.
+    # Options that a command passes on to another function.
     return [
         parameter.name
         for parameter in parameters

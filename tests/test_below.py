@@ -1,4 +1,4 @@
-"""Experiments that record the requests given to the drive by a scheduler and replay them; tables of changes."""
+"""Experiments that record and replay the requests that a scheduler dispatches to the drive; tables of changes."""
 
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_cell_replays_its_schedulers_requests(folder: Path) -> None:
     experiment = ssdlab.experiments.load(folder)
     result = experiment.run(jobs=2)
-    # Two recordings, shared with the full stack, and four replays, shared with the second table.
+    # Two recordings, which the full stack uses too, and four replays, which the second table uses too.
     assert (result.runs, result.finished) == (6, 6)
     table = experiment.tables[0]
     (first,) = experiment.configs(table, "fast", "deadline")
@@ -86,7 +86,7 @@ def test_a_cell_replays_its_schedulers_requests(folder: Path) -> None:
     assert recorded.dispatched is not None
     replayed = ssdlab.simulate(below, recorded.dispatched)
     assert result["erases"].ours[1, 1] == replayed.summary["wear"]["erases"]
-    # Counted on the same FTL, a recording does what the full stack did.
+    # On the same FTL, the recording causes the same operations as the full stack.
     assert result["whole"].ours[0].tolist() == result["erases"].ours[0].tolist()
 
 

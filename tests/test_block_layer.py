@@ -1,4 +1,4 @@
-"""The block layer and its schedulers, as a user sees them."""
+"""The block layer and its schedulers, in the results that a user sees."""
 
 import re
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_dispatched_requests_are_a_trace(tmp_path: Path) -> None:
         tmp_path / "dispatched.parquet",
     )
     assert again.summary["host"]["bytes_written"] == result.summary["host"]["bytes_written"]
-    # A result without one leaves none behind.
+    # A result without dispatched requests leaves no old file.
     ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=SMALL)).save(tmp_path)
     assert not (tmp_path / "dispatched.parquet").exists()
 
@@ -69,7 +69,7 @@ def test_ineffective_rules_are_named(cli: Cli) -> None:
 
 
 def streams(sync: bool) -> ssdlab.Trace:
-    """Three processes; the first sends three times as much as the others, at its own times."""
+    """Three processes; the first sends three times as many requests as each of the others."""
     number = np.arange(3000)
     stream = np.where(number % 5 < 3, 0, number % 5 - 2)
     offset = (number * 7919 % 16000) * 4096
@@ -79,7 +79,7 @@ def streams(sync: bool) -> ssdlab.Trace:
 
 
 def test_requests_at_the_drive_are_distinguished_from_the_hosts(cli: Cli) -> None:
-    """Flushes of a drive without a write buffer end in the layer, and merged requests are one."""
+    """Flushes of a drive without a write buffer end in the block layer, and merged requests count as one request."""
     drive = ["--preset", "tlc-nvme", "--set", "device.reserve=extra", "--set", "nand.pages_per_block=512"]
     drive += ["--set", "device.capacity=64MiB", "--set", "workload.requests=300", "--workload", "sequential"]
     drive += ["--set", "precondition.overwrite=none", "--set", "drive.buffer=none"]
@@ -94,7 +94,7 @@ def test_requests_at_the_drive_are_distinguished_from_the_hosts(cli: Cli) -> Non
 
 
 def test_trims_among_block_layer_writes_are_labelled(cli: Cli, tmp_path: Path) -> None:
-    """A scheduler distinguishes only reads from the rest, and one trim may be larger than all writes together."""
+    """A scheduler distinguishes only reads from other requests, and a trim may be larger than all writes together."""
     trace = ssdlab.Trace.from_columns(op=["write", "trim"], offset=[0, 1 << 20], bytes=[4096, 1 << 20])
     trace.save(tmp_path / "trim.csv")
     sets = {**SMALL, "block.scheduler": "mq-deadline", "block.wbt_lat": "2ms"}
@@ -120,7 +120,7 @@ def test_fairness_and_interference() -> None:
 
 
 def test_fairness_covers_streams_that_overlap() -> None:
-    """A stream of two requests in the middle, served at once, says nothing about the others."""
+    """A stream of two requests in the middle of the run, served immediately, does not affect fairness."""
     config = ssdlab.Config("tlc-chip", overrides={**SMALL, "host.replay.closed.queue_depth": 16})
     hosts = streams(sync=True)
     columns, number = hosts.columns(), np.arange(len(hosts))
@@ -152,7 +152,7 @@ def test_write_back_is_throttled_and_otherwise_not_mentioned() -> None:
     }
     assert "throttling" not in blocks["0ns"]
     assert blocks["0ns"]["counters"]["bios"] == blocks["1ns"]["counters"]["bios"] == 3000
-    # No read is as fast.
+    # No read is as fast as the target.
     throttling = blocks["1ns"]["throttling"]
     assert throttling["held_back"] > 0 < throttling["held_back_ns"]
     assert throttling["steps_down"] > 0
@@ -166,7 +166,7 @@ def test_hardware_queues_have_their_own_requests() -> None:
         ).summary["drive"]["block"]["counters"]
         for queues in (1, 3)
     }
-    # Twelve outstanding, and four requests; or four for each of three processes, of which one has most.
+    # Twelve requests outstanding, but four allowed; or four for each of three processes, one of which has most.
     assert run[1]["bios_waited"] > run[3]["bios_waited"] > 0
     assert run[1]["bios"] == run[3]["bios"] == 3000
 
@@ -177,7 +177,7 @@ def test_more_requests_wait_in_the_layer_than_the_drive_holds() -> None:
     sets = {**SMALL, **reads, "block.scheduler": "noop", "block.plug": False}
 
     def outstanding(depth: int) -> tuple[float, float]:
-        """Mean requests in layer and drive, and in the drive alone, by Little's law."""
+        """Mean number of requests in layer and drive, and in the drive alone, by Little's law."""
         overrides = {**sets, "host.replay.closed.queue_depth": depth}
         run = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=overrides)).summary
         alone, counters = run["drive"]["interference"]["reads_alone"], run["drive"]["block"]["counters"]

@@ -49,7 +49,7 @@ def test_dirty_limit_needs_write_back(cli: Cli) -> None:
 def test_loop_matches_hand_computed_misses() -> None:
     caches = cache.simulate(loop(), ["lru", "mru", "belady"], [9, "40KiB", "5"])
     assert caches.capacities.tolist() == [5, 9, 10] and caches.policies == ("lru", "mru", "belady")
-    # LRU misses every page of a loop longer than itself; a cache of the whole loop misses each page once.
+    # LRU misses every page of a loop that exceeds the cache; a cache for the whole loop misses each page once.
     assert caches.misses[0].tolist() == [200, 200, 10]
     assert caches.hits[0].tolist() == [0, 0, 190]
     assert (caches.misses[2] <= caches.misses[1]).all() and caches.misses[2, 0] < 200
@@ -91,7 +91,7 @@ def test_samples_have_a_standard_error() -> None:
     counted = cache.mrc(trace, ["arc"], sample="200")
     assert counted.sample_rate is not None and abs(counted.sample_rate * exact.items / 200 - 1) < 0.2
     assert abs(counted.items / exact.items - 1) < 0.2
-    # All items are counted where a policy is exact.
+    # If a policy is exact, all items are counted.
     assert sampled.items == exact.items and "pages, estimated" not in sampled.report_html()
     assert "pages, estimated" in counted.report_html() and not counted.to_dict()["footprint_exact"]
 
@@ -138,7 +138,7 @@ def test_write_back_does_not_change_hits() -> None:
     back = cache.simulate(skewed(), names, [10, "20%", "200%"], write_back=True)
     assert np.array_equal(plain.hits, back.hits)
     assert back.pages_written_back is not None and back.pages_dirty is not None and back.evictions is None
-    # A cache that holds everything writes nothing back.
+    # A cache that holds all pages writes back no page.
     assert not back.pages_written_back[:, 2].any() and (back.pages_dirty[:, 2] > 0).all()
     limited = cache.simulate(skewed(), ["lru"], ["20%"], write_back=True, dirty="10%")
     assert limited.pages_written_back is not None and limited.pages_dirty is not None
@@ -219,7 +219,7 @@ def test_expiry_matches_hand_computed_hits(cli: Cli) -> None:
     caches = cache.simulate(trace, ["lru", "sieve"], [2], ttl="3s")
     assert caches.expired is not None and caches.expired.tolist() == [[2], [2]] and caches.hits.tolist() == [[2], [2]]
     assert caches.to_dict()["ttl_s"] == 3 and caches.to_dict()["caches"][0]["expired"] == 2
-    # Each page of a request expires by itself.
+    # Each page of a request expires separately.
     wide = ssdlab.Trace.from_columns(op=["R"] * 3, offset=[0] * 3, bytes=[8192] * 3, time_ns=[0, 10**9, 4 * 10**9])
     both = cache.simulate(wide, ["lru"], [2], ttl="3s")
     assert both.expired is not None and (both.expired[0, 0], both.hits[0, 0]) == (2, 2)
@@ -477,7 +477,7 @@ def test_copies_take_time() -> None:
     pages = times["0ns"]["hits"] + times["0ns"]["misses"]
     assert (times["0ns"]["cache_ns"], times["10us"]["cache_ns"]) == (0, 10_000 * pages)
     assert times["10us"]["mean_ns"] - times["0ns"]["mean_ns"] == pytest.approx(10_000 * pages / 5000)
-    # In an open loop copies wait for each other.
+    # In an open loop, copies wait for each other.
     two = ssdlab.Trace.from_columns(op=["write"] * 2, offset=[0, 4096], bytes=[4096] * 2, time_ns=[0, 0])
     summary = ssdlab.simulate(layered(time="serial", host__replay="open", cache__copy="10us"), two).summary["cache"]
     assert summary["cache_ns"] == 30_000 and summary["served"] == 2
@@ -516,7 +516,7 @@ def test_latency_curves_above_a_cache_have_no_drive_waits() -> None:
 
 
 def test_a_larger_cache_serves_the_host_faster() -> None:
-    """Fewer requests reach the drive, and write-backs take longer there."""
+    """Fewer requests reach the drive, but they include write-backs, which take longer."""
     cases = {size: layered(time="event", cache__size=size, cache__dirty="20%") for size in ("1MiB", "4MiB")}
     small, large = (ssdlab.simulate(config, skewed()) for config in cases.values())
     assert large.summary["time"]["elapsed_ns"] < small.summary["time"]["elapsed_ns"]
@@ -561,7 +561,7 @@ def test_figures_below_the_cache_are_labelled(cli: Cli, time: str) -> None:
 @pytest.mark.parametrize("codec", ["lz4", "zstd"])
 @pytest.mark.parametrize("share", [0.25, 0.75])
 def test_even_requests_take_the_planned_time(codec: str, share: float) -> None:
-    """Defaults are the document's, and so is the time of a request: the same formula twice."""
+    """The defaults are the document's values, so the mean time of a request equals the document's formula."""
     config = ssdlab.Config(
         "tlc-chip",
         overrides={
@@ -588,7 +588,7 @@ def test_even_requests_take_the_planned_time(codec: str, share: float) -> None:
 
 @pytest.mark.parametrize("time", ["count", "serial", "event"])
 def test_pages_of_both_pools_add_up(time: str) -> None:
-    # Requests one after the other do not wait for each other's pages.
+    # Requests that are issued one after the other do not wait for each other's pages.
     one = {"host__replay__closed__queue_depth": 1}
     config = layered(time=time, cache__compressed="50%", cache__incompressible="20%", **one)
     summary = ssdlab.simulate(config, skewed()).summary["cache"]

@@ -106,7 +106,7 @@ ROWS = [("1GiB", "0%", 0.2, 500.0), ("1GiB", "50%", 0.4, 300.0), ("2GiB", "0%", 
 
 def test_the_cheapest_combination_that_meets_the_goal_is_chosen() -> None:
     assert advice(ROWS).best is None and advice(ROWS).page().conclusion == []
-    # Of two caches of 1 GiB, the one that reads less.
+    # Of two caches of 1 GiB, the advice chooses the cache that reads less.
     assert advice(ROWS, read_p99_ns=600.0).best == advice(ROWS).choices[1]
     fast = advice(ROWS, read_p99_ns=250.0)
     assert fast.best is fast.choices[2]
@@ -115,7 +115,7 @@ def test_the_cheapest_combination_that_meets_the_goal_is_chosen() -> None:
         "50.00 %, 50.0 MiB read from the drive, a read p99 of 200 ns.",
         "With 2.00 GiB more memory for 6.00: read hits of 60.00 %, 40.0 MiB read from the drive, a read p99 of 150 ns.",
     ]
-    # From 1 to 2 GiB 30 of 100 MiB, from 2 to 4 GiB 10 MiB for 2 GiB.
+    # From 1 to 2 GiB, 30 of 100 MiB are saved; from 2 to 4 GiB, 10 MiB.
     saved = [fast.saved_per_gib(choice) for choice in fast.choices]
     assert saved == [pytest.approx(30 * MIB), None, pytest.approx(5 * MIB), None]
     slow = advice(ROWS, read_p99_ns=100.0)
@@ -130,7 +130,7 @@ def test_the_cheapest_combination_that_meets_the_goal_is_chosen() -> None:
 
 
 def test_hits_of_the_cache_above_count_too() -> None:
-    """Of 100 reads, 90 hit above; of the other 10, half hit here: 95 in all."""
+    """Of 100 reads, 90 hit in the cache above. Half of the other 10 hit in this cache, so 95 hit in all."""
     both = advice(ROWS, above=0.9, hit_ratio=0.95)
     assert both.best is both.choices[2] and both.overall(both.choices[2]) == pytest.approx(0.95)
     assert both.to_dict()["caches"][2]["overall_hit_ratio"] == pytest.approx(0.95)
@@ -152,7 +152,7 @@ def test_postgresql_counts_hits(tmp_path: Path, stats: str, ratio: float) -> Non
 
 
 def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
-    """Goal: output and files agree. Method: 100 pages are read in turn; 400 KiB hold them all, 64 KiB none in time."""
+    """Goal: output and files agree. Method: 100 pages are read in turn; 400 KiB hold all, and 64 KiB give no hit."""
     read_pages(tmp_path / "t.parquet", [*range(100)] * 3)
     (tmp_path / "stats.csv").write_text("blks_hit,blks_read\n97,3\n", encoding="utf-8")
     sets = [word for key, value in SMALL_SETS.items() for word in ("--set", f"{key}={value}")]
@@ -176,7 +176,7 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_default_sizes_follow_the_footprint(tmp_path: Path) -> None:
-    """1,000 pages are 4,000 KiB: a half is 2,000 KiB, rounded down to 1 MiB. The smallest size is 64 KiB."""
+    """1,000 pages are 4,000 KiB. Half of this is 2,000 KiB, rounded down to 1 MiB. The smallest size is 64 KiB."""
     trace = read_pages(tmp_path / "t.parquet", [*range(1000)])
     advised = ssdlab.advise_cache(trace, SMALL, compressed=["0%"], accesses=True, jobs=1)
     sizes = [choice.levels["cache.size"] for choice in advised.choices]

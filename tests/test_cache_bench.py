@@ -1,4 +1,4 @@
-"""Measurement of the two-pool cache. Times are only checked to add up; counts are compared with a cache by hand."""
+"""Measurement of the two-pool cache. The sums of times are checked, and counts are compared with a naive cache."""
 
 import json
 from collections import OrderedDict
@@ -20,7 +20,7 @@ TEXT = Corpus("text", (Member("text", b"".join(b"%06d abcdefgh " % (at % 777) fo
 
 
 def alone(**arguments: Any) -> benchmark.Cell:
-    """The single cell measured with one thread and no worker: its counts are always the same."""
+    """The single cell of a measurement with one thread and no worker, whose counts are always the same."""
     quick: dict[str, Any] = {"workers": 0, "threads": 1, "runs": 1, "cost_us": 0.0, "page_size": "4KiB"}
     (cell,) = bench(TEXT, **quick, **arguments).cells
     return cell
@@ -82,7 +82,7 @@ def test_pages_of_a_trace_are_its_pages() -> None:
         bytes=[4096, 0, 512, 4096, 8192],
     )
     accesses = of_trace(trace, 4096, 100)
-    # Pages 2 and 3, the far one written, then 1 and 2: numbered 0 to 3.
+    # Pages 2 and 3, a distant page (written), then 1 and 2; they get the numbers 0 to 3.
     assert accesses.tolist() == [2, 4, 7, 0, 2]
     assert of_trace(trace, 4096, 3).tolist() == [0, 2, 5]
 
@@ -119,7 +119,7 @@ def test_a_simulated_drive_below() -> None:
     )  # fmt: skip
     (cell,) = measured.cells
     assert "on a simulated drive" in measured.title and cell.late_us is not None
-    # A page takes at least its read.
+    # A page takes at least the time of its read.
     assert cell.load_us.median > 300 and cell.late_us.median >= 0
     assert cell.access_p50_us.median <= cell.access_p99_us.median
     with pytest.raises(ssdlab.ConfigError, match="has 67108864 bytes, but the pages take"):

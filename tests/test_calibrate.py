@@ -65,10 +65,10 @@ def made_up(**iops: list[list[float]]) -> ssdlab.Calibration:
 @pytest.mark.parametrize(
     ("curve", "at"),
     [
-        ([10, 20, 40, 80], 3),  # never flat
-        ([10, 20, 40, 41, 41], 2),  # flat from the third on, within 5 %
-        ([94.9, 95.0, 100.0], 1),  # 95 % is enough, less is not
-        ([50, 100, 70, 40], 1),  # falls beyond the knee
+        ([10, 20, 40, 80], 3),  # The curve is never flat.
+        ([10, 20, 40, 41, 41], 2),  # The curve is flat from the third point on, within 5 %.
+        ([94.9, 95.0, 100.0], 1),  # 95 % of the maximum is enough, less is not.
+        ([50, 100, 70, 40], 1),  # The curve falls after the knee.
         ([7, 7, 7], 0),
         ([7], 0),
     ],
@@ -90,7 +90,7 @@ def test_the_region_is_the_smallest_good_for_reads_and_writes() -> None:
     assert "Throughput of reads depends on the region size (largest difference 40.0 %)" in message
     assert "Throughput of writes does not depend on the region size (largest difference 0.0 %)" in message
     assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the maximum reads and 100.00 %" in message
-    # Writes fall with the region: none has 95 % of both, and the middle one has the best worse share.
+    # Writes become slower in larger regions. No region has 95 % of both maxima; the middle one has the best minimum.
     measured = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
     assert measured.region == 1 and "No region reaches 95 % of both maxima; 2.00 GiB is closest" in " ".join(
         calibration.sentences(measured)
@@ -115,7 +115,7 @@ def test_equal_regions_give_no_advice() -> None:
     assert not measured.region_matters and "region_size" not in "".join(measured.settings)
     assert "Any region size is fine" in " ".join(calibration.sentences(measured))
     assert "Only one region size was measured" in " ".join(calibration.sentences(made_up(read=[[1.0, 2.0]])))
-    # The spread between rounds of a cell says nothing about regions.
+    # Regions that differ less than the rounds of a cell count as equal.
     noisy = made_up(read=[[50.0], [100.0]])
     assert noisy.region_matters
     noisy = replace(noisy, noise={"read": 0.6})
@@ -261,7 +261,7 @@ def test_files_appear_all_or_not_at_all(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "out" / "calibration.csv").mkdir(parents=True)
     failed = cli("calibrate", *SETS, *GRID, "--out", "out", check=False)
     assert failed.returncode == 2 and "is a directory" in failed.stderr
-    # Measurements are printed before anything is written.
+    # Measurements are printed before any file is written.
     assert "reads per second" in failed.stdout and "written to" not in failed.stdout
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["calibration.csv"]
 
@@ -383,7 +383,7 @@ def test_swap_files_and_loop_disks_are_refused(machine: Path) -> None:
         ssdlab.calibrate_target(file)
 
 
-# fio, replaced by a script that answers with a recorded output.
+# A script that replaces fio and prints a recorded output.
 
 FAKE = """#!{python}
 import json, os, pathlib, signal, sys, time
@@ -533,7 +533,7 @@ def test_ctrl_c_ends_fio_and_prints_finished_cells(target: Path) -> None:
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "FAKE_FIO": "slow"}
     )
     deadline = time.monotonic() + PATIENCE_SECONDS
-    # The fake announces a sleep of an hour and ends when told to.
+    # The script reports that it sleeps for an hour, and ends on a signal.
     while not (target.parent / "log.ready").exists():
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.05)

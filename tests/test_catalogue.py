@@ -24,7 +24,7 @@ def test_the_catalogue_has_all_registries() -> None:
     keys = {key: {*variants} for key, _, _, variants in _ssdlab.options() if variants}
     listed = {KNOWN_AS.get(name, name): entries for name, entries in names.items()}
     assert {key: listed[key] for key in keys} == keys
-    # Nothing is listed twice, and every name has a description.
+    # No name is listed twice, and every name has a description.
     assert len(names) == len(catalogue()) and all(entry.help for one in catalogue() for entry in one.entries)
     tables = {key.partition(".")[0] for key, *_ in _ssdlab.options()}
     assert names["settings"] == tables

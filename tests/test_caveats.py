@@ -1,4 +1,4 @@
-"""Notes of studies: the notes of their runs, summed up."""
+"""Notes of studies, which sum up the notes of their runs."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ PGBENCH = ROOT / "traces" / "pgbench.csv.zst"
 
 
 def test_studies_repeat_the_notes_of_their_runs(tmp_path: Path) -> None:
-    """Points that are the same drive, and numbers of runs with other spare space than requested, or not settled."""
+    """Notes on points that give the same drive, on runs with unrequested spare space, and on unsettled drives."""
     axes = {"device.op": ["7%", "14%", "21%", "60%"], "ftl.page.gc": ["greedy", "fifo"]}
     study = ssdlab.sweep(axes, DRIVE, out=tmp_path)
     assert study.table["device.op_without_reserve"].to_pylist() == [0.125] * 2 + [0.25] * 4 + [0.625] * 2
@@ -52,7 +52,7 @@ def test_a_phase_without_writes_after_a_warm_up_counts_as_settled() -> None:
 
 
 def test_merged_requests_do_not_count_as_the_end_of_a_workload() -> None:
-    """A generated workload continues: more of its requests are advised, although fewer reach the drive."""
+    """For a generated workload, the note advises more requests, although merging sends fewer requests to the drive."""
     sets = {
         "time": "event", "workload.pattern": "sequential", "workload.requests": 2_000,
         "block.scheduler": "mq-deadline",
@@ -114,7 +114,7 @@ def test_a_drive_is_not_steady_before_its_flash_was_full() -> None:
 
 
 def test_a_drive_of_few_blocks_names_a_larger_one_that_settles(tmp_path: Path) -> None:
-    """For a drive of 4 GiB no smaller one is named; later writes are no part of preconditioning."""
+    """For a drive of 4 GiB, the note suggests no smaller drive; later writes do not count as preconditioning."""
     blocks = {"nand.dies": 2, "nand.planes": 2, "nand.pages_per_block": 1152, "device.reserve": "extra"}
     asked = {**blocks, "device.capacity": "4GiB", "workload.requests": 1000}
     config, saved = ssdlab.Config("tlc-nvme", overrides=asked), tmp_path / "4gib.drive"
@@ -141,7 +141,7 @@ def test_few_of_many_cases_and_drives_are_listed() -> None:
 
 
 def test_workload_settings_are_reported_as_unused_with_a_trace(tmp_path: Path) -> None:
-    """Except in a file, which may also serve generated runs, and where they made the trace."""
+    """Not in a file, which may also be for generated runs, and not if they generated the trace."""
     workload = {"workload.requests": 500, "workload.reads": "0%"}
     tiny = ssdlab.Config("tlc-chip", overrides={"device.capacity": "8MiB", "nand.pages_per_block": 32})
     made = tiny.with_overrides(workload)
@@ -163,7 +163,7 @@ def test_workload_settings_are_reported_as_unused_with_a_trace(tmp_path: Path) -
 
 
 def test_unused_settings_are_reported(tmp_path: Path) -> None:
-    """By runs and studies; a file is trusted to contain them on purpose."""
+    """Runs and studies report unused settings, except settings in a file."""
     idle = "nothing uses cache.size because cache.policy is none"
     tiny = {"device.capacity": "8MiB", "nand.pages_per_block": 32, "workload.requests": 500}
 
@@ -181,7 +181,7 @@ def test_unused_settings_are_reported(tmp_path: Path) -> None:
     times = {"time": "count", "drive.backlog": "1"}
     swept = ssdlab.sweep({"seed": ["1"]}, ssdlab.Config("tlc-chip", overrides={**tiny, **times}))
     assert said(swept) == ["1 of 1 run: nothing uses drive.backlog because time is count"]
-    # A single channel is simulated by counting by default, which uses no drive queue.
+    # A drive with a single channel is not timed by default, so it has no drive queue.
     channels = {"nand.channels": ["1", "4"], "drive.backlog": ["1"]}
     swept = ssdlab.sweep(channels, ssdlab.Config("tlc-chip", overrides={**tiny, "device.capacity": "64MiB"}))
     its = ssdlab.Config("tlc-chip")["time"]

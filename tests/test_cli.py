@@ -1,4 +1,4 @@
-"""The command line as a user or a script sees it."""
+"""Output and exit status of the command line, for users and scripts."""
 
 import json
 import os
@@ -98,7 +98,7 @@ def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
         (["run", "--set", "device.opp=7%"], ["device.opp", "did you mean device.op?"]),
         (["run", "--seed", "5"], ["No such option --seed; write --set seed=5; see"]),
         (["compare", "--seed=7"], ["No such option --seed; write --set seed=7; see"]),
-        # A value that the setting cannot have.
+        # An invalid value of the setting.
         (["run", "--capacity", "5"], ["No such option --capacity; write --set device.capacity=64GiB; see"]),
         (["run", "--gc", "fifo"], ["; write --set ftl.page.gc=fifo; see"]),
         (["run", "--queue-depth", "4"], ["; write --set host.replay.closed.queue_depth=4; see"]),
@@ -325,7 +325,7 @@ def test_closed_outputs_are_no_error(tmp_path: Path) -> None:
 
 
 def test_option_types_match_their_functions(cli: Cli, tmp_path: Path) -> None:
-    """Types ending in None are unions of two; figures are a literal or None."""
+    """A type that ends in None is a union of two types; the type of figures is a literal or None."""
     small = [*SMALL_SETS, "--set", "workload.requests=2000"]
     cli("run", *small, "--out", "drawn", "--figures", "svg")
     assert list((tmp_path / "drawn").glob("*.svg"))

@@ -95,7 +95,7 @@ def test_a_cluster_gives_the_local_result(cluster: Cluster, tmp_path: Path, cli:
 
 
 def test_traces_reach_workers_without_them(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By path where they exist; else sent once to each worker."""
+    """Workers read a trace by its path if it exists there; otherwise the trace is sent once to each worker."""
     fit = BASE.with_overrides({"host.fit": "wrap"})
     trace = ROOT / "traces" / "varmail.csv.zst"
     axes = {"device.op": "20%..40%:6"}
@@ -188,7 +188,7 @@ def test_a_run_that_kills_its_worker_three_times_is_a_failure(cluster: Cluster, 
     stop = threading.Event()
 
     def replace() -> None:
-        """As a nanny or the cluster's resource manager does."""
+        """Replaces a dead worker, as a nanny or the cluster's resource manager does."""
         while not stop.wait(0.1):
             if sum(process.poll() is None for process in cluster.processes) < 3:
                 cluster.worker("--preload", "killer")
@@ -219,7 +219,7 @@ def test_a_dying_scheduler_leaves_finished_runs(
 
     with pytest.raises(ssdlab.ConfigError, match="connection lost, but finished runs are saved"):
         ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s", cluster=cluster.address, monitor=killing)
-    # Dask's own log of it does not help.
+    # Dask's own log messages about the lost scheduler do not help the user.
     assert capfd.readouterr().err == ""
     assert 3 <= ssdlab.open_study(tmp_path / "s").finished < 32
     study = ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s")
@@ -248,7 +248,7 @@ def test_a_missing_dask_is_one_line_with_its_installation(monkeypatch: pytest.Mo
 def test_other_programs_are_recognised_in_time(
     answer: bytes, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A silent program, and one with another protocol, whose first bytes Dask reads as exbibytes."""
+    """A program that sends nothing, and one with another protocol, whose first bytes Dask reads as a huge length."""
     monkeypatch.setattr(work, "CONNECT_SECONDS", 0.5)
     kept: list[socket.socket] = []
 

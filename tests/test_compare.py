@@ -1,4 +1,4 @@
-"""Cases side by side: figures over seeds, differences, and saved files."""
+"""Comparisons of cases: figures over seeds, differences, and saved files."""
 
 import csv
 import json
@@ -238,7 +238,7 @@ def test_names_of_cases_are_text() -> None:
 
 
 def test_truncated_bars_are_marked(small: ssdlab.Config) -> None:
-    """A truncated bar would otherwise look as if it ended there."""
+    """Without a mark, a truncated bar would look like a complete bar."""
     slow = small.with_overrides({"time": "serial", "nand.read": "1ms", "nand.program": "90ms"})
     quick = slow.with_overrides({"nand.read": "10us", "nand.program": "100us"})
     slower = slow.with_overrides({"nand.read": "1100us"})

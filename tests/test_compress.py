@@ -1,4 +1,4 @@
-"""Measurement of page compressors, as a library and on the command line. Times are only checked to exist."""
+"""Measurement of page compressors, in Python and on the command line. Times only have to exist."""
 
 import json
 import os
@@ -132,7 +132,7 @@ def test_a_monitor_stops_it(folder: Path) -> None:
     # Three runs of a codec per page size, including the warm-up.
     stop: ssdlab.Monitor = lambda _phase, done, *_: done >= 6  # noqa: E731
     bench = compress.bench([folder], codecs=["lz4"], page_sizes=["4KiB", "8KiB", "file"], runs=2, monitor=stop)
-    # A thread that ends late after its last run is asked once more.
+    # The monitor may be called once more if a thread ends late after its last run.
     assert bench.partial and bench.page_sizes in ((4096,), (4096, 8192)) and bench.threads == (1,)
     assert tuple(cell.page_bytes for cell in bench.cells) == bench.page_sizes
 

@@ -62,7 +62,7 @@ def test_the_default_drive_is_a_small_one_of_many_dies() -> None:
     assert config["time"] == "event" and config["nand.channels"] * config["nand.ways"] == 16
     assert config["drive.protocol"] == "nvme" and config["host.replay.closed.queue_depth"] == 32
     assert (config["device.unit"], config["nand.page_size"]) == ("4KiB", "16KiB")
-    # As fast as the whole drive, of which it is a scale model.
+    # The default drive is a scale model, and as fast as the whole drive.
     whole = {setting.key: setting.value for setting in ssdlab.Config("client-nvme").settings}
     assert {key for key in whole if values[key] != whole[key]} == {"device.capacity"}
     assert config["device.scale.blocks.capacity"] == whole["device.capacity"].strip('"')

@@ -1,4 +1,4 @@
-"""Components in Python are checked in small random worlds, and every kind of bug is shown with few operations."""
+"""Conformance tests of components in Python: small random inputs show every kind of bug with few operations."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_other_kinds_are_refused() -> None:
 
 
 class TrimsNext(PageMapping):
-    """A trim also forgets the next page."""
+    """FTL with a bug: a trim also unmaps the next page."""
 
     def trim(self, lpn: int) -> None:
         super().trim(lpn)
@@ -47,14 +47,14 @@ class TrimsNext(PageMapping):
 
 
 class Counts(PageMapping):
-    """Takes another free block from drive to drive."""
+    """FTL with a bug: its choice of a free block depends on the number of drives created before."""
 
     drives = 0
 
     def start(self) -> None:
         super().start()
         Counts.drives += 1
-        # Blocks are equal, so only the number of erases of each block differs.
+        # All free blocks are equal, so only the erases of each block differ.
         self.free.sort(reverse=Counts.drives % 2 == 0)
 
 

@@ -1,4 +1,4 @@
-"""Former display defects: axes, headings, dots, marks and words."""
+"""Regression tests for display defects: axes, headings, dots, marks and words."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -99,7 +99,7 @@ def test_no_chart_is_a_single_dot() -> None:
 
 
 def test_this_test_detects_a_dot() -> None:
-    # The chart is drawn when requested by itself.
+    # The chart is drawn if it is requested alone.
     assert lone_dots(cache.simulate(OLTP, ["lru"], ["10%"]).plot()) == 1
 
 
@@ -169,7 +169,7 @@ def test_a_bench_ends_in_a_verdict() -> None:
 
 def test_plans_have_a_99th_percentile(cli: Cli) -> None:
     plan = cache.plan("15GiB", "200GiB", paper=True)
-    # More than one request in a hundred misses: a load, and the compression of another page.
+    # More than one in a hundred requests misses, so p99 is a load and the compression of another page.
     for choice in plan.choices:
         load = 110 + choice.compressor.compress_us
         assert choice.p99_us == pytest.approx(load if choice.share or choice.model == "document" else 110)

@@ -1,4 +1,4 @@
-"""Axes as they are written, and the points of every design."""
+"""Notation of axes, and the points of every design."""
 
 import itertools
 import random
@@ -31,7 +31,7 @@ def levels(written: str) -> list[list[str]]:
         ("device.capacity=1GiB..64GiB:7:log", [[f"{1 << power}GiB"] for power in range(7)]),
         ("nand.read=25us..1ms:2", [["25000ns"], ["1000000ns"]]),
         ("seed=1..4:4", [["1"], ["2"], ["3"], ["4"]]),
-        # Integers stay integers, and each is tried once.
+        # Integers stay integers, and each value occurs once.
         ("seed=1..3:5", [["1"], ["2"], ["3"]]),
         ("workload.pattern.zipf.theta=0.5..1:3", [["0.5"], ["0.75"], ["1"]]),
         ('workload.size="4KiB:70%,8KiB:30%",4KiB', [["4KiB:70%,8KiB:30%"], ["4KiB"]]),
@@ -78,7 +78,7 @@ def test_invalid_axes_are_refused(written: str, message: str) -> None:
 
 
 def test_numbers_keep_their_meaning() -> None:
-    """A number within a range lies between its ends, and the ends are as written."""
+    """All numbers of a range lie between its ends, and the ends are exactly as written."""
     draw = random.Random(5)
     for low, high in (("3%", "30%"), ("1MiB", "3GiB"), ("25us", "40ms"), ("1k/s", "2M/s"), ("0.5", "2"), ("1", "900")):
         between = axis(f"device.op={low}..{high}").range
@@ -159,7 +159,7 @@ def test_fractions_are_the_smallest_and_have_their_resolution(resolution: int) -
         assert len(points) == runs, factors
         got = factorial.resolution_of(columns)
         assert got is None or got >= resolution
-        # By the signs themselves: no product of fewer than R columns is constant.
+        # Computed from the signs: no product of fewer than R columns is constant.
         signs = [[2 * point[factor] - 1 for point in points] for factor in range(factors)]
         for size in range(1, resolution):
             for some in itertools.combinations(signs[:9], size):
@@ -185,7 +185,7 @@ USED = {"cache": ["cache.policy=lru"], "block": ["block.scheduler=mq-deadline", 
 
 
 def numeric() -> list[tuple[str, list[str], str]]:
-    """Every setting with a number, the settings it needs, and its value then."""
+    """Every setting with a numeric value, the settings that it needs, and its value with these settings."""
     numbers = []
     for key, *_ in _ssdlab.options():
         told = _ssdlab.explain(key)
@@ -253,7 +253,7 @@ def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() ->
         (["block.scheduler.deadline.read_expire=1500us..4ms:3"], "block.scheduler.deadline.read_expire",
          ["2000000ns", "3000000ns", "4000000ns"]),
         (["cache.dirty=10.5%..12.5%:3"], "cache.dirty", ["11%", "12%"]),
-        # A list is taken as written.
+        # The values of a list are used unchanged.
         (["nand.page_size=5KiB,16KiB"], "nand.page_size", ["5KiB", "16KiB"]),
     ],
 )  # fmt: skip

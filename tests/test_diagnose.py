@@ -1,4 +1,4 @@
-"""Diagnoses: findings, their words and what-ifs."""
+"""Diagnoses: findings, their texts and what-ifs."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def test_findings_are_in_words(in_time: ssdlab.Config) -> None:
 
 
 def test_think_time_limits_throughput_and_less_of_it_is_tried(in_time: ssdlab.Config) -> None:
-    """Whatever the few requests wait for: four at a time with 50 ms between are at most 80 a second."""
+    """Four requests at a time with 50 ms of think time are at most 80 per second, whatever they wait for."""
     sets = {"host.replay.closed.think": "50ms", "host.replay.closed.queue_depth": 4, "workload.reads": "0%"}
     diagnosis = ssdlab.diagnose(in_time.with_overrides(sets))
     first = diagnosis.findings[0]
@@ -85,7 +85,7 @@ def _finding(about: str, name: str, what_ifs: list[str]) -> dict[str, Any]:
 
 
 def test_causes_and_changes_are_ranked_by_their_gain(in_time: ssdlab.Config) -> None:
-    """The rate rises by 20 % with a larger buffer and by 80 % with faster cells, which make p99 worse."""
+    """A larger buffer raises the rate by 20 %. Faster cells raise it by 80 %, but worsen p99."""
     result = ssdlab.simulate(in_time)
     causes = [
         _finding("throughput", "full_buffer", ["buffer"]),
@@ -120,7 +120,7 @@ def test_causes_and_changes_are_ranked_by_their_gain(in_time: ssdlab.Config) -> 
 
 
 def test_small_writes_to_large_pages_do_not_blame_the_buffer() -> None:
-    """A buffer of few large pages is full because each write of 512 B reads and programs 64 KiB."""
+    """A buffer of a few large pages fills up, because each write of 512 B reads and programs 64 KiB."""
     sets = {
         "nand.page_size": "64KiB", "device.capacity": "1GiB", "time": "event", "precondition.overwrite": "none",
         "workload.size": "512B", "workload.reads": "0%", "workload.requests": 3_000,
@@ -142,7 +142,7 @@ def test_small_writes_to_large_pages_do_not_blame_the_buffer() -> None:
 
 
 def test_causes_of_write_amplification_are_named_correctly() -> None:
-    """FASTer's copies within the log are no merges, and an empty page has no rest to read."""
+    """FASTer's copies within the log do not count as merges, and a partial write of an empty page reads nothing."""
     drive = {"device.capacity": "4MiB", "nand.page_size": "4KiB", "nand.pages_per_block": 16, "device.op": "50%"}
     faster = {"ftl": "faster", "ftl.faster.log": 30, "ftl.faster.sw": 0, "precondition.overwrite": "none"}
     log = ssdlab.Config("tlc-chip", overrides={**drive, **faster})
@@ -176,7 +176,7 @@ def test_concentrated_writes_have_a_share() -> None:
     wording = words.words(finding)[1]
     assert "as if they went to 0.21 % of the pages" in wording
     assert wording.endswith("1.000: --set ftl.page.survivors=own, and a victim policy that uses age")
-    # Separation is not advised where GC already writes to its own blocks.
+    # Separation is not advised if garbage collection already writes to its own open block.
     assert words.words({**finding, "what_ifs": []})[1].endswith("1.000: a victim policy that uses age")
 
 
@@ -247,7 +247,7 @@ def test_a_saved_run_is_diagnosed_as_it_was(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_skipped_lines_are_mentioned(cli: Cli, tmp_path: Path) -> None:
-    """For a run and for its saved result."""
+    """The note appears for a run and for its saved result."""
     trace = tmp_path / "two.csv"
     trace.write_text("0,W,0,4096,1\n1,W,0,4096,2\nnothing\n1,R,0,4096,3\n")
     done = cli("run", trace, "--skip-bad", *SMALL_SETS, "--all", "--out", tmp_path / "run")
@@ -347,7 +347,7 @@ def test_pages_left_in_the_write_buffer_are_reported(in_time: ssdlab.Config) -> 
 
 
 def test_programs_may_be_fewer_than_writes_with_a_buffer(in_time: ssdlab.Config) -> None:
-    """Most of them may still be copies."""
+    """Most of these programs may still be copies."""
     sets = {"workload.reads": "0%", "precondition.overwrite": "steady", "drive.buffer": "watermark"}
     for size, amplified in (("10MiB", False), ("64KiB", True)):
         result = ssdlab.simulate(in_time.with_overrides({**sets, "drive.buffer.watermark.size": size}))

@@ -15,7 +15,7 @@ SCHEMA = json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="u
 
 
 def words(text: str) -> list[list[str]]:
-    """Words and numbers of each line; column widths and blank lines do not matter."""
+    """Words and numbers of each line, without column widths and blank lines."""
     return [parts for line in text.splitlines() if (parts := line.split())]
 
 

@@ -19,7 +19,7 @@ SIZED = ("--set", "device.capacity=1GiB", "--fit", "compact")
 
 
 def test_drives_equal_single_runs_and_life_is_endurance_over_writes() -> None:
-    """Life is TBW, the cycles of all flash over write amplification, over the capacities written per day."""
+    """The lifetime is TBW (the cycles of all flash over write amplification) divided by the data written per day."""
     advised = ssdlab.advise_drive(PGBENCH, {"time": "serial"}, op=["10%", "40%"], dwpd=0.5, p99_ns=1e9)
     assert [choice.levels["device.op"] for choice in advised.choices] == ["10%", "40%"]
     for one in advised.choices:
@@ -30,7 +30,7 @@ def test_drives_equal_single_runs_and_life_is_endurance_over_writes() -> None:
         assert one.write_amplification.mean == single["write_amplification"]
         assert one.p99_ns is not None and one.p99_ns.mean == single["latency"]["all"]["p99_ns"]
         tbw = device["endurance_cycles"] * device["physical_bytes"] / single["write_amplification"]
-        # The drives are scale models: their ratings are of the nominal drive.
+        # The drives are scale models, so their ratings are those of the nominal drive.
         assert one.tbw_bytes == pytest.approx(tbw * device["scale_model"]["ratio"], rel=1e-3)
         assert one.years is not None
         assert one.years.mean == pytest.approx(tbw / (0.5 * device["capacity_bytes"]) / YEAR_DAYS, rel=1e-3)
@@ -72,14 +72,14 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     short = advice(drives, years=10.0)
     assert short.best is None and "device.op=40%, lasts 9.00 years" in short.page().conclusion[0].text
     assert "flash of higher endurance" in short.page().conclusion[0].text
-    # Flash that lasts may not answer in time.
+    # A drive that lasts long enough may miss the latency goal.
     for years, remedies in ((5.0, 1), (10.0, 2)):
         neither = advice(drives, years=years, p99_ns=5.0).page().conclusion[0].text
         assert "for the p99, choose a faster drive" in neither and neither.count("; for ") == remedies
 
 
 def test_the_confidence_of_an_answer_is_shown() -> None:
-    """Two of three seeds meet the bound with the drive whose mean does, all three with the next."""
+    """With the drive whose mean meets the bound, two of three seeds meet it; with the next drive, all three."""
     study = ssdlab.sweep({"device.op": ["20%", "30%"]}, BASE, seeds=3)
     tails, lives = ((24.0, 24.0, 26.0), (20.0, 20.0, 21.0)), (9.0, 9.0, 9.0)
     choices = [
@@ -163,7 +163,7 @@ SMALL = ssdlab.Config(
     ],
 )
 def test_life_follows_the_trace_rate_even_if_the_drive_is_slow(tmp_path: Path, how: dict[str, object]) -> None:
-    """A page every 10 us, which a chip programs in half a millisecond, is 4,096 x 8.64 x 10^9 bytes a day."""
+    """A page every 10 us is 4,096 x 8.64 x 10^9 bytes a day, although the chip needs half a millisecond per page."""
     pages = 1501
     trace = tmp_path / "t.parquet"
     ssdlab.Trace.from_columns(
@@ -262,7 +262,7 @@ def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown
     ],
 )
 def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str) -> None:
-    """It is the last replay, and is called steady only where it is."""
+    """The output names the last replay, and calls it steady only if it is steady."""
     flash = {"device.scale": "none", "nand.pages_per_block": 33, "nand.channels": 2, "nand.ways": 2, "nand.planes": 1}
     asked = {**flash, "time": "serial", "host.repeat": "until-steady", **repeat}
     if "host.repeat.times.count" in repeat:

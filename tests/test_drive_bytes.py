@@ -1,4 +1,4 @@
-"""The drive with bytes from Python; `crates/drive/device` tests its promises."""
+"""Drives that store data, from Python; `crates/drive/device` tests that no data is lost."""
 
 import errno
 import re
@@ -55,7 +55,7 @@ def test_a_planned_cut_comes_after_its_operations() -> None:
         for page in range(10):
             drive.write(page * drive.page_bytes, b"x" * drive.page_bytes)
     drive.mount()
-    # One of the five named the block in the log.
+    # One of the five operations wrote the block's number to the log.
     written = [drive.read(page * drive.page_bytes, 1) == b"x" for page in range(10)]
     assert written == [True] * 4 + [False] * 6
 
@@ -175,7 +175,7 @@ def test_failing_programs_cost_blocks_but_no_data(ftl: str) -> None:
     assert drive.health["bad_blocks"] > 0
     for _ in range(2):
         pages_read = [drive.read(at * drive.page_bytes, drive.page_bytes) for at in range(pages)]
-        # The refused page may be there.
+        # The page of the failed write may have been stored.
         assert [
             at for at in range(pages) if pages_read[at] not in (content[at], data if at == page else content[at])
         ] == []
@@ -184,7 +184,7 @@ def test_failing_programs_cost_blocks_but_no_data(ftl: str) -> None:
 
 
 def test_the_cause_of_wear_out_is_reported_before_a_block_is_marked() -> None:
-    """Under BAST failing blocks hold data until they are merged away."""
+    """Under BAST, failing blocks hold data until they are merged."""
     drive = Drive({**SMALL, "device.op": "10%", "ftl": "bast"}, faults=Faults(programs=30))
     with pytest.raises(OSError, match="worn out") as error:
         for at in range(6000):
@@ -206,7 +206,7 @@ def test_flash_may_fail_under_every_ftl(ftl: str, tmp_path: Path) -> None:
         with Drive(opened, path, faults) as drive:
             drive.write(0, b"kept")
             differ = [key for key in config if drive.config[key] != config[key]]
-            # A file keeps the drive's description, not the actions before a run.
+            # A file stores the drive's settings, but not the preconditioning.
             assert [key for key in differ if not key.startswith("precondition.")] == changed
 
 
@@ -227,7 +227,7 @@ def test_a_drive_without_spare_blocks_names_a_remedy(ftl: str) -> None:
     ("ftl", "capacity", "op"), [("fast", "4MiB", "7%"), ("sbfast", "16MiB", "7%"), ("faster", "16MiB", "10%")]
 )
 def test_a_drive_with_too_little_spare_space_names_enough(ftl: str, capacity: str, op: str, faults: Faults) -> None:
-    """Half of so small a log is no valid log for that FTL, and the user did not set it."""
+    """Half of such a small log is not valid for this FTL, and the user did not set the log."""
     asked = {"nand.pages_per_block": 32, "device.capacity": capacity, "ftl": ftl}
     config = ssdlab.Config("tlc-chip", overrides=asked)
     Drive(config.with_overrides({"device.op": op})).close()
@@ -239,7 +239,7 @@ def test_a_drive_with_too_little_spare_space_names_enough(ftl: str, capacity: st
 
 @pytest.mark.parametrize("writes", [20, 1000])
 def test_reopening_a_file_does_not_change_its_failure_rate(writes: int, tmp_path: Path) -> None:
-    """2,000 programs, of which 1 in 100 fails: 20 ± 4.5. A failed block becomes bad at its next erase at the latest."""
+    """1 in 100 of 2,000 programs fails: 20 ± 4.5. A failed block becomes bad at its next erase at the latest."""
     config = {**SMALL, "device.capacity": "16MiB", "device.op": "100%", "nand.pages_per_block": 8}
     path, pages = tmp_path / "drive.ssd", 4096
     for opened in range(2000 // writes):
@@ -345,7 +345,7 @@ def test_health_lasts_as_long_as_the_file(tmp_path: Path) -> None:
         assert again.mounted is not None and again.mounted.clean == (mounts == 1)
         assert (again.health["power_cycles"], again.health["unsafe_shutdowns"]) == (mounts, mounts - 1)
         assert again.health["bytes_written"] == 4 * again.capacity_bytes
-        # As if its process were killed.
+        # Like a killed process.
         del again
     last = Drive(SMALL, path)
     assert last.mount() == last.mounted
@@ -431,7 +431,7 @@ def test_unusable_numbers_and_paths_are_bad_input() -> None:
 
 
 def test_a_buffer_without_a_clock_is_reported_as_unused() -> None:
-    """On one plane the default clock is serial, which has no buffer: each page is programmed at once."""
+    """With one plane, time is serial by default, without a write buffer: each page is programmed immediately."""
     with pytest.warns(UserWarning, match="nothing uses drive.buffer because time is serial") as told:
         drive = Drive({**SMALL, "drive.buffer": "watermark"})
     assert [note.filename for note in told] == [__file__]

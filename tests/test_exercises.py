@@ -1,4 +1,4 @@
-"""Exercises for students: they run without answers, and the worked answers are right."""
+"""Exercises for students: the notebooks run without answers, and the worked answers are right."""
 
 import json
 import re
@@ -18,7 +18,7 @@ def cells(path: Path) -> list[dict[str, Any]]:
 
 
 def run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs the code of a notebook in the notebook's directory, as Jupyter does."""
+    """Runs the code of a notebook in the directory of the notebook, as Jupyter does."""
     monkeypatch.chdir(path.parent)
     names: dict[str, Any] = {"__name__": "__main__"}
     for cell in cells(path):

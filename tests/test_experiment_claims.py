@@ -1,4 +1,4 @@
-"""Experiment tables that sum up others, column values, and claims of documents."""
+"""Experiment tables that summarise other tables, column values, and claims of documents."""
 
 import json
 import shutil
@@ -84,7 +84,7 @@ columns = "way"
 
 @pytest.fixture
 def sums(tmp_path: Path) -> Path:
-    """Tables of numbers, and tables computed from them."""
+    """An experiment with tables of numbers and tables computed from these."""
     (tmp_path / "rates.csv").write_text("load,a,b,c\nlight,10,20,25\nheavy,8,4,10\n")
     (tmp_path / "theirs.csv").write_text("load,a,b,c\nlight,3,2,1\nheavy,1,,2\n")
     (tmp_path / "guesses.csv").write_text("load,a,b,c\nlight,3,2,1\nheavy,1,2,3\n")
@@ -165,7 +165,7 @@ columns = "both"
 
 def test_claims_are_tested_on_the_document_and_ours(cli: Cli, sums: Path, result: ExperimentResult) -> None:
     rate, gains, guess = (result[name].to_dict()["claim"] for name in ("rate", "gains", "guess"))
-    # The document has no complete row for heavy.
+    # The document has no complete row for the heavy load.
     assert rate["document"] == {"what": "rows", "of": 1, "held": 1, "missed": []}
     assert rate["ours"]["held"] == 0 and rate["ours"]["of"] == 2
     assert rate["ours"]["missed"][0] == {
@@ -176,7 +176,7 @@ def test_claims_are_tested_on_the_document_and_ours(cli: Cli, sums: Path, result
         "excess": pytest.approx(60),
     }
     assert gains["document"] is None and gains["ours"] == {"what": "cells", "of": 6, "held": 6, "missed": []}
-    # Under heavy a is guessed, and c has the best rate, 20 % above a.
+    # Under heavy load, a is claimed to be the best, but c is 20 % better.
     assert (guess["ours"]["held"], guess["ours"]["of"]) == (1, 2)
     assert [(cell["place"], cell["claimed"], cell["best"], cell["excess"]) for cell in guess["ours"]["missed"]] == [
         ("heavy", "a", "c", pytest.approx(20))
@@ -202,7 +202,7 @@ def test_one_of_several_labels_may_be_the_best(sums: Path) -> None:
         sums.write_text(SUMS.replace('best = "a"', f"best = {best}"))
         verdict = ssdlab.experiments.load(sums).run(tables=["rate"])["rate"].verdict("ours")
         assert verdict is not None and (verdict.held, verdict.of) == (held, 2)
-        # b is better than a under light load and a under heavy: each is 20 % short.
+        # b is better under light load, and a under heavy load, each by 20 %.
         missed = [(cell.place, cell.claimed) for cell in verdict.missed]
         assert missed == ([] if held else [("light", "b"), ("heavy", "a")])
         assert all(cell.excess == pytest.approx(20) for cell in verdict.missed)

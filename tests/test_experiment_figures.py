@@ -1,5 +1,5 @@
-"""Figures and claims of the documents in the shipped experiments: each cell equals hand-configured runs. Drives and
-workloads are small, so the figures themselves mean nothing.
+"""Figures and claims of the documents in the shipped experiments: each cell equals runs configured by hand. Drives and
+workloads are small, so the figures themselves have no meaning.
 """
 
 import itertools
@@ -116,7 +116,7 @@ def sbfast() -> ExperimentResult:
 
 
 def by_sub_block(length: int, **sets: object) -> list[ssdlab.Result]:
-    """Runs with sub-streams of this length, for each sub-block size."""
+    """Runs with sub-streams of the given length, for each sub-block size."""
     workload = {f"workload.pattern.streams.{key}": value for key, value in {"length": length, **sets}.items()}
     return [run("sbfast", STREAMS, workload, {"ftl.sbfast.sub_block": sbs}) for sbs in SUB_BLOCKS]
 
@@ -191,7 +191,7 @@ OTHERS = ("noop", "deadline", "cfq", "anticipatory")
 
 @pytest.fixture(scope="module")
 def pardispatcher(tmp_path_factory: pytest.TempPathFactory) -> ExperimentResult:
-    """Of the mailserver alone, which has the widest gains."""
+    """The experiment with the mail server only, which has the widest range of gains."""
     copy = Path(shutil.copytree(SHIPPED / "pardispatcher", tmp_path_factory.mktemp("copy") / "pardispatcher"))
     other = r"(?m)^(fileserver|webserver|database) = .*\n"
     text, left_out = re.subn(other, "", (copy / FILE).read_text())

@@ -1,4 +1,4 @@
-"""Experiments that replay traces: inline ones, and those that the user supplies."""
+"""Experiments that replay traces: inline traces, and traces that the user supplies."""
 
 import json
 from pathlib import Path
@@ -164,7 +164,7 @@ def test_a_supplied_trace_is_replayed_as_simulate_does(cli: Cli, file: Path, mai
 
 
 def halves(mail: Path, names: list[str], format: str) -> None:
-    """Splits a trace into files beside it."""
+    """Splits a trace into two files in the same folder."""
     columns = ssdlab.read_trace(mail).columns()
     for name, rows in zip(names, (slice(0, 200), slice(200, 500)), strict=True):
         part = {key: columns[key][rows] for key in ("time_ns", "op", "offset", "bytes")}
@@ -192,7 +192,7 @@ def test_reading_notes_of_a_trace_are_shown(cli: Cli, file: Path, mail: Path) ->
 def test_equal_configuration_and_trace_run_once(file: Path, mail: Path) -> None:
     file.write_text(TEXT.replace('format = "ssdlab-csv"\n', ""))
     experiment = experiments.load(file)
-    # Inline: two FTLs. The other table has the same runs with seed 1, under another name, and runs with seed 2.
+    # Inline table: two FTLs. The other table has the same runs with seed 1 under another name, and runs with seed 2.
     assert experiment.run().runs == 4
     assert experiment.run(traces={"mail": mail}).runs == 6
     both = experiment.run(traces={"mail": mail, "shop": str(mail)})

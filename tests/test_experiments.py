@@ -1,4 +1,4 @@
-"""Experiments: our tables beside those of documents."""
+"""Experiments: our tables compared with tables of documents."""
 
 import csv
 import json
@@ -62,7 +62,7 @@ def test_a_cell_is_its_settings_and_equal_cells_run_once(result: ExperimentResul
         (1, "fifo", "30%"),
         (2, "fifo", "30%"),
     ]
-    # Two tables share all runs, the third has those of one seed. Greedy and fifo use no seed, but the workload does.
+    # Two tables share all runs; the third uses the runs of one seed. Only the workload uses the seed.
     assert (result.runs, result.finished) == (18, 18)
     values = [ssdlab.simulate(config).write_amplification for config in configs]
     assert values[0] is not None and values[1] is not None
@@ -77,7 +77,7 @@ def test_a_row_may_name_a_preset(copy: Path) -> None:
     experiment = ssdlab.experiments.load(copy)
     table = experiment.tables[0]
     erase, capacity = ({row: experiment.configs(table, row, "op_30")[0][key] for row in ("greedy", "fifo")} for key in ("nand.erase", "device.capacity"))  # fmt: skip # noqa: E501
-    # A preset lies below all settings, wherever it is named.
+    # All settings override a preset, wherever the preset is named.
     assert erase == {"greedy": "2ms", "fifo": "1.5ms"} and capacity["greedy"] == capacity["fifo"]
     spoil(copy, '"faster"', '"fastr"')
     with pytest.raises(ssdlab.ConfigError, match=r"\[axis\.gc\] fifo: unknown preset .* did you mean \"faster\"\?"):
@@ -88,7 +88,7 @@ def test_a_row_may_name_a_preset(copy: Path) -> None:
 def test_user_settings_override_all_others() -> None:
     experiment = ssdlab.experiments.load(SMALL)
     one = experiment.run(tables=["amplification"], overrides={"device.op": "60%", "seed": 7})
-    # With equal columns and a seed of the user's, three victims remain.
+    # The user's settings make the columns equal and fix the seed, so three victims remain.
     assert one.runs == 3 and one["amplification"].seeds == 1
     assert (one["amplification"].ours[:, 0] == one["amplification"].ours[:, 2]).all()
 
@@ -117,12 +117,12 @@ def test_ties_share_the_win_and_unfinished_columns_have_none() -> None:
     one = made(table, [[1, nan, nan], [1, 2, nan], [3, 3, nan]], [[2, 1, 3], [1, 4, nan], [1, 3, 1]])
     first, second = one.winners
     assert first.document == ("greedy", "fifo") and first.ours == ("fifo", "random") and first.excess == 0
-    # The document has no value in the first row, which does not compete although it is our best; the third column is
-    # not finished.
+    # The document has no value in the first row, so this row does not compete, although it is our best. The third
+    # column is not finished.
     assert first.agrees and one.stars("ours") == {(1, 0), (2, 0), (0, 1)}
     assert "winners among the document's cells: 1 of 2 columns agree" in sentences(one)
     assert second.document == ("fifo",) and second.ours == ("random",) and second.agrees is False
-    # A single value of the document is no best, as if the document had none.
+    # If the document has a single value, it has no best value.
     single = made(table, [[1, nan, nan], [2, nan, nan], [nan, 3, nan]], [[1, 1, 3], [2, 4, nan], [3, 3, 1]])
     assert [(winner.of, winner.document, winner.ours) for winner in single.winners] == [
         ("op_15", ("greedy",), ("greedy",)),
@@ -130,7 +130,7 @@ def test_ties_share_the_win_and_unfinished_columns_have_none() -> None:
     ]
     assert single.stars("document") == {(0, 0)} and single.stars("ours") == {(0, 0), (0, 1)}
     assert "winners: 1 of 1 column agree" in sentences(single)
-    # If all are equal, none is better.
+    # If all values are equal, no value is the best.
     alike = made(table, [[nan] * 3] * 3, [[1, 2, 3], [1, 3, 2], [1, 4, 2]])
     assert [(winner.of, winner.ours) for winner in alike.winners] == [
         ("op_30", ("greedy",)),
@@ -246,7 +246,7 @@ def test_a_wrong_reference_is_one_line(copy: Path, before: str, after: str, word
 
 
 def test_references_come_in_several_shapes(copy: Path) -> None:
-    # Without labels there is one row; other columns and rows than the table's may exist.
+    # Without labels there is one row. The reference may have more columns and rows than the table.
     (copy / "numbers.csv").write_text("op_15,op_30,op_60\n98.7,99.1,\n")
     document = """
         title = "t"
@@ -306,7 +306,7 @@ def formula(tmp_path: Path) -> Path:
 def test_a_table_can_be_computed_from_another(cli: Cli, formula: Path) -> None:
     result = ssdlab.experiments.load(formula).run()
     table = result["rate"]
-    # 75 a miss in the first row, 110 in the second, where one number of misses is missing.
+    # 75 per miss in the first row and 110 in the second row, in which one number of misses is missing.
     assert table.ours[0] == pytest.approx([1000 / (100 + 0.5 * 75 - 16), 1000 / (100 - 64)])
     assert table.ours[1, 0] == pytest.approx(1000 / (100 + 1.5 * 110 - 16)) and np.isnan(table.ours[1, 1])
     assert (result.runs, result.partial, table.seeds, table.missing) == (0, False, 0, ())
@@ -319,7 +319,7 @@ def test_a_table_can_be_computed_from_another(cli: Cli, formula: Path) -> None:
 
 
 def test_tables_and_labels_can_be_written_once(formula: Path) -> None:
-    """`like` takes the keys of a table above, `each` makes a label per item."""
+    """`like` copies the keys of an earlier table, `each` makes one label per item."""
     experiment = ssdlab.experiments.load(formula)
     twin = '[[table]]\nname = "twin"\nlike = "rate"\ntitle = "Again"\nunit = "1"\n'
     formula.write_text(f"{FORMULA}\n{twin}")
@@ -452,7 +452,7 @@ def test_out_writes_everything_for_any_number_of_jobs(cli: Cli, tmp_path: Path) 
     assert list(lines[0]) == ["row", "column", "document", "ours", "difference", "spread"] and len(lines) == 9
     assert (lines[8]["row"], lines[8]["document"], lines[0]["difference"]) == ("random", "", "")
     page = (tmp_path / "one" / "report.html").read_text()
-    # Three heat maps and lines for two tables; heat map and lines for the one without a reference.
+    # Two tables have three heat maps and lines; the table without a reference has one heat map and lines.
     assert page.count("data-chart=") == 10 and " !</span>" in page
 
 

@@ -25,13 +25,13 @@ def merges(recording: dict[str, Any]) -> Counter[str]:
 
 
 def operations(recording: dict[str, Any], **wanted: object) -> Counter[str]:
-    """Steps of each kind with these values."""
+    """Number of steps of each kind with the given values."""
     kept = [step for step in recording["steps"] if all(step.get(key) == value for key, value in wanted.items())]
     return Counter(step["step"] for step in kept if step["step"] in OPERATIONS)
 
 
 def longest_wait(recording: dict[str, Any]) -> int:
-    """Most copies within one request."""
+    """Maximum number of copies within one request."""
     requests = [span for span in recording["spans"] if span["span"] == "request"]
     inside = [recording["steps"][span["from"] : span["to"] + 1] for span in requests]
     return max([sum(1 for step in some if step["step"] == "copy") for some in inside])
@@ -152,7 +152,7 @@ def test_operations_equal_the_simulations_counts(variant: str) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("copyback", [True, False])
 def test_time_equals_a_serial_run(variant: str, copyback: bool) -> None:
-    """With the bus, and with pages of several types."""
+    """The time includes the bus and the times of page types."""
     chip = {"nand.program": "100us,700us,900us", "nand.transfer_per_kib": "1537ns", "nand.copyback": copyback}
     config = ssdlab.Config("tlc-chip", overrides={**SMALL, **VARIANTS[variant], **chip})
     draw = np.random.default_rng(7)
@@ -219,7 +219,7 @@ def test_trace_options_are_honoured(tmp_path: Path, cli: Cli) -> None:
 
 @pytest.mark.parametrize("most", [20, 200_000])
 def test_an_excerpt_of_several_devices_names_its_device(tmp_path: Path, cli: Cli, most: int) -> None:
-    """Also if the trace is not read to its end."""
+    """The device is named even if the trace is not read to its end."""
     rows = (f"{128166372003061629 + 10 * at},hm,{at % 2},Write,{4096 * (at % 8)},4096,100" for at in range(most + 20))
     (tmp_path / "two.csv").write_text("\n".join(rows) + "\n")
     given = ["--set", "ftl=fast", "--trace", "two.csv", "--most", "20", "--out", "own.html"]
@@ -239,7 +239,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     with pytest.raises(ConfigError, match="no request after the first 9 reads, writes or trims a page; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
     trims = ssdlab.Trace.from_columns(op=["write", "trim", "trim"], offset=[0, 512, 0], bytes=[8192, 8192, 512])
-    assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2, None)  # As in a run, part of a page is not trimmed.
+    assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2, None)  # As in a run, a partial trim of a page is ignored.
     flushes = ssdlab.Trace.from_columns(op=["flush"] * 2, offset=[0, 0], bytes=[0, 0])
     with pytest.raises(ConfigError, match="the trace has no reads, writes or trims of pages"):
         steps.excerpt(flushes, 4096)
@@ -317,7 +317,7 @@ def test_a_wrong_scene_file_is_refused_with_place_and_remedy(scene: str, fault: 
 
 
 def test_a_scene_file_holds_settings_of_a_configuration(tmp_path: Path) -> None:
-    """Cases override settings of both drives, which override the small drive; SBFAST gets sub-blocks that fit."""
+    """Settings of a case override common settings, which override the small drive; SBFAST gets matching sub-blocks."""
     (tmp_path / "own.toml").write_text(
         "requests = '0'\nset = { ftl = 'fast', seed = 7, nand.read = '30us' }\n"
         "[[case]]\nseed = 8\n[[case]]\nftl.sbfast.slb = 2\nnand.erase = '1ms'\n"
@@ -329,12 +329,12 @@ def test_a_scene_file_holds_settings_of_a_configuration(tmp_path: Path) -> None:
     times = {"read_us": [30.0], "program_us": [200.0], "transfer_us_per_kib": 0.0, "copyback": False}
     assert (fast["times"], sbfast["times"]) == ({**times, "erase_us": 2000.0}, {**times, "erase_us": 1000.0})
     assert sbfast["ftl"]["log"]["scheme"] == {"name": "sbfast", "parameters": {"slb": "2", "sub_block": "2"}}
-    # 32 pages in blocks of 4, as much again, and one block for merges.
+    # 32 pages are 8 blocks of 4; over-provisioning adds 8 blocks, and merges need one.
     assert (fast["logical_pages"], fast["blocks"], fast["filled"]) == (32, 17, 32)
 
 
 def test_settings_override_the_small_drive() -> None:
-    """The spare factor replaces the over-provisioning: half of the flash is as much as 100 % over the capacity."""
+    """The spare factor replaces the over-provisioning: a spare half of the flash equals 100 % over the capacity."""
     spare, op = (ssdlab.explain({"ftl": "fast", **more}, "0").recordings for more in ({"device.spare": "50%"}, {}))
     assert spare == op
 
@@ -382,7 +382,7 @@ def test_settings_are_explained_on_the_commands_drive(cli: Cli) -> None:
 
 
 def test_fast_captures_the_last_of_three_streams_completely() -> None:
-    """Of the others it captures what comes before another stream takes the sequential log block, as the scene says."""
+    """Of the other streams, FAST captures the pages before another stream takes the sequential log block."""
     explanation = ssdlab.explain("fast-thrashing")
     fast, _ = (
         [step["lpn"] for step in recording["steps"] if step["step"] == "captured"]

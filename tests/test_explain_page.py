@@ -1,4 +1,4 @@
-"""The page of `ssdlab explain` in a real browser: forward and back it shows the simulation's states, offline."""
+"""The page of `ssdlab explain` in a real browser: it shows the states of the simulation, offline."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -66,7 +66,7 @@ def test_a_scene_shows_the_simulation_forward_and_back(name: str, page_of: Any) 
         assert walked["end"][lane]["map"][:logical] == end["map"]
         assert walked["end"][lane]["erases"] == end["erases"]
         assert walked["first"][lane]["map"] == recording["start"]["map"]
-        # As elements: every valid cell is where the FTL has the page, whatever the order of blocks.
+        # In the elements of the page, every valid cell is where the FTL has the page, in any order of blocks.
         page.evaluate("() => player.go(player.last)")
         cells = page.evaluate(CELLS, lane)
         valid = sorted(int(text) for text, is_valid, _ in cells if is_valid and not text.startswith("m"))
@@ -122,7 +122,7 @@ def test_merges_are_described_in_the_papers_words(page_of: Any) -> None:
 
 
 def test_a_merge_and_the_erased_log_block_are_distinguished(page_of: Any) -> None:
-    """Papers count the log block's erase to the merge that emptied it; the merge itself erases a data block."""
+    """In papers, the erase of a log block belongs to the merge that emptied it; the merge also erases a data block."""
     page = page_of("faster-isolation")
     merged = next(at for at, step in enumerate(ssdlab.explain("faster-isolation").recordings[0]["steps"])
                   if step["step"] == "merged" and step["lbn"] == 5)  # fmt: skip
@@ -208,10 +208,10 @@ class TestSimulatorInThePage:
         assert page.evaluate("() => player.tick") == 0
         page.locator(".cell.valid", has_text="7").first.click()
         assert text.input_value().startswith("5 6 ")
-        # Undo works as for typed requests.
+        # Clicked requests can be undone like typed requests.
         text.press("Control+z")
         assert text.input_value() == "5 6"
-        # Returning to the first step starts anew.
+        # After a return to the first step, a click starts a new list of requests.
         page.get_by_role("button", name="Run").click()
         page.evaluate("() => { player.go(1); player.go(0); }")
         page.locator(".cell.valid").first.click()

@@ -14,7 +14,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def texts(picture: str) -> list[str]:
-    """Texts of a picture in the order of drawing."""
+    """Texts of a picture, in the order of drawing."""
     return [text.text or "" for text in ElementTree.fromstring(picture).iter(f"{SVG}text")]
 
 
@@ -38,7 +38,7 @@ def test_each_step_has_a_picture_with_its_sentence(tmp_path: Path) -> None:
 
 
 def test_a_picture_shows_the_newest_copies_and_the_counts(tmp_path: Path) -> None:
-    """By hand: 14 pages of the host and 6 copies are 20 programs. The pages that are not struck out are the 8 pages."""
+    """By hand: 14 host pages and 6 copies are 20 programs. The 8 logical pages are not struck out."""
     explanation = ssdlab.explain("why-gc")
     last = len(explanation.clock()) - 1
     [path] = explanation.save_svg(tmp_path, last)

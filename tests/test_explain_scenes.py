@@ -1,4 +1,4 @@
-"""Scenes of page mapping for lectures: their counts equal those worked by hand, and those of a slow twin."""
+"""Scenes of page mapping for lectures: their counts equal counts computed by hand, and the counts of a slow twin."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def fifo(_valid: dict[int, list[int]], closed: list[int]) -> int:
 
 
 def twin(blocks: int, size: int, writes: list[int], choose: Callable[[Any, Any], int]) -> tuple[int, list[int]]:
-    """Page mapping with one open block: returns the number of copies, and the erases of each block."""
+    """Naive page mapping with one open block; returns the number of copies and the erases of each block."""
     pages: list[list[int]] = [[] for _ in range(blocks)]
     place: dict[int, tuple[int, int]] = {}
     free, closed, copies, erases = list(range(1, blocks)), [], 0, [0] * blocks
@@ -116,7 +116,7 @@ def test_greedy_spares_the_cold_block_that_fifo_moves() -> None:
 
 
 def test_an_slc_cache_is_fast_until_it_is_full() -> None:
-    """By hand: 0.1 ms for each of four pages; then a pair takes two reads, a word line, an erase and two programs."""
+    """By hand: 0.1 ms for each of four pages; then a pair needs two reads, a word line, an erase and two programs."""
     slc, native = ssdlab.explain("slc-cache").recordings
     ends = [span["to"] for span in slc["spans"] if span["span"] == "request"]
     pair_ns = 2 * 25_000 + 800_000 + 2_000_000 + 2 * 100_000

@@ -1,4 +1,4 @@
-"""Sentences of `ssdlab explain`: reasons and costs that they tell."""
+"""Sentences of `ssdlab explain`: the reasons and costs in them."""
 
 import random
 import re
@@ -16,7 +16,7 @@ def told(requests: str, **settings: object) -> list[str]:
 
 
 def test_a_page_that_breaks_the_sequential_log_is_written_in_a_merge() -> None:
-    """Before the next page by a full merge to a new data block; behind it by a partial merge to the log block."""
+    """A page before the next page of the log needs a full merge; a page behind it needs a partial merge."""
     lines = told("0 1 1 4 4 6", ftl="fast", ftl__fast__log=3)
     broken = [line for line in lines if "is closed" in line]
     ends = "is closed because the new page does not continue its sequence"
@@ -30,7 +30,7 @@ def test_a_page_that_breaks_the_sequential_log_is_written_in_a_merge() -> None:
 
 
 def test_a_page_in_the_log_has_a_reason() -> None:
-    """Its place is taken, lies before the last program, or stayed occupied until a merge made room in the log."""
+    """The page's place is used, is before the last program, or was still used when a merge made room in the log."""
 
     def to_the_log(requests: str, **settings: object) -> list[str]:
         lines = told(requests, ftl="fast", ftl__fast__sw=0, **settings)
@@ -81,7 +81,7 @@ def told_cost(sentence: str) -> list[int]:
     "name", ["bast-thrashing", "fast-full-merge", "faster-fast", "faster-isolation", "greedy-fifo"]
 )
 def test_costs_of_merges_reclaims_and_collections_cover_all_flash_work(name: str) -> None:
-    """Merges are described as the simulator counts them, reclaims include their merges; together they are all copies
+    """Merges are described as the simulator counts them, and reclaims include their merges. The sums equal all copies
     and erases of the scene.
     """
     recordings = ssdlab.explain(name).recordings
@@ -107,7 +107,7 @@ def test_costs_of_merges_reclaims_and_collections_cover_all_flash_work(name: str
 
 @pytest.mark.parametrize("trigger", [{}, {"ftl.page.trigger.partial": {"low": 2, "step": 1}}])
 def test_collection_costs_include_moved_map_pages(trigger: dict[str, object]) -> None:
-    """Counts map pages that collection moves and rewrites, but none that host look-ups load or write back."""
+    """The costs include map pages that collection moves or rewrites, but not map pages of host look-ups."""
     draw = random.Random(1)
     requests = " ".join(str(draw.randrange(144)) for _ in range(300))
     settings = {

@@ -1,4 +1,4 @@
-"""Pages of findings other than runs, and the operations of a run, in a real browser."""
+"""Pages of comparisons and other results, and the operations of a run, in a real browser."""
 
 import csv
 import io
@@ -71,7 +71,7 @@ def compared() -> ssdlab.Comparison:
 
 @pytest.fixture(scope="module")
 def comparison(browser: Any, compared: ssdlab.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The page of the comparison, in its own window."""
+    """The page of the comparison, in a separate window."""
     with shown(compared, browser.new_page(), tmp_path_factory.mktemp("comparison")) as page:
         yield page
 
@@ -84,7 +84,7 @@ def marks(page: Any, label: str, panel: int = 0) -> list[dict[str, Any]]:
 
 
 def quantile(times: LatencyColumns, share: float) -> float:
-    """Upper end of the bucket that holds the request with this many slower ones; the slow way."""
+    """Naively computed upper end of the histogram bucket with the request that has this many slower requests."""
     faster, total = 0, int(times.requests.sum())
     for upper, requests in zip(times.upper_ns.tolist(), times.requests.tolist(), strict=True):
         faster += requests
@@ -143,7 +143,7 @@ def test_a_case_keeps_its_colour_and_toggles_in_all_charts(comparison: Any) -> N
 def test_a_comparison_is_accessible_and_its_figures_can_be_saved(comparison: Any) -> None:
     page = comparison
     check_for_everybody(page)
-    # Sections folded while the page grows fill it when unfolded.
+    # Sections that were folded while the window grew fill the new width when they are unfolded.
     page.get_by_role("heading", name="Differences").click()
     page.set_viewport_size({"width": 500, "height": 900})
     page.get_by_role("heading", name="Differences").click()
@@ -198,7 +198,7 @@ def test_pages_write_values_as_the_terminal_does(comparison: Any) -> None:
 
 
 def slowly_waited(bars: GanttColumns, at: int) -> set[int]:
-    """Bars that occupied the place of a bar after its request was ready there; checks every bar."""
+    """Bars that occupied the lane of a bar after its request was ready; checks every bar."""
     begin, end = bars.begin_ns.tolist(), bars.end_ns.tolist()
     same = [i for i in range(len(begin)) if bars.request[i] == bars.request[at] and bars.die[i] == bars.die[at]]
     before = [end[i] for i in same if end[i] <= begin[at]]
@@ -250,7 +250,7 @@ def test_a_picked_request_shows_its_waits(explored: Callable[[Finding], Any]) ->
 
 @contextmanager
 def served(result: ssdlab.Result, folder: Path) -> Iterator[LocalServer]:
-    """Answers of `ssdlab view --serve` for a run."""
+    """Replies of `ssdlab view --serve` for a run."""
     result.save(folder)
     with LocalServer(folder / "report.html") as server:
         answering = threading.Thread(target=server.serve_forever)
@@ -284,7 +284,7 @@ def test_a_page_explains_missing_later_operations(window: Any, tmp_path: Path, m
 
 
 def test_waits_behind_hidden_operations_are_shown(window: Any, tmp_path: Path) -> None:
-    """The operation that keeps a lane busy may be an earlier one, which a page of later ones lacks."""
+    """A page of later operations lacks earlier operations, which may keep a lane busy."""
     result = ssdlab.simulate(TIMED.with_overrides({"gantt.window.length": "1s"}))
     assert result.activity is not None
     bars, requests = result.activity.gantt, "drawn.find(({ requests }) => requests).requests"
@@ -366,7 +366,7 @@ def test_legend_names_end_before_the_next_sign(explored: Callable[[Finding], Any
     boxes = """() => [...drawn[0].element.querySelectorAll("svg text")]
       .map((text) => [text, text.getBoundingClientRect()])
       .map(([text, box]) => [text.textContent, Math.round(box.top), box.left, box.right])"""
-    # Names also stand beside the rows; the legend's stand above all else.
+    # Names also appear at the rows; the names of the legend are above all other text.
     rectangles = sorted(page.evaluate(boxes), key=lambda one: one[1])[: len(long)]
     assert [name for name, *_ in rectangles] == long
     sign = 25

@@ -54,13 +54,13 @@ impl VictimPolicy for Copy {
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty directory, which becomes the current one."""
+    """An empty directory, which becomes the current directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def workspace(directory: Path) -> None:
-    """Makes a workspace of a crate of every kind, with the dependencies of ssdlab."""
+    """Creates a workspace with one crate of every kind, with the dependencies of ssdlab."""
     members = [create(kind, f"my_{kind.replace('-', '_')}") for kind in KINDS]
     for member in members:
         manifest = member / "Cargo.toml"

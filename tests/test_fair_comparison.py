@@ -21,7 +21,7 @@ def config(**settings: object) -> ssdlab.Config:
 
 
 def test_the_smallest_over_provisioning_for_all_cases_is_named() -> None:
-    """Data fill 100 blocks. The first FTL needs 3 + 1 more, the second 9 + 1: 9.01 % are 109.01 blocks, so 110."""
+    """The data fill 100 blocks. The first FTL needs 3 + 1 more blocks, the second 9 + 1: 9.01 % give 109.01, so 110."""
     cases = {
         "few": config(device__op="7%"),
         "many": config(device__op="7%", **{"ftl.page.trigger.batch.low": 4, "ftl.page.trigger.batch.high": 6}),
@@ -34,7 +34,7 @@ def test_the_smallest_over_provisioning_for_all_cases_is_named() -> None:
 
 
 def test_no_value_is_the_best_if_the_drives_differ_in_flash() -> None:
-    """25 MiB in blocks of 256 KiB: 107 and 128 blocks."""
+    """25 MiB in blocks of 256 KiB need 107 and 128 blocks."""
     compared = ssdlab.compare({"7%": config(device__op="7%"), "28%": config(device__op="28%")})
     written = page(compared)
     assert written.legend == "no best values: the drives differ in flash (7%: 26.8 MiB, 28%: 32.0 MiB)"

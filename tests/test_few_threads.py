@@ -1,4 +1,4 @@
-"""If the system grants no more threads, a command says so in one line and does not hang.
+"""If the system allows no more threads, a command prints one line and does not hang.
 
 Method: commands of a user with a low process limit, which counts threads too.
 """
@@ -39,7 +39,7 @@ def run(processes: int, room: Path, *arguments: str) -> subprocess.CompletedProc
 
 @pytest.fixture
 def room() -> Iterator[Path]:
-    """A directory of that user, if ssdlab can run as one. Not below pytest's, which other sessions close to others."""
+    """A directory of that user, if ssdlab can run as this user. pytest's directory is private."""
     with TemporaryDirectory() as name:
         if run(100, Path(name), "--version").returncode:
             pytest.skip("another user cannot read this installation")

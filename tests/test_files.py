@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files are written completely or not at all."""
 
 import signal
 import subprocess
@@ -21,7 +21,7 @@ with replacing(Path(sys.argv[1], "a")) as a, filling(Path(sys.argv[1])) as b:
 def test_leftovers_of_a_killed_process_are_removed_by_the_next(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
     assert done.returncode == -signal.SIGKILL and len(list(tmp_path.iterdir())) == 2
-    # Files being written stay, also for a process that looks for leftovers.
+    # A process that removes leftovers keeps files that are being written.
     with replacing(tmp_path / "a") as a, filling(tmp_path) as folder, replacing(tmp_path / "c") as c:
         assert sorted(tmp_path.iterdir()) == sorted([a.parent.parent, folder.parent, c.parent.parent])
         for file in (a, folder / "b", c):

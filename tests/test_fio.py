@@ -29,7 +29,7 @@ def resolved(text: str, capacity: int | None = None):  # type: ignore[no-untyped
 
 
 def requests(options: str, most: int = 200_000) -> list[tuple[Row, int]]:
-    """Requests of a job with these options, each with its earliest time."""
+    """Requests of a job with the given options, each with its earliest time."""
     ((job, *_), _) = resolved(f"[j]\n{options}")
     stream, rows = JobStream(job, 1), list[tuple[Row, int]]()
     while len(rows) < most and len(batch := stream.read(4096)):
@@ -44,7 +44,7 @@ def offsets(options: str, most: int) -> Any:
 
 
 def of_fio(options: str, folder: Path) -> list[Row]:
-    """Requests that the installed fio makes of a job with these options."""
+    """Requests that the installed fio issues for a job with the given options."""
     if shutil.which("fio") is None:
         pytest.skip("fio is not installed")
     (folder / "x.fio").write_text(f"[j]\n{options}\n")
@@ -105,7 +105,7 @@ def test_every_pass_visits_every_block(tmp_path: Path) -> None:
     ["rw=rw\nsize=4m", "rw=randrw\nsize=4m\nrwmixread=30", "rw=rw\nsize=4m\nbs=4k,8k\nrwmixwrite=20"],
 )
 def test_mixes_agree_with_fio(options: str, tmp_path: Path) -> None:
-    """Shares of reads of both lie within three standard deviations of the setting; sequential reads have no gaps."""
+    """Both shares of reads are within three standard deviations of the setting; sequential reads have no gaps."""
     share = 0.3 if "=30" in options else 0.8 if "=20" in options else 0.5
     ours = [row for row, _ in requests(options)]
     for rows in (ours, of_fio(options, tmp_path)):
@@ -127,7 +127,7 @@ def test_split_sizes_have_their_shares(tmp_path: Path) -> None:
 
 
 def test_ranges_of_sizes(tmp_path: Path) -> None:
-    """As in fio, sizes are the smallest one plus a share of the largest, in multiples of the smallest, capped."""
+    """As in fio, a size is the smallest plus a random share of the largest, in multiples of the smallest, capped."""
     options = "rw=write\nsize=16m\nbsrange=4k-16k"
     for rows in ([row for row, _ in requests(options)], of_fio(options, tmp_path)):
         counts = collections.Counter(row[2] for row in rows)
@@ -152,7 +152,7 @@ def test_zipf_has_its_closed_form() -> None:
 
 
 def test_zipf_beyond_its_table_follows_the_integral() -> None:
-    """Of 2^22 blocks, the first 2^20 have half the probability mass or more, by the sums of their terms."""
+    """By the sums of the terms, the first 2^20 of 2^22 blocks have at least half of the probability."""
     from ssdlab.model.fio.job import Distribution
     from ssdlab.model.fio.requests import TABLE, Blocks
 
@@ -181,7 +181,7 @@ def test_pareto_and_normal_have_their_closed_forms() -> None:
     for written, blocks, expected in (("pareto:0.2", 0.2, 0.8), ("normal:10", 0.2, math.erf(math.sqrt(0.5)))):
         found = np.sort(np.unique(offsets(f"{RANDOM}{written}", MANY), return_counts=True)[1])[::-1]
         hottest = found[: int(1024 * blocks)].sum() / MANY
-        # The hottest blocks of a sample have a little more than their share.
+        # The hottest blocks of a sample have slightly more requests than expected.
         assert expected - 0.01 <= hottest <= expected + 0.02
 
 
@@ -284,7 +284,7 @@ def test_reads_one_by_one_take_the_sum_of_their_times(tmp_path: Path) -> None:
 
 
 def test_a_runtime_ends_at_the_simulated_time(tmp_path: Path) -> None:
-    """The last request is issued before the end; then the job waits for it."""
+    """The last request is issued before the end; then the job waits for its completion."""
     result = run("[j]\nrw=randread\nsize=1m\nruntime=10ms\ntime_based\n", tmp_path)
     (job,) = result.summary["jobs"]
     latency_ns, count = job["read"]["min_ns"], job["read"]["requests"]

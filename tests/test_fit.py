@@ -63,7 +63,7 @@ def test_the_job_writes_shares_of_the_sheets_random_writes() -> None:
     text = job(write=True, random_write=100_000)
     sections = options(text)
     assert "--readonly" not in text and "DESTROYS ALL DATA" in text.splitlines()[0]
-    # 30 % of 100,000: 5,000 of the probe's, and six queues that share 25,000, of which 1 % read.
+    # 30 % of 100,000: 5,000 writes of the probe, and six queues that share 25,000 requests, 1 % of them reads.
     assert sections["writers-30"]["rate_iops"] == "42,4125" and sections["writers-30"]["numjobs"] == "6"
     assert sections["probe-30"]["rate_iops"] == "5000,5000"
     assert options(job(write=True, random_write=4_000))["probe-15"]["rate_iops"] == "300,300"
@@ -147,7 +147,7 @@ def test_jobs_that_run_together_are_queues_of_one_load() -> None:
     skipped = entry("overwrite", 0, "write", rw="randwrite")
     first, second = fio(alone, skipped, probe, writers)
     assert first.load == Load("fill", (Queue(1, 0.0, 32),), "sequential", 131072)
-    # Large requests are judged by their bandwidth alone.
+    # Large requests are judged by their bandwidth only.
     assert first.figures == {Figure("write", "iops"): 1000}
     assert second.load == Load("probe", (PROBE, Queue(6, 0.01, 64, "poisson", 1000.0)))
     assert second.figures[Figure("write", "iops")] == 7900 and second.figures[Figure("read", "p99")] == 90_000
@@ -284,7 +284,7 @@ def test_faults_of_a_sheet_name_the_key(given: str, words: str) -> None:
 
 
 def linear(slopes: list[list[float]], truth: list[float]) -> Any:
-    """A model whose logarithms are linear in those of its parameters, solved from 0."""
+    """A model whose logarithms are linear in the logarithms of its parameters; the search starts at 0."""
     matrix = np.array(slopes)
     count = matrix.shape[1]
 
@@ -323,8 +323,8 @@ def test_parameters_are_chosen_in_the_order_of_preference() -> None:
 
 
 def test_a_parameter_behind_another_limit_is_not_determined() -> None:
-    """The larger of two times limits three figures, and a fourth shows the second time alone. The search ends where
-    both are equal: there the figures tell only that the first time is not longer.
+    """The larger of two times limits three figures; a fourth figure depends only on the second time. The search ends
+    where both times are equal. There the figures show only that the first time is not longer.
     """
 
     def model(points: "Sequence[Numbers]") -> "list[Numbers]":
@@ -360,7 +360,7 @@ def test_the_small_drive_keeps_dies_times_and_over_provisioning() -> None:
 
 
 def test_a_drive_of_few_blocks_gets_more() -> None:
-    # Two blocks of 512 pages on each of 16 planes would leave none to collect: 68.5 MiB are 64 of 17 pages instead.
+    # Two blocks of 512 pages on each of 16 planes would leave no block to collect: 68.5 MiB are 64 blocks of 17 pages.
     small_blocks = {"device.op": "7%", "device.reserve": "extra", "nand.pages_per_block": 512}
     small = scaled(Config("tlc-nvme", overrides={"device.capacity": "64MiB", **small_blocks}))
     assert Geometry(small).blocks == 64 and small["nand.pages_per_block"] == 17
@@ -379,7 +379,7 @@ def test_a_drive_that_serves_one_request_at_a_time_is_refused() -> None:
         scaled(Config("tlc-chip"))
 
 
-# Stages.
+# Steps of a fit.
 
 
 def probe(background: float, write_p50: float, **more: float) -> Measured:
@@ -398,7 +398,7 @@ def test_loads_above_the_capacity_are_told_by_their_rate_or_median() -> None:
     assert is_saturated(probe(90_000, 10_000, iops=80_000.0), loads)
 
 
-# A tiny black box.
+# A fit of a tiny drive with known parameters.
 
 BOX = {
     "device.capacity": "64MiB",
@@ -415,7 +415,7 @@ SETS = [argument for key, value in BOX.items() for argument in ("--set", f"{key}
 
 
 def sheet_of(box: Config) -> dict[str, float]:
-    """What the data sheet of a simulated drive would say."""
+    """The figures of a simulated drive that a data sheet would contain."""
     loads = {key: sheet.ENTRIES[key] for key in ("read_latency", "sequential_write")}
     wanted = [Measured(one.load, {one.figure: 1.0}) for one in loads.values()]
     drive = Drive(box, None, None)
@@ -529,7 +529,7 @@ def test_a_missed_parameter_or_capacity_fails_the_validation(
     assert cli_app(["validate", "fit", "--quick", "--all"], standalone_mode=False) == 1
     out = capsys.readouterr().out
     assert "1 of 2 identifiable parameters within 10 %; capacity within 5 % for 1 of 1 drive" in out
-    # The parameter and its box.
+    # The parameter and the drive with known parameters.
     assert out.count("MISS") == 2
     assert out.count("uncertain by more than 5 %") == 1 and out.count("no figure depends on it") == 1
 

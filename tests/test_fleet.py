@@ -1,4 +1,4 @@
-"""Fleets: volumes equal the trace's, drives equal single runs, and a fleet is the same however it was run."""
+"""Fleets: volumes have the requests of the trace, drives equal single runs, in any way of execution."""
 
 import json
 import random
@@ -42,7 +42,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def alone(trace: Path) -> Path:
-    """Its volumes on drives of their own."""
+    """The fleet of these volumes, each on its own drive."""
     ssdlab.fleet(trace, CONFIG, out=trace.parent / "alone")
     return trace.parent / "alone"
 
@@ -60,7 +60,7 @@ def test_drives_equal_single_runs(trace: Path, alone: Path, cli: Cli) -> None:
         path = fleet.dataset.path(drive.volumes[0])
         own = fleet.study.result(run)
         assert own == printed(cli, path)
-        # The trace itself has more lines; the rest is the same.
+        # Only the number of lines of the trace differs.
         assert {**own, "ingest": None} == {**printed(cli, trace, "--device", drive.name), "ingest": None}
 
 
@@ -72,7 +72,7 @@ def test_shared_drives_equal_runs_of_merged_files(trace: Path, alone: Path, tmp_
     for run, drive in enumerate(fleet.drives):
         paths = [fleet.dataset.path(member) for member in drive.volumes]
         assert fleet.study.result(run) == printed(cli, *paths, "--merge")
-    # A volume has its own requests, and its drive's figures under a prefix.
+    # A volume has its own requests, and the figures of its drive with a prefix.
     rows = {row["name"]: row for row in fleet.by_volume()}
     assert [*rows] == [member.name for member in fleet.volumes]
     for run, drive in enumerate(fleet.drives):
@@ -94,11 +94,11 @@ def test_shared_drives_equal_runs_of_merged_files(trace: Path, alone: Path, tmp_
     assert "written_bytes" in head and "drive.write_amplification" in head and len(lines) == 5
     assert fleet.to_dict()["volumes"] == [*rows.values()]
     assert fleet.page().sections[-1].title == "Volumes, busiest first"
-    # Alone on a drive, a volume has the drive's times.
+    # A volume alone on a drive has the response times of the drive.
     for run, row in enumerate(ssdlab.open_fleet(alone).by_volume()):
         summary = ssdlab.open_fleet(alone).study.result(run)["latency"]["write"]
         assert row["write.p99_ns"] == (summary and summary["p99_ns"])
-    # Where a volume's response times are unknown, the page says when they would be known.
+    # If the response times of a volume are unknown, the page states how to get them.
     serial = ssdlab.fleet(trace, {**CONFIG, "time": "serial"}, pack="round-robin", drives=2)
     when = "shared drive need time=event"
     assert [when in repr(one.page().sections[-1]) for one in (serial, fleet)] == [True, False]
@@ -130,7 +130,7 @@ def test_finished_work_is_not_repeated(trace: Path, tmp_path: Path) -> None:
     assert run() == 5
     made = (tmp_path / "f" / "volumes" / parted.INDEX).stat()
     assert run() == 0
-    # Two drives have several volumes, and one has the same as before.
+    # Two drives have several volumes, and one drive has the same volume as before.
     assert run(pack="name", drives=3) == 2
     assert run() == 0
     assert (tmp_path / "f" / "volumes" / parted.INDEX).stat() == made
@@ -202,7 +202,7 @@ def _figure(result: dict[str, Any], path: str) -> float:
 
 
 def test_drives_that_the_trace_sized_have_no_life(alone: Path) -> None:
-    """Nothing is said of years, and no drive counts as one that never wears out."""
+    """The output states no years, and no drive counts as a drive that never wears out."""
     fleet = ssdlab.open_fleet(alone)
     assert "life_years" not in fleet.study.figures and fleet.needed() == (5.0, 5, 0, 5, 5, "trace")
     page = fleet.page()
@@ -255,7 +255,7 @@ def test_lives_follow_the_trace_rate_by_hand(tmp_path: Path, how: dict[str, obje
     if "host.warmup" not in how:
         amplification = fleet.study.result(1)["write_amplification"]
         assert lives["2"] == pytest.approx(slower * endured / amplification / (4096 * 8640) / 365.25)
-    # Nothing wears the third.
+    # The third drive does not wear out.
     assert lives["3"] is None and fleet.needed().unknown == 0
     years = lives["1"] * 2.5
     assert fleet.asked_for([], years).needed() == (years, 3, 1, 5, 0, "trace")
@@ -270,7 +270,7 @@ def test_lives_follow_the_trace_rate_by_hand(tmp_path: Path, how: dict[str, obje
 
 @pytest.mark.parametrize(("clock", "unknown"), [("serial", 0), ("count", 1)])
 def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: str, unknown: int) -> None:
-    """If time is not modelled either, the life is unknown, and the drives needed are a lower bound."""
+    """If time is not modelled either, the lifetime is unknown, and the number of drives needed is a lower bound."""
     trace = ssdlab.Trace.from_columns(op=["write"] * 9, offset=[0] * 9, bytes=[4096] * 9)
     pq.write_table(trace.to_arrow().append_column("volume", pa.array([1] * 9)), tmp_path / "t.parquet")
     fleet = ssdlab.fleet(tmp_path / "t.parquet", SLOW.with_overrides({"time": clock}))
@@ -317,9 +317,9 @@ def test_rules_pack_by_hand() -> None:
     assert names(some, "name", 2) == [["a", "d1", "d2"], ["d9", "d10"]]
     writing = [volume(str(written), MIB, written) for written in (1, 7, 5, 4, 3)]
     assert names(writing, "write-rate", 2) == [["7", "3"], ["5", "4", "1"]]
-    # Five volumes of a mebibyte each, and a drive has room for two.
+    # Five volumes of 1 MiB each; a drive has room for two.
     assert names(writing, "round-robin", None, 2 * MIB) == [["1", "4"], ["7", "3"], ["5"]]
-    # A volume that ends within a mebibyte takes all of it from the next.
+    # The next volume begins at a multiple of 1 MiB.
     assert [member.end_bytes for member in packed([volume("a", 5), volume("b", 7)], "name", 1, None)] == [MIB + 7]
 
 
@@ -336,7 +336,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         assert all(drive.end_bytes <= 40 * MIB for drive in drives), f"seed {seed}, {rule}"
     few = packed(volumes, "write-rate", len(volumes) // 4 + 1, None)
     rates = [sum(member.written_bytes for member in drive.volumes) for drive in few]
-    # No drive exceeds another by more than a volume: its last volume went to the least loaded drive.
+    # No drive exceeds another by more than a volume, because each volume went to the least loaded drive.
     assert max(rates) - min(rates) <= max(member.written_bytes for member in volumes), f"seed {seed}"
 
 
@@ -402,7 +402,7 @@ def test_a_failed_drive_is_a_row_and_a_remark(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_volume_that_cannot_run_is_named_as_in_the_trace(shared: bool, tmp_path: Path) -> None:
-    # A volume with trims only has nothing to pack.
+    # A volume with trims only has no pages to pack.
     files = [written(tmp_path / f"{name}.csv", [f"0,{op},0,4096,0x2,1"]) for name, op in zip("abc", "WDD", strict=True)]
     packed: dict[str, Any] = {"pack": "write-rate", "drives": 2} if shared else {}
     fleet = ssdlab.fleet(files, {"host.fit": "compact", "time": "count"}, **packed)
@@ -422,7 +422,7 @@ def test_a_fleet_fails_if_every_drive_fails(trace: Path, cli: Cli, tmp_path: Pat
 
 
 def test_a_fleet_repeats_the_notes_of_its_runs(alone: Path) -> None:
-    """Drives of whole blocks that are larger than requested, and drives that have not settled."""
+    """The notes report drives that are larger than requested because of whole blocks, and unsettled drives."""
     fleet = ssdlab.open_fleet(alone)
     notes = fleet.study.caveats_by_trace
     assert notes[0].startswith("No capacity set: using ")

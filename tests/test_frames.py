@@ -1,4 +1,4 @@
-"""Data frames with usual column names, units and words."""
+"""Data frames with common column names, units and operation names."""
 
 import datetime
 from pathlib import Path
@@ -198,7 +198,7 @@ def test_a_date_without_a_time_is_midnight() -> None:
 
 
 def test_an_empty_frame_is_a_trace_without_requests() -> None:
-    """Its columns have no type."""
+    """The columns of an empty frame have no type."""
     for names in (["time_ns", "op", "offset", "bytes"], ["op", "lba", "size", "stream"]):
         assert len(ssdlab.Trace.from_frame(pandas.DataFrame(columns=names))) == 0
 

@@ -1,4 +1,4 @@
-"""Inputs as users type them: pipes, several files, columns, objects of caches, names, and whom errors blame."""
+"""Inputs of users: pipes, several files, columns, objects of caches, names, and the option named in errors."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def trace(tmp_path: Path) -> Path:
 
 
 def results(text: str) -> object:
-    """Returns the JSON result; its source differs between a file and a pipe."""
+    """Returns the JSON result without its source, which differs between a file and a pipe."""
     result = json.loads(text)["result"]
     return {key: value for key, value in result.items() if key not in ("source", "ingest")}
 
@@ -164,7 +164,7 @@ def test_the_line_number_counts_skipped_lines(cli: Cli, small: ssdlab.Config, tm
         assert done.stderr.startswith(f"ssdlab: far.csv:5: a write of 8KiB at byte 33554432 {BEYOND}"), done.stderr
     done = cli("run", "-", *SMALL_SETS, data=FAR.encode(), check=False)
     assert done.stderr.startswith("ssdlab: standard input:5: a write of 8KiB at"), done.stderr
-    # The host knows requests in issue order: the process's request is the first or the second.
+    # The host counts requests in the order of issue: the request of the process is the first or the second.
     more = {"host.replay": "processes", "time": "event", "device.op": "30%"}
     path = tmp_path / "order.csv"
     path.write_text("0,R,0,4096,0,1\n" * 20 + "0,R,65536,4096,0,2\n")
@@ -179,7 +179,7 @@ def test_a_request_beyond_the_drive_names_its_file(small: ssdlab.Config, tmp_pat
     far.write_text(FAR)
     joined = refused(small, ssdlab.TraceFile(near, far, concat=True))
     assert joined == f"{far}:5: a write of 8KiB at byte 33554432 {BEYOND}"
-    # Merged, it lies behind the other file's 16 MiB.
+    # In the merged trace, the request lies behind the 16 MiB of the other file.
     merged = refused(small, ssdlab.TraceFile(near, far, merge=True))
     assert merged.startswith(
         f"{far}:1: a write of 4KiB at byte 16777216 ends 4KiB past the end of the device (16MiB); "
@@ -422,7 +422,7 @@ def test_a_trace_sizes_the_default_drive(cli: Cli, tmp_path: Path) -> None:
     for own in (["--set", "device.capacity=4GiB"], ["--fit", "error"], ["--preset", "tlc-nvme"]):
         done = cli("run", path, "--no-cache", *own, "--set", "precondition.overwrite=none", check=False)
         assert done.returncode == 2 and "; raise device.capacity, or choose --fit" in done.stderr, (own, done.stderr)
-    # A trace of one page is smaller than any drive, so the smallest possible drive is used.
+    # A trace of one page is smaller than any drive, so the drive has the smallest possible size.
     tiny = ssdlab.simulate(trace=ssdlab.Trace.from_columns(op=[1], offset=[0], bytes=[4096]))
     assert tiny.summary["device"]["capacity_bytes"] == 384 << 20
     config = ssdlab.Config().for_trace()

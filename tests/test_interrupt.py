@@ -37,7 +37,7 @@ def interrupted(
     interpreter: Sequence[str] = (),
     by: signal.Signals = signal.SIGINT,
 ) -> tuple[str, str]:
-    """Output of a command that receives this signal once a line of its standard error matches `at`."""
+    """Output of a command that gets the signal when a line of its standard error matches `at`."""
     command = [sys.executable, *interpreter, "-m", "ssdlab", *arguments]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -62,7 +62,7 @@ def interrupted(
     "module", ["click", "ssdlab.cli.command", "ssdlab.cli.options", "ssdlab.model.config", "ssdlab.model.result"]
 )
 def test_at_start_up(module: str, tmp_path: Path) -> None:
-    """Python reports each loaded module; most are loaded after this one."""
+    """Python reports each loaded module; most modules are loaded after this one."""
     _, said = interrupted(["run", *LONG], rf"\| +{re.escape(module)}$", tmp_path, interpreter=["-X", "importtime"])
     assert said.endswith("ssdlab: interrupted\n") or "stopped" in said or "nothing is measured yet" in said
 
@@ -70,9 +70,9 @@ def test_at_start_up(module: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "text", "command"),
     [
-        # After a KeyboardInterrupt from an `exec` of text, Python would die by the signal.
+        # After a KeyboardInterrupt in `exec` of a string, Python would end by the signal.
         ("logging", "exec('raise KeyboardInterrupt')", ["list"]),
-        # The extension loads numpy for saved columns; its bindings would panic.
+        # The extension loads numpy for saved columns; the bindings to numpy would panic.
         ("numpy", "raise KeyboardInterrupt", ["run", *SMALL_SETS, "--out", "out"]),
     ],
 )
@@ -191,7 +191,7 @@ def test_an_interrupt_lost_by_python_is_raised_again() -> None:
 
 def test_a_wrapped_interrupt_counts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     class PanicError(BaseException):
-        """Stands for compiled code's wrapper of an unexpected exception."""
+        """Exception that compiled code raises for an unexpected exception."""
 
     def wrapped(**_: object) -> None:
         try:
@@ -206,7 +206,7 @@ def test_a_wrapped_interrupt_counts(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 @pytest.fixture(scope="module")
 def long_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trace that takes long to read: 10^9 times the same write, in gzip members of half a million."""
+    """A trace that takes long to read: the same write 10^9 times, in gzip members of half a million writes."""
     path = tmp_path_factory.mktemp("long") / "long.csv.gz"
     header, member = b"time_ns,op,sector,bytes,flags,pid\n", gzip.compress(500_000 * b"0,W,8,4096,0x2,\n")
     path.write_bytes(gzip.compress(header) + 2000 * member)
@@ -275,7 +275,7 @@ def test_while_preconditioning(tmp_path: Path) -> None:
     sets = ["--set", "device.capacity=8GiB", "--set", "precondition.overwrite=passes"]
     sets += ["--set", "precondition.overwrite.passes.count=1000"]
     out, said = interrupted(["run", *sets, "--out", "out"], r"run: overwrite \d+ %, write amplification \d", tmp_path)
-    # No report of zeros.
+    # No report with zeros is printed.
     assert out == "" and "preconditioning" in said and list(tmp_path.iterdir()) == []
 
 
@@ -368,14 +368,14 @@ def test_while_codecs_are_measured(tmp_path: Path) -> None:
 def test_while_a_cache_is_measured(tmp_path: Path) -> None:
     few = ["--pages", "1000", "--accesses", "4000", "--cost", "0us", "--codec", "lz4", "--share", "0,25,50"]
     arguments = ["cache", "bench", *few, "--runs", "1000", "--json"]
-    # A run may or may not be finished by then, depending on the machine; a finished one is printed.
+    # A run may be finished before the signal, depending on the machine; a finished run is printed.
     out, _ = interrupted(arguments, r"cache: accesses \d+ %, run \d+ of 3000", tmp_path)
     assert not out or json.loads(out)["partial"]
 
 
 @pytest.fixture
 def ctrl_c_interrupts() -> Iterator[None]:
-    """Ctrl-C interrupts, though shells make background jobs ignore it."""
+    """Restores the effect of Ctrl-C, which background jobs of a shell ignore."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -395,7 +395,7 @@ def test_sighup_ignored_by_nohup_stays_ignored() -> None:
 
 @pytest.mark.usefixtures("ctrl_c_interrupts")
 def test_a_ctrl_c_during_an_import_reaches_the_following_work(tmp_path: Path) -> None:
-    """The import requests the interrupt and ends; the work that waited for it asks its monitor."""
+    """The import requests the interrupt and ends; the waiting work then notices the request in its monitor."""
     path = tmp_path / "loaded.py"
     path.write_text("import signal; signal.raise_signal(signal.SIGINT); done = True", encoding="utf-8")
     sys.path.insert(0, str(tmp_path))

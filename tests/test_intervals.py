@@ -22,7 +22,7 @@ OLTP = ROOT / "traces" / "oltp.csv.zst"
 
 
 def test_too_many_pages_for_memory_are_one_clear_error(tmp_path: Path) -> None:
-    """Writes of 4 GiB in pages of 512 bytes take 200 MB each."""
+    """Each write of 4 GiB in pages of 512 bytes needs 200 MB."""
     size = (1 << 32) - (1 << 12)
     writes = ssdlab.Trace.from_columns(op=["write"] * 40, offset=[at << 32 for at in range(40)], bytes=[size] * 40)
     writes.save(tmp_path / "t.csv")
@@ -79,7 +79,7 @@ def test_counts_follow_the_definition(rows: list[tuple[str, int, int]], logs: li
             columns = analysed.windows._asdict()
             row = [columns[f"{name}_{of}"][index] for name in ("hot", "warm", "cold")]
             assert row == [hot, warm, whole - hot - warm]
-    # Below 128 each step is one interval.
+    # Below 128, each histogram step is one interval.
     exact = dict(zip(*np.unique([value for value in intervals if value < 128], return_counts=True), strict=True))
     steps = zip(analysed.histogram.lower, analysed.histogram.writes, strict=True)
     assert {lower: count for lower, count in steps if lower < 128} == exact
@@ -93,7 +93,7 @@ def test_uniform_writes_follow_the_closed_form() -> None:
     pages = 2000
     intervals = uniform(400_000, pages).intervals(logs=["5%", "25%", "100%"])
     invalidated = intervals.windows.hot_writes / intervals.page_writes
-    # One in 200 of all writes is a page's first; noise is below 0.1 %.
+    # One in 200 writes is the first write of its page; the statistical error is below 0.1 %.
     assert np.allclose(invalidated, 1 - (1 - 1 / pages) ** intervals.windows.log_pages.astype(float), atol=0.008)
     log_pages, share = intervals.curve()
     assert np.allclose(share, 1 - (1 - 1 / pages) ** log_pages.astype(float), atol=0.008)

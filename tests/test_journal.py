@@ -1,4 +1,4 @@
-"""The journal of a study keeps all complete lines, however it is cut or torn."""
+"""The journal of a study keeps all complete lines, even if it is truncated or damaged."""
 
 import errno
 import os

@@ -33,7 +33,7 @@ def watched(config: ssdlab.Config) -> tuple[ssdlab.Result, list[Mapping[str, Any
 
 @pytest.mark.parametrize("time", ["serial", "event", "count"])
 def test_live_figures_add_up_to_the_result(small: ssdlab.Config, time: str) -> None:
-    # Few enough requests that the first sample is the last, and enough data to cause garbage collection.
+    # So few requests that the first sample is the last, but enough data for garbage collection.
     few = {"device.capacity": "8MiB", "workload.requests": 1000, "workload.size": "16KiB", "workload.reads": "0%"}
     result, seen = watched(small.with_overrides({**EMPTY, **few, "time": time}))
     figures = seen[-1]
@@ -98,7 +98,7 @@ def test_a_view_shows_rates_since_the_previous_sample(monkeypatch: pytest.Monkey
     assert rows["response time"] == "p50 90.0 µs, p99 1.25 ms, max 9.00 ms"
     assert rows["write amplification"].startswith("2.500") and rows["free blocks"] == "123 of 1,024"
     assert rows["simulated time"] == "200 ms"
-    # Measuring begins: time restarts, and no rate spans that.
+    # When measuring begins, time restarts, and no rate covers this moment.
     view.update(figures(3100, 1))
     view.update(figures(3200, 2))
     assert shown(view)["throughput"].startswith("100 k IOPS")
@@ -132,7 +132,7 @@ def test_no_remains_of_the_previous_frame(columns: int, rows: int, monkeypatch: 
 
 
 def _lines(said: str, rows: int) -> list[str]:
-    """Contents of a terminal with this many rows at the end, below its scrollback."""
+    """Final contents of a terminal with this number of rows, without its scrollback."""
     lines, at = [""], 0
     for sign in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|.|\n|\r", said):
         if sign == "\n":
@@ -184,7 +184,7 @@ def test_live_on_a_terminal_shows_the_drive_at_work() -> None:
 
 
 def _read(terminal: int) -> bytes:
-    """Returns available bytes; nothing once the other end is closed."""
+    """Returns the available bytes; no bytes after the other end is closed."""
     try:
         return os.read(terminal, 65536)
     except OSError:

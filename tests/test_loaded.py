@@ -1,4 +1,4 @@
-"""Saved results load unchanged: every property, and equal bytes when saved again."""
+"""Saved results load unchanged: all properties are equal, and saving again gives equal bytes."""
 
 import json
 import random
@@ -33,7 +33,7 @@ def simulated(settings: dict[str, Any], *, diagnose: bool = True) -> Run:
 
 
 def of_a_file(folder: Path) -> ssdlab.Result:
-    """A trace with skipped lines, on a drive that it sizes, with settings from a file."""
+    """A run of a trace with skipped lines, which determines the size of the drive, with settings from a file."""
     (folder / "bad.csv").write_text(BAD)
     (folder / "my.toml").write_text('preset = "tlc-chip"\ndevice.op = "20%"\n')
     config = ssdlab.Config(file=folder / "my.toml", overrides={"seed": 7, "nand.pages_per_block": 64})
@@ -310,7 +310,7 @@ def test_missing_values_of_a_page_are_named(saved: Path, cli: Cli) -> None:
 
 
 def test_a_run_without_writes_has_no_remedy(tmp_path: Path, cli: Cli) -> None:
-    """Earlier versions called it too short, as if it wrote."""
+    """Regression: the run was called too short, although it does not write."""
     config = ssdlab.Config("tlc-chip", overrides={**FEW, "workload.reads": "100%"})
     ssdlab.simulate(config, keep=False).save(tmp_path)
     file = tmp_path / "result.json"
@@ -335,7 +335,7 @@ def test_loading_an_empty_folder_says_so(tmp_path: Path) -> None:
 
 
 def leaves(node: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Paths of all values that hold no others, or nothing."""
+    """Paths of all values that are not containers, and of empty containers."""
     if isinstance(node, dict | list) and node:
         for key, value in node.items() if isinstance(node, dict) else enumerate(node):
             yield from leaves(value, (*where, key))
@@ -347,7 +347,7 @@ WRONG: tuple[Any, ...] = (None, "x", True, [], {}, 7, [None], [[]], {"x": "x"}, 
 
 
 def used(path: Path) -> None:
-    """Everything that can be shown of a result."""
+    """All forms in which a result can be shown."""
     result = ssdlab.Result.load(path)
     str(result)
     result.to_json()
@@ -358,7 +358,7 @@ def used(path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(examples(8)))
 def test_any_damage_is_an_error_or_harmless(pair: tuple[ssdlab.Result, Path], tmp_path: Path, seed: int) -> None:
-    """No page may stumble over a leaf of a result, whatever its value."""
+    """No page may fail on a changed value in a result, except with an error message."""
     draw = random.Random(seed)
     folder = tmp_path / "copy"
     shutil.copytree(pair[1], folder)
@@ -369,7 +369,7 @@ def test_any_damage_is_an_error_or_harmless(pair: tuple[ssdlab.Result, Path], tm
         node = payload
         for key in where[:-1]:
             node = node[key]
-        # A different number is invisible damage.
+        # A different number cannot be detected as damage.
         its = WRONG if not isinstance(node[where[-1]], int | float) else [wrong for wrong in WRONG if wrong != 7]
         node[where[-1]] = wrong = draw.choice(its)
         (folder / "result.json").write_text(json.dumps(payload))

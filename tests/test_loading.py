@@ -1,4 +1,4 @@
-"""Lazy loading: help and the start of a run wait for nothing that they do not use."""
+"""Lazy loading: help and the start of a run import only modules that they use."""
 
 import json
 import subprocess
@@ -43,7 +43,7 @@ finally:
     print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
 
-# The run ends where it would begin.
+# The run ends before its simulation.
 AT_THE_START = """
 import json, sys
 from ssdlab.model import simulation
@@ -57,7 +57,7 @@ main()
 
 
 def loaded(code: str, *arguments: str) -> set[str]:
-    """The modules that `code` reports as loaded, in a process with these arguments."""
+    """Modules that `code` reports as loaded, in a process with the given arguments."""
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stderr.splitlines()[-1]))
@@ -167,7 +167,7 @@ def test_reports_load_neither_matplotlib_nor_pandas(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     before, after = (packages(set(modules)) for modules in json.loads(done.stderr))
     assert before & (SLOW - {"numpy"}) == set()
-    # The pages draw.
+    # The pages draw figures themselves.
     assert after & SLOW == {"numpy", "pyarrow", "jinja2"}
     assert "gantt" in {path.stem.removeprefix("activity_") for path in tmp_path.glob("*.parquet")}
 

@@ -117,7 +117,7 @@ def test_a_report_has_only_meaningful_charts(logged: ssdlab.Result, small: ssdla
     for title in ("Merges", "Service time over the run"):
         assert f"<h2>{title}</h2>" in page
     assert "Cost of a reclaim of log space" in page
-    # BAST merges one logical block at a time, and so does FASTer here.
+    # BAST merges one logical block at a time, and FASTer does so in this run.
     assert ("Logical blocks merged per reclaim" in page) == (logged.config["ftl"] in ("fast", "sbfast"))
     ids = [part.split('"')[0] for part in page.split(' id="')[1:]]
     assert len(ids) == len(set(ids))
@@ -171,7 +171,7 @@ def test_tables_and_comparisons_show_the_log(cli: Cli) -> None:
     # BAST, the second column, has the smallest values.
     assert tables.split()[9] == "*" and tables.count("*") == 1
     assert next(row for row in rows if "full merges  " in row).split()[2] == "–"
-    # Page mapping and BAST capture nothing: no value, and none to mark as the best.
+    # Page mapping and BAST capture no streams: they have no value, so no value is marked as the best.
     assert next(row for row in rows if "pseudo-benefit" in row).split()[1:3] == ["–", "–"]
     comparison = json.loads(cli("compare", *SMALL_SETS, *streams, *cases, "--json").stdout)["result"]["cases"]
     page, fast = (comparison[case]["runs"][0] for case in ("page", "fast"))

@@ -1,4 +1,4 @@
-"""The experiment mapcache: document cells that ours must match."""
+"""The experiment mapcache: our cells must match the cells of the document."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_hit_ratios_are_the_cached_share_of_the_map(result: ExperimentResult) ->
 
 
 def beyond(table: TableResult, values: np.ndarray, deviations: float) -> list[tuple[str, str]]:
-    """Rows and columns of counts this many standard deviations away from the expected hits."""
+    """Rows and columns of counts that are the given number of standard deviations away from the expected hits."""
     share = np.array([8, 16, 32, 64]) / 512
     far = np.abs(values - 20_000 * share) > deviations * np.sqrt(20_000 * share * (1 - share))
     return [(table.rows[row], table.columns[column]) for row, column in np.argwhere(far).tolist()]
@@ -46,7 +46,7 @@ def test_the_document_is_consistent() -> None:
     misses = np.array(tables["android_misses"].comparison.reference)
     assert (24_561 - misses[:, :4] == np.array(tables["android_hit_count"].comparison.reference)).all()
     rates = 100 - 100 * misses[[1, 3]] / 24_561
-    # As the slides round them, except 98.618 and 98.685, which they have as 98.6 and 98.7.
+    # Rounded as in the slides, except 98.618 and 98.685, which the slides round to 98.6 and 98.7.
     assert rates == pytest.approx(np.array(tables["android_hit_rate_percent"].comparison.reference), abs=0.06)
 
 
@@ -54,6 +54,6 @@ def test_segments_of_the_synthetic_boot_rank_as_in_the_document() -> None:
     experiment = ssdlab.experiments.load("mapcache")
     table = experiment.run(tables=["android_misses"], overrides={"seed": 1})["android_misses"]
     misses = dict(zip(table.rows, table.ours, strict=True))
-    # Small segments suit small caches; large ones win once all regions fit and are loaded once each.
+    # Small segments suit small caches; large segments win when all regions fit and are loaded once each.
     assert misses["8K"][0] > misses["4K"][0] > misses["2K"][0] and misses["8K"][5] < misses["4K"][5] < misses["1K"][5]
     assert (table.ours[:, 6] == 0).all() and (np.diff(table.ours, axis=1) <= 0).all()

@@ -1,4 +1,4 @@
-"""Components in Python below `plugins/`: equal to built-in ones where there are such, else worked by hand."""
+"""Components in Python below `plugins/`: equal to built-in components, or compared with hand computations."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ TRACE = Path(__file__).parents[1] / "traces" / "oltp.csv.zst"
 
 @pytest.fixture(autouse=True)
 def modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes the components modules like installed ones; later tests do not see them."""
+    """Makes the components importable like installed modules, for one test."""
     monkeypatch.syspath_prepend(PYTHON)
 
 
@@ -61,7 +61,7 @@ def test_s4_fifo_skips_uses_soon_after_insertion() -> None:
 
 
 def test_strace_gives_the_requests_worked_by_hand(tmp_path: Path) -> None:
-    """A call that fails, one at the end of the file, one without an offset and an exit give no request."""
+    """A failed call, a call at the end of the file, a call without an offset and an exit give no request."""
     path = tmp_path / "trace.txt"
     path.write_text(
         '7 100.000000 pwrite64(3</d/db>, "a, 1"..., 8192, 4096) = 8192\n'

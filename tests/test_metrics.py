@@ -1,4 +1,4 @@
-"""Prometheus metrics of a served drive, compared with the clients' own counts."""
+"""Prometheus metrics of a served drive, compared with the counts of its clients."""
 
 import http.client
 import random
@@ -87,7 +87,7 @@ def test_a_scrape_equals_the_clients_counts(tmp_path: Path) -> None:
     assert {op: value(samples, "ssdlab_requests_total", op=op) for op in of_clients} == of_clients
     assert value(samples, "ssdlab_available_spare_percent") == 100
     assert value(samples, "ssdlab_power_cycles_total") == 0
-    # In time, zeroes are the trim they become.
+    # In the response times, zeroes count as trims.
     asked["trim"] += 1
     assert {op: value(samples, "ssdlab_bytes_total", op=op) for op in moved} == moved
     operations = {
@@ -103,7 +103,7 @@ def test_a_scrape_equals_the_clients_counts(tmp_path: Path) -> None:
     assert value(samples, "ssdlab_clients") == 1
     blocks, free = value(samples, "ssdlab_blocks"), value(samples, "ssdlab_free_blocks")
     assert 0 < free < blocks
-    # Each reply was timed, in one of the exponential buckets.
+    # Each reply counts in one of the exponential buckets.
     for op, count in asked.items():
         buckets = sorted(
             (float(dict(labels)["le"]), sample)
@@ -149,7 +149,7 @@ def test_a_stalled_scraper_blocks_nobody(tmp_path: Path) -> None:
 
 def test_serve_has_metrics(tmp_path: Path) -> None:
     place = tmp_path / "m"
-    # Left by a killed server.
+    # A socket left by a killed server.
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(place))
     with served(tmp_path, "--metrics", str(place), *sets()) as (process, path):

@@ -32,7 +32,7 @@ def on_terminal(columns: int, *arguments: str) -> str:
         while more := os.read(terminal, 65536):
             shown += more
     except OSError:
-        # The end of a terminal whose last process has exited.
+        # Read error of a terminal whose last process has exited.
         pass
     finally:
         os.close(terminal)
@@ -51,7 +51,7 @@ def test_numbers_are_whole_on_any_terminal(columns: int) -> None:
     assert max(map(len, tables)) <= columns
     heads = [line for line in tables if line.startswith("miss ratio")]
     assert len(heads) == {50: 2, 80: 1, 200: 1}[columns]
-    # Each size stands above one number per policy, however the table is split.
+    # Each size is above one number per policy, even if the table is split.
     assert sum(line.count("iB") for line in heads) == 7
 
 

@@ -43,7 +43,7 @@ def words(shown: Any) -> str:
     """Text that a reader of the notebook sees."""
     code = shown._repr_html_()
     parser = BalancedParser()
-    # A word may break here, but is one word.
+    # A word may be broken here, but counts as one word.
     parser.feed(code.replace("<wbr>", ""))
     assert parser.open == [] and "<svg" not in code
     return " ".join(" ".join(parser.words).split())
@@ -83,7 +83,7 @@ def test_settings_of_the_small_device_are_the_changed_ones(small: ssdlab.Config)
 
 
 class FakeDisplay:
-    """Stands for `IPython.display`: records shown and replaced outputs of a cell."""
+    """Replacement of `IPython.display` that records shown and replaced outputs of a cell."""
 
     def __init__(self) -> None:
         self.shown: list[str] = []

@@ -1,4 +1,4 @@
-"""One shape of JSON for every command with --json and every saved finding."""
+"""All commands with --json and all saved findings have the same shape of JSON."""
 
 import hashlib
 import json
@@ -113,7 +113,7 @@ def test_every_command_prints_json() -> None:
 
 
 def called(command: str, monkeypatch: pytest.MonkeyPatch, folder: Path, *more: str) -> int | None:
-    """Status of a command, called in a folder with the files that it needs."""
+    """Exit status of a command, called in a folder with the files that it needs."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(amplification, "quick_rows", lambda: [*amplification.rows()][:1])
     if command.startswith("study"):
@@ -235,7 +235,7 @@ def test_a_deleted_file_has_no_digest(tmp_path: Path) -> None:
     path = tmp_path / "gone.csv"
     path.write_text("time_ns,op,sector,bytes,flags,pid\n0,W,0,4096,0x2,1\n")
     source = ssdlab.TraceFile(path).about
-    # Computed in the background or now, but once.
+    # The digest is computed once, in the background or now.
     before = _digest_of.cache_info().misses
     identify_meanwhile(source)
     digests = [envelope("result", {}, source=source)["source"]["sha256"]]

@@ -31,7 +31,7 @@ def test_help_fits_80_columns_and_names_kinds_of_values(path: str, monkeypatch: 
     help = command.get_help(context)
     assert [line for line in help.splitlines() if len(line) > 80] == []
     assert "[bold" not in help and command.help
-    # An option's value has a speaking name: INTEGER, SIZE, PATH and not N.
+    # The placeholder of an option's value is a word, such as INTEGER, SIZE or PATH, not N.
     values = [param for param in command.params if param.param_type_name == "option" and not param.is_flag]
     assert [value.name for value in values if value.metavar is None or len(value.metavar) < 3] == []
 

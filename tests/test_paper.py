@@ -1,4 +1,4 @@
-"""Figures for papers, from every report, in the widths of two-column formats."""
+"""Figures of every report for papers, in the widths of two-column formats."""
 
 import csv
 import itertools
@@ -34,7 +34,7 @@ def timed() -> Finding:
 
 @pytest.fixture(scope="module")
 def curves() -> Finding:
-    """One figure."""
+    """A single figure."""
     pages = np.arange(1000) % 37
     trace = ssdlab.Trace.from_columns(op=np.zeros(1000, np.uint8), offset=pages * 4096, bytes=np.full(1000, 4096))
     return ssdlab.cache.mrc(trace, ["lru"], [8, 32, 64])
@@ -108,7 +108,7 @@ def test_a_missing_matplotlib_is_one_line_with_its_installation(
 
 @pytest.fixture(scope="module")
 def cases() -> ssdlab.Comparison:
-    """Two cases, of which the second takes 6.9 times as long."""
+    """Two cases; the second takes 6.9 times as long as the first."""
     slow = {"nand.read": "500us", "nand.program": "3ms"}
     return ssdlab.compare(
         {name: ssdlab.Config("tlc-chip", overrides={**SMALL, **also}) for name, also in (("a", {}), ("b_%", slow))}

@@ -110,7 +110,7 @@ def test_the_model_is_compared_with_the_working_cache(cli: Cli, monkeypatch: pyt
     assert raw.compressor is None and [row.share for row in compared.rows] == [0, 0.5]
     for one in compared.rows:
         assert one.measured_us == pytest.approx(one.model_us + one.by_hits_us + one.by_device_us + one.left_us)
-        # Accesses independent of the cache hit as often as in the model, except for tables and fragments.
+        # Independent accesses have the hit ratio of the model, except for the memory of tables and fragmentation.
         assert one.measured_hit_ratio == pytest.approx(one.model_hit_ratio, abs=0.13)
     assert all(row.measured_hit_ratio > raw.measured_hit_ratio for row in compressed)
     assert "difference" in plan.report_html() and plan.to_dict()["comparison"]["pages"] == 2000
@@ -247,7 +247,7 @@ def test_a_curve_needs_points() -> None:
 
 
 def test_every_cell_of_the_experiment_is_near_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Measured cells may be measured badly.
+    # Cells that are measured on this machine are not checked.
     monkeypatch.setattr(measured, "RUNS", 1)
     monkeypatch.setattr(measured, "FILE_BYTES", 2 << 20)
     monkeypatch.setattr(measured, "SECONDS", 0.02)

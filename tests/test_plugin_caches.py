@@ -37,7 +37,7 @@ def test_a_cache_policy_equals_the_built_in_one_in_front_of_a_drive() -> None:
     assert mine.config["cache.policy"] == LRU and mine.summary["cache"]["misses"] > 0
     assert mine.summary["cache"].pop("policy") == LRU and theirs.summary["cache"].pop("policy") == "lru"
     assert figures(mine) == figures(theirs)
-    # By hand: an insertion or a hit for each page accessed, and evictions.
+    # By hand: an insertion or a hit for each accessed page, and evictions.
     assert mine.summary["plugins"][0]["decisions"] > 4000
 
 

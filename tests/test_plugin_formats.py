@@ -159,7 +159,7 @@ def test_a_bad_line_is_named_with_the_line_of_the_class(mine: Path, line: str, m
 
 
 def test_a_parser_has_a_time_limit(mine: Path, cli: Cli) -> None:
-    # In a process of its own, where no later test detects the format of a file.
+    # In a separate process, so that later tests do not detect files with this format.
     done = cli("trace", "info", "a.trace", "--format", "python:other.Slow", "--skip-bad", check=False)
     assert done.returncode != 0 and "Slow.parse ran for more than 0.3 s" in done.stderr
 

@@ -30,7 +30,7 @@ class Shared(Own):
 def test_a_placement_equals_the_built_in_one(own: type[Placement], built_in: str, more: dict[str, Any]) -> None:
     mine = ssdlab.simulate({**DRIVE, **more}, plugins=[own])
     theirs = ssdlab.simulate({**DRIVE, **more, "ftl.page.survivors": built_in})
-    # The diagnosis suggests the built-in placement `own`, unless it is chosen.
+    # The diagnosis suggests the built-in placement `own`, unless `own` is already chosen.
     # A placement by page reserves more blocks.
     left_out = {"diagnosis": None, "device": None}
     own_figures, built_in_figures = ({**figures(result), **left_out} for result in (mine, theirs))
@@ -73,7 +73,7 @@ def test_a_placement_sees_each_page_of_the_host() -> None:
 
 
 def test_a_placement_is_saved_with_its_drive(tmp_path: Path) -> None:
-    """Two halves of a workload together wear the blocks as the whole does."""
+    """Two halves of a workload together wear the blocks as the whole workload does."""
 
     class ByAge(Sees):
         def written(self, age):  # type: ignore[no-untyped-def,override]

@@ -56,7 +56,7 @@ class Sees(Fifo):
 
 
 def test_a_scheduler_sees_and_orders_requests() -> None:
-    """By hand: one slot, and four requests at time 0. The first goes at once; then reads go before writes."""
+    """By hand: one slot, four requests at time 0. The first is sent immediately; then reads come before writes."""
     trace = ssdlab.Trace.from_columns(
         op=["write", "write", "read", "read"], offset=[0, 8192, 65536, 32768], bytes=[4096, 512, 4096, 8192],
         stream=["a", "b", "b", "a"],

@@ -1,4 +1,4 @@
-"""Victim policies written in Python: equal to the built-in ones, found by name, and every fault one clear error."""
+"""Victim policies in Python: equal to the built-in policies, found by name, and each fault gives one clear error."""
 
 import contextlib
 import hashlib
@@ -96,7 +96,7 @@ class Open(VictimPolicy):
 
 
 class Full(VictimPolicy):
-    """Takes the closed block with the most valid pages, which frees nothing."""
+    """Chooses the closed block with the most valid pages, which frees no page."""
 
     def choose(self, valid, pages_per_block):  # type: ignore[no-untyped-def]
         return (valid * (valid <= pages_per_block)).argmax()
@@ -133,7 +133,7 @@ class Writes(VictimPolicy):
 
 
 def line_of(words: str, cls: type) -> int:
-    """Line of this file with the given words, in a class."""
+    """Number of the line of this file that contains the given words, in a class."""
     lines = Path(__file__).read_text(encoding="utf-8").splitlines()
     first = lines.index(f"class {cls.__name__}(VictimPolicy):")
     return next(number for number, line in enumerate(lines[first:], first + 1) if words in line)
@@ -174,7 +174,7 @@ def test_a_faulty_policy_ends_the_run_with_its_line(cls: type[VictimPolicy], wor
     assert message in said and "\n" not in said
     file, line, _ = said.split(":", 2)
     assert file.endswith("test_plugins.py")
-    # The loop ends wherever it is.
+    # The interrupt ends the loop at any line.
     assert cls in (Endless, Stubborn) or int(line) == line_of(words, cls), said
 
 
@@ -204,7 +204,7 @@ def test_ctrl_c_ends_a_loop(tmp_path: Path) -> None:
 
 
 class Chance(VictimPolicy):
-    """Draws blocks until one is closed, and counts."""
+    """Draws random blocks until a block is closed, and counts the draws."""
 
     def __init__(self) -> None:
         self.draws = 0
@@ -366,7 +366,7 @@ def test_a_result_with_a_plugin_is_saved_and_loaded(mine: Path, cli: Cli) -> Non
     assert loaded.summary["plugins"][0]["name"] == "python:mine.Greedy"
     loaded.save(mine / "again")
     assert (mine / "again" / "result.json").read_bytes() == saved
-    # Another file of this name is another plug-in.
+    # Another file with the same name is a different plug-in.
     (mine / "mine.py").write_text(MINE.replace("argmin", "argmax"), encoding="utf-8")
     assert "choose returned" in cli("run", *SETS, *name, check=False).stderr
 
@@ -478,7 +478,7 @@ class Unsaved(Chance):
 
 
 class OwnBytes(Chance):
-    """Saves its count of draws, but not its random numbers."""
+    """Saves its number of draws, but not the state of its random numbers."""
 
     def save(self) -> bytes:
         return b"%d" % self.draws
@@ -494,7 +494,7 @@ class Unloaded(OwnBytes):
 
 
 class LeastRecent(VictimPolicy):
-    """Of the closed blocks with an outdated page, the one whose last page became outdated first."""
+    """Chooses the closed block whose latest invalidation is the oldest, among blocks with an outdated page."""
 
     def choose(self, valid, invalidated_at, pages_per_block):  # type: ignore[no-untyped-def]
         return (invalidated_at + (valid >= pages_per_block) * 2**40).argmin()

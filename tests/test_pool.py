@@ -17,7 +17,7 @@ PAGE = 4096
 
 
 class Memory:
-    """Pages of a repeated number, and the writes to them."""
+    """Storage of pages with a repeated number, which records the writes."""
 
     def __init__(self) -> None:
         self.pages: dict[int, bytes] = {}

@@ -35,7 +35,7 @@ def side_by_side(*tasks: Callable[[], object]) -> None:
 
 def test_a_line_of_progress_is_written_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Goal: lines of several runs, and of several programs on one terminal, do not interleave. Method: a single call
-    writes a whole line; `print` needs two.
+    writes a whole line; `print` needs two calls.
     """
     stream = RecordingStream()
     monkeypatch.setattr(sys, "stderr", stream)

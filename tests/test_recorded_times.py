@@ -1,5 +1,5 @@
 """Goal: a trace with times is replayed at these times unless the user chooses otherwise, and every result says how.
-Method: traces of a few reads of an idle drive, whose times are worked by hand.
+Method: traces of a few reads of an idle drive, whose times are computed by hand.
 """
 
 import json
@@ -129,7 +129,7 @@ def test_the_title_names_the_mode() -> None:
 
 
 def test_a_drive_that_cannot_keep_up_says_by_how_much() -> None:
-    """1,501 writes of a page, 10 us apart, on one die that takes 500 us: 30 are complete by the last, at 15.0 ms."""
+    """1,501 page writes, 10 us apart, at 500 us each: 30 are complete when the last arrives, at 15.0 ms."""
     free = {"nand.program": "500us", "nand.transfer_per_kib": "0ns", "precondition.fill": "0%"}
     writes = ssdlab.Trace.from_columns(
         op=["W"] * 1501, offset=[4_096 * n for n in range(1501)], bytes=[4_096] * 1501,

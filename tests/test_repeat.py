@@ -1,4 +1,4 @@
-"""Packed, replayed and preconditioning traces, from Python and the command line."""
+"""Traces that are packed, repeated or used for preconditioning, from Python and the command line."""
 
 import json
 import re
@@ -27,7 +27,7 @@ SMALL = [
 
 @pytest.fixture
 def sparse() -> ssdlab.Trace:
-    """Random writes to 2,000 pages and reads of 1,000 others, all far apart, shifted by half a page."""
+    """Random writes to 2,000 pages and reads of 1,000 other pages, all far apart and shifted by half a page."""
     rng = np.random.default_rng(1)
     pages = np.sort(rng.choice(1 << 28, 3_000, replace=False)).astype(np.uint64)
     chosen = rng.integers(0, 3_000, 6_000)
@@ -41,7 +41,7 @@ def sparse() -> ssdlab.Trace:
 
 
 def packed_by_hand(trace: ssdlab.Trace, page: int = PAGE) -> ssdlab.Trace:
-    """The trace with each page at its rank among all used pages."""
+    """The trace with each page moved to its rank among all used pages."""
     columns: dict[str, Any] = trace.columns()
     pages = columns["offset"] // page
     columns["offset"] = np.searchsorted(np.unique(pages), pages).astype(np.uint64) * page + columns["offset"] % page
@@ -49,7 +49,7 @@ def packed_by_hand(trace: ssdlab.Trace, page: int = PAGE) -> ssdlab.Trace:
 
 
 def figures(result: ssdlab.Result) -> dict[str, object]:
-    """The result without what depends on who chose the capacity (lifetimes) or on the replay's description."""
+    """The result without lifetimes, which depend on the origin of the capacity, and without `replay`."""
     return {key: value for key, value in result.summary.items() if key not in ("repeat", "diagnosis", "lifetime")}
 
 
@@ -66,7 +66,7 @@ def test_a_packed_trace_equals_one_packed_by_hand(sparse: ssdlab.Trace, tmp_path
 def test_the_trace_fills_the_requested_part_of_the_drive(sparse: ssdlab.Trace) -> None:
     half = PACKED.with_overrides({"device.fill": "50%"})
     assert ssdlab.simulate(half, sparse).summary["device"]["logical_pages"] == 6_000
-    # A saved configuration gives the same.
+    # A saved configuration gives the same result.
     again = ssdlab.Config(overrides={key: half[key] for key, *_ in half.settings})
     assert ssdlab.simulate(again, sparse).summary["device"]["logical_pages"] == 6_000
     preset = ssdlab.Config("sata-mlc", overrides={"host.fit": "compact", "time": "count", "device.op": "90%"})
@@ -144,7 +144,7 @@ def test_only_inactive_remedies_are_proposed(cli: Cli, tmp_path: Path, options: 
 
 
 def test_more_requests_are_proposed_for_a_generated_workload_and_settle_it(cli: Cli) -> None:
-    """Repeating a few requests makes a hot set, whose steady state is not the workload's."""
+    """Repeating a few requests makes a hot set, whose steady state differs from that of the workload."""
     drive = ["-w", "uniform", *SMALL, "--set", "device.capacity=64MiB"]
     few = ["--set", "workload.requests=9000"]
 
@@ -175,7 +175,7 @@ def test_warm_up_writes_count_towards_the_replays_needed(cli: Cli, tmp_path: Pat
 
 
 def _remedy(out: str) -> list[str]:
-    """Options that a note proposes."""
+    """Options that a note suggests."""
     [note] = [note for note in notes(out) if "for steady state: " in note]
     return note.rpartition("for steady state: ")[2].split()
 
@@ -185,7 +185,7 @@ def test_a_finite_workload_can_only_be_replayed(cli: Cli) -> None:
     files = ["-w", "copy_files", "--set", "workload.pattern.copy_files.file_size=1MiB"]
     out = " ".join(notes(cli("run", *files, *drive, "--all").stdout))
     assert "for steady state: --repeat until-steady" in out and "workload.requests" not in out
-    # A workload that was cut short is replayed whole: 10 files of 256 requests.
+    # A workload that was cut short is replayed completely: 10 files of 256 requests.
     few = ["--set", "workload.requests=700"]
     whole = ["--set", "workload.requests=2560"]
     out = cli("run", *files, *drive, *few, "--all").stdout
@@ -196,7 +196,7 @@ def test_a_finite_workload_can_only_be_replayed(cli: Cli) -> None:
     at_most = [*few, "--repeat", "until-steady", "--set", "host.repeat.until-steady.most=2"]
     out = cli("run", *files, *drive, *at_most, "--all").stdout
     assert _remedy(out) == whole
-    # Where even the whole would be replayed too often.
+    # Case in which even the whole workload would have to be replayed too often.
     tiny = ["--set", "workload.pattern.copy_files.file_size=64KiB", "--set", "workload.requests=16"]
     out = cli("run", *files, *drive, *tiny, "--all").stdout
     out = " ".join(out.split())
@@ -214,7 +214,7 @@ def test_a_trace_too_small_for_its_drive_never_settles(cli: Cli, tmp_path: Path)
 
 
 def test_the_proposed_number_of_replays_is_the_least_that_is_steady(tmp_path: Path) -> None:
-    """A window has whole replays, so two windows take one replay more than flash and requests alone suggest."""
+    """A window consists of whole replays, so two windows need one replay more than flash and requests alone suggest."""
     trace = tmp_path / "few.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 70, offset=[0] * 70, bytes=[16384] * 70).save(trace)
     alike = {"host.repeat": "until-steady", "host.repeat.until-steady.within": "50%"}
@@ -224,7 +224,7 @@ def test_the_proposed_number_of_replays_is_the_least_that_is_steady(tmp_path: Pa
     for most, steady in ((least - 1, False), (least, True)):
         result = ssdlab.simulate(drive.with_overrides({**alike, "host.repeat.until-steady.most": most}), trace)
         assert result.summary["repeat"]["steady"] is steady
-    # If only the warm-up writes, a replay settles nothing and has no write amplification.
+    # If only the warm-up writes, replays cannot settle the drive and have no write amplification.
     ssdlab.Trace.from_columns(op=["write", "read"], offset=[0, 0], bytes=[4096, 4096]).save(trace)
     others = [remark.text for remark in remarks_on(ssdlab.simulate(drive.with_overrides({"host.warmup": 1}), trace))]
     assert not [other for other in others if "steady state" in other]

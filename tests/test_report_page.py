@@ -128,7 +128,7 @@ def test_a_time_range_is_selected_in_all_charts(report: Any, result: ssdlab.Resu
 
 
 def slow_line(saved: pa.Table, op: str, kind: str, begin_ns: float, end_ns: float) -> dict[float, float]:
-    """Number of slower requests and the longest time in intervals that overlap a range, request by request."""
+    """Number of slower requests and longest time in intervals that overlap a range, computed request by request."""
     rows = [
         row
         for row in saved.to_pylist()

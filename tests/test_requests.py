@@ -13,7 +13,7 @@ REST = from_columns(op=[3, 3])
 
 
 class BatchSource:
-    """Yields `parts` in turn, one of which may be an error; sets `read_all` when the last was requested."""
+    """Yields `parts` in turn, one of which may be an error; sets `read_all` when the last part is requested."""
 
     def __init__(self, *parts: _ssdlab.Requests | Exception) -> None:
         self._parts, self._given = [*parts, from_columns(op=[])], 0

@@ -1,4 +1,4 @@
-"""Layers of the package, as its docstring draws them: imports lead down only, and slow imports are deferred."""
+"""Layers of the package, as in its docstring: modules import only lower layers, and slow imports are deferred."""
 
 import ast
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def tree(path: Path) -> ast.Module:
 
 
 def imports(module: ast.Module) -> Iterator[str]:
-    """Dotted names imported with a module, without those for type checkers only."""
+    """Dotted names that a module imports, except imports for type checkers only."""
     for node in module.body:
         if isinstance(node, ast.ImportFrom):
             yield from (f"{node.module}.{name.name}" for name in node.names)
@@ -78,7 +78,7 @@ def test_only_view_loads_drawing_and_rendering() -> None:
 
 
 def test_lazily_loaded_names_exist() -> None:
-    """Every name given to `lazy.room` and `Plot` leads to a module and a function."""
+    """Every name passed to `lazy.room` and `Plot` is that of an existing module and function."""
     count = 0
     for path in MODULES:
         for node in ast.walk(tree(path)):
@@ -107,7 +107,7 @@ def test_no_two_modules_import_each_other() -> None:
 
     names = {dotted(path) for path in MODULES} - {"ssdlab"}
     graph = {
-        # An import is a module, or something in one.
+        # An import is a module, or a name in a module.
         dotted(path): {name if name in names else name.rpartition(".")[0] for name in imports(tree(path))}
         & (names - {dotted(path)})
         for path in MODULES

@@ -30,7 +30,7 @@ SHIPPED = "pardispatcher-conditions"
 
 
 def trace(*requests: tuple[str, int, int], times: list[int] | None = None) -> ssdlab.Trace:
-    """Requests of operation, offset and bytes."""
+    """A trace of requests with operation, offset and bytes."""
     op, offset, size = zip(*requests, strict=True)
     return ssdlab.Trace.from_columns(op=[*op], offset=[*offset], bytes=[*size], time_ns=times)
 
@@ -50,7 +50,7 @@ def test_a_partition_moves_addresses_and_sync_marks_writes() -> None:
 
 def test_the_trace_between_drives_matches_hand_computation() -> None:
     queued = trace(("write", 0, PAGE), ("read", 8 * PAGE, PAGE), ("write", PAGE, PAGE))
-    # The two writes were merged, and the read went last.
+    # The two writes were merged, and the read was dispatched last.
     dispatched = trace(("write", 0, 2 * PAGE), ("read", 8 * PAGE, PAGE), times=[0, 2_000_000_000])
     write, read = (1, 0, 2 * PAGE), (0, 8 * PAGE, PAGE)
     assert rows(taken(dispatched, queued, Taking(), PAGE)) == [write, read]
@@ -102,7 +102,7 @@ def test_a_gain_over_zero_is_none() -> None:
     ("count", "resolution", "base"), [(3, None, 3), (5, 3, 3), (6, 4, 4), (16, 4, 5), (7, 5, 6), (29, 4, 6)]
 )
 def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: int | None, base: int) -> None:
-    """Effects from the lower to the upper level, whichever the design begins with."""
+    """Effects go from the lower to the upper level, even if the design begins with the upper level."""
     axes = [Axis((f"f{one}",), ({f"f{one}": "low"}, {f"f{one}": "high"})) for one in range(count)]
     design = Design("factorial", None, resolution)
     planted = {one.name: (-1.0 if at % 2 else 1.0) * (1.0 + at) for at, one in enumerate(axes)}
@@ -119,7 +119,7 @@ def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: 
     main_effects = contrast.main_effects(axes, design, points)
     assert {main_effect.term: main_effect.size for main_effect in main_effects} == pytest.approx(planted)
     assert {main_effect.level for main_effect in main_effects} == {"low → high"}
-    # In a fraction the effects themselves vary widely; with all combinations only seeds blur them.
+    # In a fraction the effects themselves vary widely; with all combinations only the seeds cause variation.
     of_seeds = student(len(points)) * 2 * np.sqrt(0.02 / (2 * len(points)))
     expected = of_seeds if count == base else effects.margin([*planted.values()])
     assert [main_effect.half_width for main_effect in main_effects] == [pytest.approx(expected)] * count
@@ -176,7 +176,7 @@ def test_a_screening_equals_its_single_runs_and_continues_after_an_interruption(
     assert "runs remain" in part.page().partial
     again = small.run(out=tmp_path / "part", jobs=1)
     assert again.to_json() == whole.to_json()
-    # A third time nothing runs.
+    # The third time, no run is repeated.
     seen: list[int | None] = []
 
     def watch(_phase: str, _done: int, total: int | None, _requests: int) -> bool:
@@ -219,7 +219,7 @@ def test_its_study_averages_over_the_seeds_of_each_part() -> None:
         and not front.notes
         and {outcome.seeds for outcome in front.front[0].outcomes} <= {2, 3}
     )
-    # Three seeds of one part and two of the other: a mean has all.
+    # Three seeds of one part and two of the other: the mean covers all five.
     for at in study.curves("below.wear.erases", "reads").cells:
         points = [point for point in study.values(Outcome("below.wear.erases", False)) if point.levels["reads"] == at.x]
         assert at.estimate.mean == pytest.approx(sum(point.mean for point in points) / len(points))

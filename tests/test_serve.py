@@ -1,4 +1,4 @@
-"""A served drive: its bytes survive, and its flash does what a simulation of the same requests does."""
+"""A served drive: its data survives, and its flash operations equal a simulation of the same requests."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def test_flash_operations_equal_a_simulation_of_the_record(tmp_path: Path, ftl: 
         record, report = server.take_record(), server.service().report
     simulated = ssdlab.simulate(config, ssdlab.Trace(record)).summary
     assert report["flash"] == simulated["flash"]
-    # The record holds the writes and trims that zeroes became; their pages are counted.
+    # The record contains zero requests as writes and trims; their pages are counted.
     host, of_record = report["host"], simulated["host"]
     assert host["write_zeroes_requests"] > 300 and host["bytes_zeroed"] > 0
     moved = [f"bytes_{what}" for what in ("read", "written", "trimmed")]
@@ -50,7 +50,7 @@ def test_flash_operations_equal_a_simulation_of_the_record(tmp_path: Path, ftl: 
 @pytest.mark.parametrize("ftl", FTLS)
 def test_serial_replay_repeats_the_served_drive(tmp_path: Path, ftl: str) -> None:
     """Goal: a server processes requests in the order of such a run. Method: long writes, which reads and trims could
-    pass.
+    overtake.
     """
     config = small(ftl).with_overrides({"device.capacity": "2MiB", "device.op": "60%"})
     chance = random.Random(6)
@@ -130,7 +130,7 @@ def test_an_unclean_drive_says_so_and_mount_work_is_not_the_clients(tmp_path: Pa
 
 
 def test_allocated_zeros_are_written_page_by_page(tmp_path: Path) -> None:
-    """Goal: the drive does what a run of its record does. Method: zeros over two MiB that begin within a page."""
+    """Goal: flash operations equal a run of the record. Method: zeros over two MiB that begin within a page."""
     with ssdlab.DriveServer(small(), socket=tmp_path / "s", record=True) as server:
         with connected(tmp_path / "s") as client:
             client.zero(512, 2 * MIB, NO_HOLE)
@@ -152,7 +152,7 @@ def test_buffered_partial_writes_count_as_written(tmp_path: Path) -> None:
 
 
 def test_repeated_summary_requests_are_harmless(tmp_path: Path) -> None:
-    """Goal: SIGUSR1 is answered harmlessly. Method: bursts of signals, then a server whose output nobody reads."""
+    """Goal: SIGUSR1 is answered harmlessly. Method: bursts of signals, then a server whose output is not read."""
     with served(tmp_path, *sets()) as (process, path):
         for _ in range(300):
             process.send_signal(signal.SIGUSR1)
@@ -176,7 +176,7 @@ def test_a_record_never_replaces_a_drive(cli: Cli, tmp_path: Path) -> None:
     with ssdlab.Drive(small(), tmp_path / "disk.drive") as drive:
         drive.write(0, b"here")
     cli("run", *SMALL_SETS, "--set", "workload.requests=10", "--save-state", "aged.drive")
-    # Like the beginning of a drive file that is being created.
+    # The file resembles the beginning of a drive file that is being created.
     (tmp_path / "new.drive").write_bytes(b"ssdlab begun\x1a\n" + bytes(100))
     for name in ("disk.drive", "aged.drive", "new.drive"):
         before = (tmp_path / name).read_bytes()
@@ -293,7 +293,7 @@ def test_replies_take_the_drives_time(tmp_path: Path) -> None:
         client.read(0, PAGE)
         seconds = time.monotonic() - began
         latency = server.service().report["times"]["latency"]["read"]
-        # Replies never leave early; lateness depends on the machine.
+        # Replies are never early; their lateness depends on the machine.
         assert seconds >= 20 * latency["max_ns"] / 1e9
         assert latency["count"] == 1
 
@@ -303,7 +303,7 @@ def test_flash_and_times_belong_to_one_drive(tmp_path: Path) -> None:
     chance = random.Random(1)
     with ssdlab.DriveServer(config, socket=tmp_path / "s", scale=0.5) as server, connected(tmp_path / "s") as client:
         for _ in range(25):
-            # The buffer has sixteen slots. A write without enough room waits in time but makes room at once elsewhere.
+            # The buffer has sixteen slots. Without enough room, a write waits only in the timed drive.
             client.write(chance.randrange(29) * PAGE, bytes(12 * PAGE))
         told = server.service()
     programmed, stored = sum(told.report["flash"]["programs"].values()), told.report["times"]["pages_stored"]
@@ -487,7 +487,7 @@ def test_possible_losses_of_a_failed_server_are_reported(tmp_path: Path, buffer:
     words = [word for key, value in drive.items() for word in ("--set", f"{key}={value}")]
     with served(tmp_path, "--file", str(tmp_path / "disk.drive"), *words) as (process, path), connected(path) as client:
         client.ask_and_leave(0, client.size, times=4)
-        # Two of a kind could be confused.
+        # Two notes of the same kind could be confused.
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGHUP)
         _, errors = process.communicate(timeout=PATIENCE_SECONDS)
@@ -508,7 +508,7 @@ def test_a_drive_has_one_server(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("flushed", [True, False])
 def test_deleting_the_served_file_is_reported(tmp_path: Path, flushed: bool) -> None:
-    """The data disappears with the file, so later flushes and the end must fail."""
+    """The data is lost with the file, so later flushes and the end of the server must fail."""
     file = tmp_path / "disk.drive"
     with served(tmp_path, "--file", str(file), *sets()) as (process, path):
         with connected(path) as client:

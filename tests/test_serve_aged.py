@@ -24,8 +24,8 @@ def overwrite(path: Path, requests: int) -> None:
 
 @pytest.mark.parametrize("ftl", FTLS)
 def test_a_preconditioned_drive_continues_like_a_run(tmp_path: Path, ftl: str) -> None:
-    """Goal: a preconditioned served drive reads as zeros and does to its flash what a run with the same preconditioning
-    does. Method: random requests over NBD, whose record is then simulated.
+    """Goal: a preconditioned served drive reads as zeros, and its flash operations equal a run with the same
+    preconditioning. Method: random requests over NBD, whose record is then simulated.
     """
     config = small(ftl).with_overrides(AGED)
     with ssdlab.DriveServer(config, socket=tmp_path / "s", record=True, precondition=True) as server:
@@ -42,7 +42,7 @@ def test_a_preconditioned_drive_continues_like_a_run(tmp_path: Path, ftl: str) -
 
 
 def test_write_amplification_is_real_from_the_first_write(tmp_path: Path) -> None:
-    """Goal: write amplification of the steady state shows at once on a preconditioned drive, and not on an empty one.
+    """Goal: a preconditioned drive has the write amplification of the steady state at once, an empty drive has not.
     Method: as many random writes as a tenth of the pages.
     """
     config = small().with_overrides(AGED)
@@ -77,7 +77,7 @@ def test_a_saved_drive_is_served_and_survives_a_kill(tmp_path: Path, ftl: str) -
     simulated = ssdlab.simulate(config, ssdlab.Trace(record), state=aged).summary
     assert report["flash"] == simulated["flash"]
     assert report["precondition"]["host_pages_written"] == simulated["precondition"]["host_pages_written"] == 9000
-    # A server in this process locks its file as long as it exists.
+    # A server in this process locks its file until it is deleted.
     del server
     for seed in range(2):
         with served(tmp_path, "--file", str(file), "--state", str(aged), *sets(ftl)) as (process, path):
@@ -89,7 +89,7 @@ def test_a_saved_drive_is_served_and_survives_a_kill(tmp_path: Path, ftl: str) -
 
 
 def test_an_existing_drive_is_not_preconditioned_again(tmp_path: Path) -> None:
-    """The terminal says what was written before a new drive, and that an existing drive keeps its state."""
+    """The output states the preconditioning of a new drive, and that an existing drive keeps its state."""
     file = tmp_path / "disk.drive"
     for says in ("starts in the state after ", "--precondition applies only to new drives; this drive keeps its state"):
         aged = [word for key, value in AGED.items() for word in ("--set", f"{key}={value}")]

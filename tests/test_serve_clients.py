@@ -1,4 +1,4 @@
-"""Addresses and commands that `ssdlab serve` prints for clients, and who may connect."""
+"""Addresses and commands that `ssdlab serve` prints for clients, and the clients that may connect."""
 
 import shlex
 import shutil
@@ -109,7 +109,7 @@ def test_clients_that_take_no_replies_hold_little_more_memory_than_their_replies
     tmp_path: Path, timed: list[str]
 ) -> None:
     clients, longest = 4, 32 * MIB
-    # In time, two replies of a client and a third are made before it has taken the first, which is in transit.
+    # With times, three replies of a client may exist before the client has read the first, which is in transit.
     replies = 4 if timed else 1
     with served(tmp_path, *sets(), "--set", "device.capacity=32MiB", *timed) as (process, path), ExitStack() as held:
         before = resident(process)

@@ -32,7 +32,7 @@ def small_disk(tmp_path: Path, size: str) -> Iterator[Path]:
     try:
         yield where
     finally:
-        # A server may still hold its file.
+        # A server may still have its file open.
         subprocess.run(["umount", "--lazy", str(where)], timeout=PATIENCE_SECONDS, check=True)
 
 
@@ -72,12 +72,12 @@ def test_a_full_disk_loses_neither_record_nor_summary(tmp_path: Path) -> None:
 
 
 def test_a_record_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Otherwise the first bytes come after a million requests.
+    # By default, the first bytes are written after a million requests.
     monkeypatch.setattr(parquet, "ROW_GROUP", 100)
     chance = random.Random(3)
     with small_disk(tmp_path, "8k") as where, ssdlab.DriveServer(small(), socket=tmp_path / "s", record=True) as server:
         record = where / "r.parquet"
-        # The end of the record mentions it again.
+        # The error is reported again at the end of the record.
         with (
             connected(tmp_path / "s") as client,
             suppress(OSError, ValueError),
@@ -108,7 +108,7 @@ def test_the_remaining_room_is_reported(tmp_path: Path, volatile: bool) -> None:
         with connected(tmp_path / "s") as client, pytest.raises(NbdError):
             for page in range(client.size // PAGE):
                 client.write(page * PAGE, random.Random(page).randbytes(PAGE))
-        # These writes take the room left for the mount's record.
+        # These writes use the room that the record of the mount needs.
         with connected(tmp_path / "s") as client:
             for page in range(300):
                 with suppress(NbdError):

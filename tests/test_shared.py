@@ -17,7 +17,7 @@ from sweeps import AXES, BASE, TINY_SETS
 
 @pytest.fixture
 def storage() -> Iterator[Any]:
-    """Storage in memory, without locks and appending."""
+    """Storage in memory, without locks and without appending to files."""
     files = fsspec.filesystem("memory")
     yield files
     files.store.clear()
@@ -32,7 +32,7 @@ def test_an_interrupted_remote_study_ends_as_one_in_a_folder(
 
     def killed(_phase: str, done: int, *_: object) -> bool:
         if done >= 2:
-            # What a reader sees during writing, and what remains if the writer is killed now.
+            # State that a reader sees during writing, and that remains if the writer is killed now.
             published.append(ssdlab.open_study("memory://bucket/s").finished)
             return True
         return False

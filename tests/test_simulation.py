@@ -119,7 +119,7 @@ def test_times_are_described(small: ssdlab.Config, clock: str, replay: str, titl
 
 
 def test_a_slow_host_is_not_blamed_on_the_drive(small: ssdlab.Config) -> None:
-    """Writes 10 ms apart become 30 ms apart if the host thinks for 30 ms; at their own times the drive keeps up."""
+    """Writes 10 ms apart are 30 ms apart if the host thinks for 30 ms. With recorded times, the drive keeps up."""
     trace = ssdlab.Trace.from_columns(
         time_ns=[n * 10**7 for n in range(100)], op=["write"] * 100, offset=[0] * 100, bytes=[4096] * 100
     )
@@ -131,7 +131,7 @@ def test_a_slow_host_is_not_blamed_on_the_drive(small: ssdlab.Config) -> None:
 
 
 def test_a_projection_names_its_rate(small: ssdlab.Config) -> None:
-    """A write takes 0.48 ms: two a second apart are sustained; of two 10 us apart one waits."""
+    """A write takes 0.48 ms. The drive sustains writes a second apart; of two writes 10 us apart, one waits."""
     for gap_ns, rate, row in (
         (10**9, "trace", "host writes per day, rate of the trace"),
         (10**4, "replay", "host writes per day, rate of the replay"),
@@ -204,7 +204,7 @@ def test_other_threads_run_meanwhile(small: ssdlab.Config) -> None:
             ticks += 1
 
     def monitor(*_: object) -> bool:
-        # A run that held the interpreter would let another thread in only when the monitor is called.
+        # A run that held the interpreter lock would let another thread run only when the monitor is called.
         nonlocal looks
         looks += 1
         return ticks > 10 + 2 * looks or time.monotonic() > deadline
@@ -229,7 +229,7 @@ def test_results_do_not_depend_on_threads(small: ssdlab.Config) -> None:
 def test_ctrl_c_raises_keyboard_interrupt_at_once() -> None:
     code = (
         "import signal\nimport ssdlab\n"
-        # Background jobs of a shell ignore Ctrl-C, and so do their children.
+        # Background jobs of a shell and their children ignore Ctrl-C.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "told = []\n"
         "def watch(*_):\n    told or print('go', flush=True)\n    told.append(1)\n"
@@ -240,7 +240,7 @@ def test_ctrl_c_raises_keyboard_interrupt_at_once() -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "go\n"
         process.send_signal(signal.SIGINT)
-        # Long before its end: these requests would take days.
+        # The interrupt comes long before the end: these requests would take days.
         assert process.stdout.readline() == "interrupted\n"
     assert process.returncode == 0
 
@@ -314,7 +314,7 @@ def test_checking_a_large_drive_uses_memory_for_written_pages_only() -> None:
 
 
 def test_the_first_stream_is_like_others(tmp_path: Path) -> None:
-    """Captures and stream counts use number 0 for no stream, whatever names the indices have."""
+    """Captures and stream counts use number 0 for requests without a stream, even if index 0 has a name."""
     trace = ssdlab.Trace.from_columns(
         op=["write"] * 4, offset=[0, 4096, 65536, 131072], bytes=[4096] * 4, stream=[0, 0, 1, 1], streams=["a", "b"]
     )
@@ -324,14 +324,14 @@ def test_the_first_stream_is_like_others(tmp_path: Path) -> None:
     captured = ssdlab.simulate(config, trace).summary["log"]["capture_by_stream"]
     runs = [(stream["stream"], stream["sub_streams"], stream["random_pages"]) for stream in captured]
     assert runs == [("a", 1, 0), ("b", 0, 2)]
-    # The trace is the same in a file.
+    # The trace in a file gives the same result.
     trace.save(tmp_path / "two.csv")
     assert ssdlab.simulate(config, tmp_path / "two.csv").summary["log"]["capture_by_stream"] == captured
     assert ssdlab.read_trace(tmp_path / "two.csv").columns()["stream"].tolist() == trace.columns()["stream"].tolist()
 
 
 def test_a_stream_without_a_name_is_shown_by_its_number() -> None:
-    """In data and tables: requests of a trace with named streams may have none, and then have number 0."""
+    """Requests without a stream, in a trace with named streams, have the number 0 in data and tables."""
     trace = ssdlab.Trace.from_columns(
         time_ns=[0, 10, 20, 30], op=["write"] * 4, offset=[12288, 40960, 86016, 126976], bytes=[4096] * 4,
         stream=[0, 1, 2, 3], streams=["", "a", "b"],

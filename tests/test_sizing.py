@@ -1,4 +1,4 @@
-"""Drives that a trace sizes: scale models, and drives without a lifetime."""
+"""Drives whose size follows from the trace: scale models, and drives without a lifetime."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ NOMINAL_PAGES = 437 * 1536
 
 
 def drive(settings: dict[str, object]) -> ssdlab.Config:
-    """A drive of chips whose preset has no nominal drive."""
+    """A drive with a preset that has no nominal drive."""
     return ssdlab.Config("tlc-chip", overrides=settings)
 
 
@@ -55,11 +55,11 @@ def test_lifetimes_of_a_scale_model_are_those_of_the_nominal_drive(trace: ssdlab
     endured = device["endurance_cycles"] / result.summary["write_amplification"]
     assert life["host_tbw_bytes"] == pytest.approx(endured * NOMINAL_PAGES * PAGE)
     assert life["dwpd_5_years"] == pytest.approx(endured * 164 * 144 / 18_432 / 5 / 365.25)
-    # A write each millisecond: 4.096 MB a second.
+    # One write per millisecond is 4.096 MB per second.
     per_day = life["trace_bytes_per_day"]
     assert per_day == pytest.approx(4.096e6 * 86_400, rel=1e-3)
     assert life["trace_years"] == pytest.approx(life["host_tbw_bytes"] / per_day / 365.25)
-    # The same drive, with a capacity of its own.
+    # The same drive with its capacity set.
     full = {**CHIP, "nand.pages_per_block": 9, "device.capacity": "72MiB"}
     own = ssdlab.simulate(drive(full), trace).summary
     assert own["device"]["blocks"] == 164 and "scale_model" not in own["device"]
@@ -105,7 +105,7 @@ def test_a_trace_too_small_for_a_model_raises_the_capacity() -> None:
 
 
 def test_write_amplification_is_that_of_finer_blocks() -> None:
-    """375 MiB of 2 GiB are 5 of 32 word lines, 240 pages. The finest blocks of a model have 3."""
+    """375 MiB of 2 GiB give blocks of 5 instead of 32 word lines, 240 pages. The smallest blocks have 3 word lines."""
     trace = uniform(96_000, 250_000)
     coarse = ssdlab.simulate(drive(MODEL), trace).summary
     fine = ssdlab.simulate(drive({**CHIP, "nand.pages_per_block": 9, "host.fit": "compact"}), trace).summary
@@ -127,7 +127,7 @@ def test_a_drive_that_the_trace_sized_has_no_lifetime(trace: ssdlab.Trace, cli: 
     trace.save(tmp_path / "t.parquet")
     advised = ssdlab.advise_drive(tmp_path / "t.parquet", drive(sized), op=["28%"])
     assert advised.choices[0].years is None and NO_LIFETIME in advised.page().remarks
-    # The years at requested drive writes per day follow from the rating.
+    # The lifetime at requested drive writes per day follows from the rating.
     asked = ssdlab.advise_drive(tmp_path / "t.parquet", drive(sized), op=["28%"], dwpd=1.0)
     assert asked.choices[0].years is not None and NO_LIFETIME not in asked.page().remarks
     model = ssdlab.advise_drive(tmp_path / "t.parquet", drive(MODEL), op=["28%"])

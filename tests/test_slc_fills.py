@@ -28,11 +28,11 @@ def test_a_fill_folds_what_the_closed_form_says() -> None:
     # A superblock has 3 pages x 64 planes x 4 mapping units; in SLC mode a third of them.
     superblocks, pages = 342, 768
     assert (summary["device"]["blocks"], summary["device"]["pages_per_block"]) == (superblocks, pages)
-    # 31 % of the superblocks beside the reserve of four.
+    # 31 % of the superblocks without the reserve of four.
     cached = math.floor(0.31 * (superblocks - 4)) * pages // 3
     assert summary["slc"]["pages_cached"] == cached == 26_624
     assert summary["slc"]["pages_bypassed"] == WRITTEN - cached
-    # Two superblocks stay erased or open; each page folded makes room for two of the host.
+    # Two superblocks stay erased or open; each folded page makes room for two host pages.
     folded = cached - ((superblocks - 2) * pages - WRITTEN) / 2
     whole_blocks = math.ceil(folded / (pages // 3)) * pages // 3
     assert summary["flash"]["programs"]["fold"] == whole_blocks == 15_360
@@ -41,7 +41,7 @@ def test_a_fill_folds_what_the_closed_form_says() -> None:
 def test_without_bypass_every_page_passes_the_cache() -> None:
     summary = ssdlab.simulate(ssdlab.Config("qlc-client", overrides={**FILL, "nand.pages_per_block": 16})).summary
     assert (summary["slc"]["pages_cached"], summary["slc"]["pages_bypassed"]) == (WRITTEN, 0)
-    # Folded pages take their own room, and cached ones four times as much.
+    # A folded page uses the space of one page, a cached page four times as much.
     folded = summary["flash"]["programs"]["fold"]
     assert folded + 4 * (WRITTEN - folded) <= summary["device"]["physical_pages"]
 

@@ -32,7 +32,7 @@ LARGE_SETS = [
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory for drives."""
+    """An empty cache directory for drives."""
     directory = tmp_path / "drives"
     monkeypatch.setenv(kept.DIRECTORY, str(directory))
     return directory
@@ -55,9 +55,9 @@ def test_results_are_the_same_with_and_without_the_cache(large: ssdlab.Config, c
     written = drive.stat().st_mtime_ns, drive.stat().st_ino
     again = ssdlab.simulate(large)
     assert _bytes(without) == _bytes(first) == _bytes(again)
-    # It was reused, not written again.
+    # The cached drive was reused and not written again.
     assert [path.stat().st_ino for path in cache.iterdir()] == [written[1]]
-    # Settings that do not shape the drive share it; others have their own.
+    # Runs whose settings do not affect the drive share it; other runs get a separate drive.
     ssdlab.simulate(large.with_overrides({"time": "serial", "host.warmup": 10}))
     assert len(list(cache.iterdir())) == 1
     ssdlab.simulate(large.with_overrides({"seed": 2}))
@@ -82,7 +82,7 @@ def test_the_cache_keeps_its_limit(large: ssdlab.Config, cache: Path, monkeypatc
     ((oldest, size),) = kept.drives()
     monkeypatch.setenv(kept.LIMIT, f"{2 * size + size // 2}B")
     ssdlab.simulate(large.with_overrides({"seed": 2}))
-    # Used again, the first is now the most recently used.
+    # The first drive was used again, so it is the most recently used.
     ssdlab.simulate(large)
     second = kept.drives()[0][0]
     ssdlab.simulate(large.with_overrides({"seed": 3}))
@@ -100,7 +100,7 @@ def test_the_limit_is_two_gibibytes() -> None:
 def test_a_drive_above_the_limit_is_dropped_with_a_note(
     large: ssdlab.Config, cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A drive of 2 GiB takes about twice as much as one of 1 GiB: a limit of 1.5 times as much keeps the small one."""
+    """A drive of 2 GiB takes about twice as much as one of 1 GiB; a limit between them keeps only the small drive."""
     ssdlab.simulate(large)
     ((small, size),) = kept.drives()
     monkeypatch.setenv(kept.LIMIT, f"{size + size // 2}B")
@@ -109,7 +109,7 @@ def test_a_drive_above_the_limit_is_dropped_with_a_note(
     assert [path for path, _ in kept.drives()] == [small]
     [record] = caplog.records
     assert "the preconditioned drive is not cached" in record.message and f"set {kept.LIMIT}=" in record.message
-    # The note's advice keeps it.
+    # With the remedy in the note, the drive is cached.
     monkeypatch.setenv(kept.LIMIT, record.message.partition(f"{kept.LIMIT}=")[2].split()[0])
     ssdlab.simulate(large.with_overrides({"device.capacity": "2GiB"}))
     assert max(kept_bytes for _, kept_bytes in kept.drives()) > size
@@ -126,7 +126,7 @@ with kept._locked(kept.directory()):
 
 
 def test_concurrent_evictions_remove_no_more_than_one_process_would(cache: Path) -> None:
-    """Ten drives of 100 bytes, and 500 bytes to keep: the five least recently used go, whoever removes them."""
+    """Ten drives of 100 bytes with a limit of 500 bytes: exactly the five least recently used drives are removed."""
     cache.mkdir()
     for number in range(10):
         path = cache / f"{number}.drive"
@@ -145,7 +145,7 @@ def test_concurrent_evictions_remove_no_more_than_one_process_would(cache: Path)
 
 
 def test_a_drive_removed_by_another_process_counts_as_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between listing and removing files, another process, on a file system without locks, removes the oldest."""
+    """Another process removes the oldest file between listing and removing, on a file system without locks."""
     cache.mkdir()
     for number in range(4):
         path = cache / f"{number}.drive"
@@ -233,7 +233,7 @@ def test_writes_of_earlier_runs_count_for_settling(small: ssdlab.Config, tmp_pat
 def test_resumed_and_warmed_up_runs_have_the_same_findings(
     small: ssdlab.Config, tmp_path: Path, first: int, overwrite: str
 ) -> None:
-    """Whether the drive has settled or was ever full: writes of a warm-up, another run or a replay count alike."""
+    """Writes of a warm-up, an earlier run or a replay all count towards a settled or full drive."""
     state, last = tmp_path / "aged.drive", 700
     small = small.with_overrides({"precondition.overwrite": overwrite, "precondition.fill": "50%"})
     requests = ssdlab.generate(small.with_overrides({"workload.requests": first + last})).to_arrow()
@@ -247,7 +247,7 @@ def test_resumed_and_warmed_up_runs_have_the_same_findings(
         return [finding for finding in result.summary["diagnosis"] if finding["about"] == "input"]
 
     assert inputs(later) == inputs(whole)
-    # A trace twice: behind a warm-up of the first pass, or as the second replay.
+    # The second pass of a trace: after a warm-up of one pass, or as the second replay.
     trace, times = tmp_path / "t.parquet", {"host.repeat.times.count": 2}
     parts[1].save(trace)
     replayed = ssdlab.simulate(small.with_overrides(times), trace)
@@ -301,7 +301,7 @@ def test_the_command_line_shows_and_clears_the_cache(cli: Cli, cache: Path) -> N
 
 
 def test_streams_keep_their_order_across_resumption(tmp_path: Path) -> None:
-    """The first writer after the break is not the first writer overall."""
+    """The first writer after the resumption is not the first writer overall."""
     drive = {"ftl": "sbfast", "ftl.sbfast.log": 8, "device.capacity": "4MiB", "device.op": "50%"}
     config = ssdlab.Config("tlc-chip", overrides={**drive, "nand.pages_per_block": 16})
 
@@ -321,7 +321,7 @@ def test_streams_keep_their_order_across_resumption(tmp_path: Path) -> None:
 
 
 def test_packed_addresses_of_two_runs_differ(cli: Cli, tmp_path: Path) -> None:
-    """Each trace sizes its own drive and packs its addresses: page 0 of one is not page 0 of the other."""
+    """Each trace makes a drive of its size and packs its addresses: page 0 of one trace is not page 0 of the other."""
     near, far = tmp_path / "near.csv", tmp_path / "far.csv"
     for trace, start in ((near, 0), (far, 1 << 21)):
         lines = [f"{time}000,W,{start + time * 8},4096,," for time in range(2_000)]
@@ -335,7 +335,7 @@ def test_packed_addresses_of_two_runs_differ(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_resumed_drive_is_not_told_to_resize(cli: Cli, tmp_path: Path) -> None:
-    """Where figures have not settled, a first run is advised to pack addresses, and a later one is not."""
+    """If a drive has not settled, the note suggests packed addresses for a first run, but not for a resumed run."""
     lines = [f"{time}000,W,{time * 7919 % 1000 * 8192},4194304,," for time in range(400)]
     (tmp_path / "few.csv").write_text("\n".join(["time_ns,op,sector,bytes,flags,pid", *lines, ""]))
     drive = ["--preset", "tlc-chip"]

@@ -29,7 +29,7 @@ LESS = Outcome("cost", large=False)
 def points_of(
     design: Design, axes: Sequence[str], value: Callable[[Mapping[str, float]], Sequence[float]]
 ) -> list[PointValues]:
-    """Points of a design with the values of a function at each."""
+    """Points of a design, with the value of a function at each point."""
     points = []
     for levels in design.points([axis(ax) for ax in axes]):
         numbers = {key: its.value for key, written in levels.items() if (its := quantity(written))}
@@ -142,7 +142,7 @@ def test_sobol_indices_of_the_ishigami_function() -> None:
 
 
 def test_impossible_shares_are_marked_as_estimation_error() -> None:
-    """Marked beside the number and its interval; computed and valid shares are not marked."""
+    """The mark is next to the number and its interval; computed and valid shares are not marked."""
     outcome = Outcome("write_amplification", False)
 
     def shown(*shares: effects.Share) -> tuple[list[Any], list[str]]:
@@ -169,7 +169,7 @@ def test_impossible_shares_are_marked_as_estimation_error() -> None:
 
 
 def within(rate: float, tries: int) -> bool:
-    """Asserts a coverage of 95 % within four standard deviations for this number of tries."""
+    """Asserts a coverage of 95 %, within four standard deviations for the given number of tries."""
     return abs(rate - 0.95) <= 4 * math.sqrt(0.95 * 0.05 / tries)
 
 
@@ -242,7 +242,7 @@ def test_loss_from_fixing_a_value() -> None:
 
 
 def test_curves_are_averaged_seed_by_seed() -> None:
-    """The contribution of other axes is the same for each seed and adds no spread."""
+    """The contribution of other axes is the same for each seed, so it adds no spread."""
     points = [
         PointValues({"x": x, "other": other}, (add + 1.0, add + 3.0))
         for x, (other, add) in itertools.product("ab", (("c", 0.0), ("d", 100.0)))
@@ -295,7 +295,7 @@ def test_effects_of_every_design(axes: list[str], more: dict[str, object], shown
     assert study.failures == {}
     estimates = study.effects("write_amplification")
     assert shown in str(estimates.page())
-    # More room means fewer copies, whatever the design.
+    # With every design, more over-provisioning gives fewer copies.
     by_op = [effect for effect in estimates.effects if effect.term == "device.op"]
     assert by_op[0].size * (1 if by_op[0].level == "20%" else -1) > 0
 
@@ -313,12 +313,12 @@ def test_missing_figures_and_axes_are_named() -> None:
     with pytest.raises(ssdlab.ConfigError, match="no result"):
         study.result(7)
     front = study.pareto(["write_amplification", "device.physical_bytes"])
-    # Less copying costs more flash: both are on the front.
+    # Fewer copies need more flash, so both points are on the front.
     assert [point.levels["device.op"] for point in front.front] == ["30%", "20%"]
 
 
 def test_lenths_margin_matches_hand_computation_and_nominal_error() -> None:
-    # The median 2 gives 3, and 100 is not below 2.5 times that; the median of the others, 2, gives 3 again.
+    # The median 2 gives 3; 100 exceeds 2.5 times 3 and is left out. The median of the others, 2, gives 3 again.
     assert effects.margin([1, -1, 2, -2, 3, 100]) == pytest.approx(3 * student(2))
     draw = random.Random(7)
     wrong = 0
@@ -341,13 +341,13 @@ def test_lenths_margin_matches_hand_computation_and_nominal_error() -> None:
     ],
 )  # fmt: skip
 def test_losses_are_reported_for_complete_grids_only(axes: list[str], more: dict[str, object], known: bool) -> None:
-    """Otherwise a value would be judged by what was varied with it: reads by their single value of device.op."""
+    """In other designs, a loss would include the effect of settings that were varied together with the value."""
     estimates = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more).effects("write_amplification")  # type: ignore[arg-type]
     assert bool(estimates.losses) == known == ("Loss by fixing a value" in str(estimates.page()))
 
 
 def test_no_loss_is_reported_over_traces(tmp_path: Path) -> None:
-    """The easiest trace would be best and decide for all others; its effects are reported."""
+    """The easiest trace would always be the best value; effects of traces are reported."""
     drive = ssdlab.Config("tlc-chip", overrides=TINY)
     for name, reads in (("a", "0%"), ("b", "50%")):
         ssdlab.generate(drive.with_overrides({"workload.reads": reads})).save(tmp_path / f"{name}.parquet")
@@ -362,7 +362,7 @@ def test_no_loss_is_reported_over_traces(tmp_path: Path) -> None:
 
 
 def saved(finding: Finding, folder: Path) -> dict[str, list[list[str]]]:
-    """Tables that a finding leaves in a folder."""
+    """Tables that a finding saves in a folder."""
     finding.save(folder)
     return {path.name: list(csv.reader(path.read_text(encoding="utf-8").splitlines())) for path in folder.glob("*.csv")}
 
@@ -415,7 +415,7 @@ def test_failed_runs_are_mentioned_in_every_output() -> None:
 
 @pytest.mark.parametrize("design", [{"design": "sobol", "samples": 32}, {"design": "saltelli", "samples": 8}])
 def test_samples_are_grouped_by_parts_of_their_range(design: dict[str, object]) -> None:
-    """A column per sample would hold one value each."""
+    """Otherwise each column would hold a single sample."""
     axes = ["device.op=20%..60%", "workload.reads=0%..50%", "ftl.page.gc=greedy,fifo"]
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **design)  # type: ignore[arg-type]
     averaged = study.curves("write_amplification")
@@ -459,7 +459,7 @@ def test_linked_settings_are_one_axis_with_all_names(tmp_path: Path) -> None:
     (panel,) = drawn.plot.chart().panels
     assert panel.x.title == both and [label for _, label in panel.x.ticks] == levels
     assert saved(drawn, tmp_path)["curves.csv"][0][0] == both
-    # The requested setting comes first, and one shown by itself is not named again.
+    # The requested setting comes first; a setting that is shown separately is not named again.
     assert study.curves("write_amplification", "ftl.page.gc").x == "ftl.page.gc, device.op"
     apart = study.curves("write_amplification", "device.op", "ftl.page.gc")
     assert (apart.x, apart.by, apart.others) == ("device.op", "ftl.page.gc", ("workload.reads",))
@@ -471,7 +471,7 @@ def test_linked_settings_are_one_axis_with_all_names(tmp_path: Path) -> None:
     for design in designs:
         of_design = ssdlab.sweep(axes, base, **design).effects("write_amplification")
         assert (both, " → ".join(levels)) in [(effect.term, effect.level) for effect in of_design.effects]
-    # The numbers of the first setting still lie on a line.
+    # The numbers of the first setting are still an axis with a line.
     line = "device.op=20%,30%,40% workload.requests=500,600,700"
     (slope,) = ssdlab.sweep(line, base, design="random", samples=16).effects("write_amplification").effects
     assert (slope.term, slope.level) == ("device.op, workload.requests", "20%, 500 → 40%, 700")
@@ -497,7 +497,7 @@ def test_missing_figures_are_no_failure_and_direction_follows_the_sweep() -> Non
 
 
 def test_a_front_needs_points_with_all_outcomes() -> None:
-    """Equal samples are one point and lack nothing; if no point has all outcomes there is no front."""
+    """Equal samples are one point and have all outcomes; if no point has all outcomes, there is no front."""
     base = ssdlab.Config("tlc-chip", overrides=TINY)
     study = ssdlab.sweep(
         {"ftl.page.gc": ["greedy", "fifo"], "device.op": ["20%", "40%"]}, base, design="random", samples=8

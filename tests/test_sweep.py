@@ -1,4 +1,4 @@
-"""Sweeps: each row equals a single run, however the study was run."""
+"""Sweeps: each row equals a single run, in any way of execution."""
 
 import errno
 import json
@@ -58,7 +58,7 @@ def test_rows_equal_single_runs(study: Path, cli: Cli) -> None:
 
 
 def _without(sets: Sequence[str], key: str) -> list[str]:
-    """The options without one setting."""
+    """The options of a command without one setting."""
     pairs = zip(sets[::2], sets[1::2], strict=True)
     return [word for pair in pairs if not pair[1].startswith(f"{key}=") for word in pair]
 
@@ -87,7 +87,7 @@ def test_finished_runs_are_not_repeated(tmp_path: Path) -> None:
     assert runs_of({"device.op": ["20%", "30%"]}, folder) == 2
     assert runs_of({"device.op": ["20%", "30%"]}, folder) == 0
     assert runs_of({"device.op": ["20%", "25%", "30%"]}, folder, seeds=2) == 4
-    # Removing a value removes its rows; adding it again costs nothing.
+    # Removing a value removes its rows; adding it again needs no new run.
     assert runs_of({"device.op": ["30%"]}, folder) == 0
     assert ssdlab.open_study(folder).asked == 1
     assert runs_of({"device.op": ["20%", "25%", "30%"]}, folder, seeds=2) == 0
@@ -98,7 +98,7 @@ def test_hidden_runs_of_earlier_sweeps_are_counted(tmp_path: Path) -> None:
     first = ssdlab.sweep(["device.op=20%,30%"], BASE, out=tmp_path / "s")
     assert first.earlier == 0 and not any("earlier" in told for told in first.page().remarks)
     second = ssdlab.sweep(["device.op=30%", "ftl.page.gc=greedy,fifo"], BASE, out=tmp_path / "s")
-    # One of the first points is also a point of the second.
+    # One point of the first sweep is also a point of the second sweep.
     for opened in (second, ssdlab.open_study(tmp_path / "s").asked_for(["write_amplification"])):
         assert opened.earlier == 1
         assert "1 run from earlier sweeps, not shown" in opened.page().remarks[0]
@@ -116,7 +116,7 @@ def test_a_full_disk_error_names_the_file(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_equal_runs_run_once(tmp_path: Path) -> None:
-    # The same size in other units.
+    # The same size, written in another unit.
     assert runs_of({"workload.span": ["4MiB", "4096KiB"]}, tmp_path / "s") == 1
     opened = ssdlab.open_study(tmp_path / "s")
     assert opened.finished == 2 and len({*opened.table["key"].to_pylist()}) == 1
@@ -144,7 +144,7 @@ def test_a_failed_run_is_a_row_with_its_error(tmp_path: Path) -> None:
     assert f"SimulationError: {tmp_path}/far.parquet: row 1: a write of 4KiB at byte" in errors[2]
     assert sum(swept.failures.values()) == 2
     assert swept.table["write_amplification"].to_pylist()[2:] == [None, None]
-    # It stays a row unless a retry is requested.
+    # The failed run stays a row unless a retry is requested.
     assert runs_of(both, tmp_path / "s") == 0
     assert runs_of(both, tmp_path / "s", retry=True) == 2
     assert ssdlab.open_study(tmp_path / "s").table.equals(swept.table)
@@ -167,7 +167,7 @@ def test_all_values_out_of_range_are_listed_first(tmp_path: Path) -> None:
 
 
 def test_faults_that_differ_in_numbers_are_one_line(tmp_path: Path) -> None:
-    """On the default drive, whose smallest superblocks have 3 MiB, ranges below 256 MiB have no legal value."""
+    """The default drive has superblocks of at least 3 MiB, so capacities below 256 MiB have no valid value."""
     span = "device.capacity=8MiB..16MiB"
     calls: list[Callable[[], object]] = [
         partial(ssdlab.sweep, [f"{span}:3"], out=tmp_path / "s"),
@@ -190,7 +190,7 @@ def test_a_contradictory_point_is_named_with_its_exclusion(cli: Cli, tmp_path: P
         "; at block.layer=single-queue; to skip these points, sweep without 'block.layer=single-queue'"
     )
     assert "2 runs" in cli("sweep", *grid, "--without", "block.layer=single-queue", "--out", tmp_path / "s").stdout
-    # Where no point is valid, an exclusion is no remedy.
+    # If no point is valid, the message suggests no exclusion.
     assert "without" not in cli("sweep", *grid, "--set", "device.capacity=1MiB", check=False).stderr
 
 
@@ -274,7 +274,7 @@ def test_a_sweep_in_a_file(cli: Cli, tmp_path: Path) -> None:
     assert [tuple(row.values.values()) for row in opened.points[::2]] == [
         ("greedy", "20%", "0%"), ("greedy", "30%", "50%"), ("fifo", "20%", "0%")
     ]  # fmt: skip
-    # An axis of the command line replaces the file's.
+    # An axis on the command line replaces the axis of the file.
     cli("sweep", "--file", "study.toml", "-A", "ftl.page.gc=greedy", "--seeds", "1", "--out", "t")
     assert ssdlab.open_study(tmp_path / "t").asked == 2
     for wrong, message in (
@@ -297,7 +297,7 @@ def test_a_dry_run_lists_runs_and_keeps_nothing(cli: Cli, tmp_path: Path) -> Non
 
 
 def test_traces_are_identified_by_their_contents(tmp_path: Path) -> None:
-    """A copy elsewhere is the same run; a changed file is another."""
+    """A copy of a file in another folder is the same run; a changed file is another run."""
     written = ROOT / "traces" / "varmail.csv.zst"
     fit = BASE.with_overrides({"host.fit": "wrap"})
     copy = tmp_path / written.name
@@ -313,7 +313,7 @@ def test_traces_are_identified_by_their_contents(tmp_path: Path) -> None:
     swept = ssdlab.sweep(axes, fit, trace=copy)
     alone = ssdlab.simulate(fit.with_overrides({"device.op": "20%"}), written)
     assert swept.result(0) == json.loads(json.dumps(alone.to_dict()))
-    # The result has its name where the format names no device.
+    # The result contains the file name if the format names no device.
     other = copy.rename(tmp_path / "other.csv.zst")
     assert TraceRef.of(ssdlab.TraceFile(other)).identity != TraceRef.of(ssdlab.TraceFile(written)).identity
     with pytest.raises(ssdlab.ConfigError, match="save the trace"):
@@ -354,7 +354,7 @@ def test_a_study_without_results_has_its_columns(failed: bool, tmp_path: Path) -
     if failed:
         ssdlab.sweep({"device.capacity": ["6TiB", "8TiB"], "device.op": ["7%"]}, BASE, out=tmp_path)
     else:
-        # No run ends before it is allowed to.
+        # No run ends before the test allows it.
         long = {**BASE, "workload.requests": 10**10}
         ssdlab.sweep({"device.capacity": ["8MiB", "9MiB"], "device.op": ["7%"]}, long, out=tmp_path, monitor=never)
     outcome, rows = ssdlab.open_study(tmp_path), 2 if failed else 0
@@ -374,7 +374,7 @@ def test_a_study_without_results_has_its_columns(failed: bool, tmp_path: Path) -
 
 
 def never(*_: object) -> bool:
-    """Makes a sweep end before its first run does."""
+    """Makes a sweep end before its first run ends."""
     return True
 
 
@@ -517,7 +517,7 @@ def test_declared_figures_equal_those_of_runs(study: Path) -> None:
 )
 def test_errors_in_a_file_name_it(cli: Cli, tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "f.toml").write_text(text, encoding="utf-8")
-    # A file with a preset of its own allows no second one.
+    # A file that sets a preset allows no second preset.
     done = cli("sweep", "--file", "f.toml", *(TINY_SETS[2:] if "preset" in text else TINY_SETS), check=False)
     assert done.returncode == 2 and done.stderr.startswith(f"ssdlab: {message}"), done.stderr
 
@@ -574,7 +574,7 @@ def test_a_dry_run_estimates_the_cost_of_each_axis(monkeypatch: pytest.MonkeyPat
     assert estimates.expected == pytest.approx({key: took(run) for key, run in its.runs.items()})
 
     def together(run: Run) -> float:
-        """The range covers interactions of axes."""
+        """The estimated range covers interactions of axes."""
         return took(run) * (3 if run.config["time"] == "event" and run.config["workload.requests"] != 1000 else 1)
 
     estimates = pilots.run(its.runs, points, its.question.axes, Timed(now, together))
@@ -631,7 +631,7 @@ def test_a_trace_with_a_comma_is_quoted_in_an_axis(cli: Cli, tmp_path: Path) -> 
 
 
 def test_curves_and_effects_use_the_first_outcome(cli: Cli, tmp_path: Path) -> None:
-    """Reads alone have no write amplification."""
+    """A workload of reads has no write amplification, so the first outcome has no value there."""
     base = BASE.with_overrides({"time": "serial"})
     axes = {"device.op": ["20%", "40%"]}
     ssdlab.sweep(axes, base, outcomes=["time.iops", "write_amplification"], out=tmp_path / "asked")

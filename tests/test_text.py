@@ -1,4 +1,4 @@
-"""Quantities as people read them."""
+"""Formatting of quantities for readers."""
 
 import pytest
 

@@ -168,7 +168,7 @@ def test_parquet_streams_over_row_groups_and_batches(tmp_path: Path) -> None:
 
 
 def test_parquet_is_sorted_like_text(tmp_path: Path) -> None:
-    """Rows of 9 and 5 ns are 4 ns apart. A row more than 65,536 rows late keeps its place."""
+    """Rows of 9 and 5 ns are 4 ns apart. A row that is more than 65,536 rows late is not moved."""
     path, before = tmp_path / "late.parquet", tmp_path / "early.parquet"
 
     def write(path: Path, times: list[int]) -> None:
@@ -184,7 +184,7 @@ def test_parquet_is_sorted_like_text(tmp_path: Path) -> None:
     trace = ssdlab.read_trace(path)
     assert (trace.time_ns.tolist(), trace.offset.tolist()) == ([0, 4, 4], [1, 0, 2])
     assert met(trace) == {"requests": 3, "out_of_order": 1}
-    # A file begins when the previous one ends, whatever its times.
+    # Each file begins when the previous file ends, whatever its times are.
     write(before, [5])
     assert ssdlab.read_trace(before, path, concat=True).time_ns.tolist() == [0, 0, 4, 4]
     write(path, [*range(10, 200_010), 4])
@@ -209,7 +209,7 @@ def test_parquet_without_rows_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_fault_in_parquet_names_file_and_row(tmp_path: Path) -> None:
-    """Rows count from 0 in their file, also beyond the first batch of 65,536 rows and in a second file."""
+    """Rows are counted from 0 in each file, also beyond the first batch of 65,536 rows and in a second file."""
     good, wrong = tmp_path / "good.parquet", tmp_path / "wrong.parquet"
     rows: dict[str, list[object]] = {"op": ["R"] * 70_000, "offset": [0.0] * 70_000, "bytes": [512] * 70_000}
     pyarrow.parquet.write_table(pyarrow.table(rows), good)
@@ -359,7 +359,7 @@ def test_a_notebook_shows_a_trace() -> None:
     shown = trace._repr_html_()
     assert all(word in shown for word in ("8,192", "flushes", "1 (4.00 KiB)"))
     assert ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])._repr_html_()
-    # Names begin with the name of no stream.
+    # The first name is that of requests without a stream.
     named = ssdlab.Trace.from_columns(op=["write"] * 3, offset=[0] * 3, bytes=[512] * 3, stream=["a", "b", "a"])
     assert len(named.streams) == 3 and named.profile()["streams"] == 2
     assert 'streams</th><td class="number">2</td>' in named._repr_html_()

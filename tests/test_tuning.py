@@ -1,4 +1,4 @@
-"""The search for the best configuration: it finds it, survives interruption, and reports correctly."""
+"""The search for the best configuration finds the optimum, survives interruption, and reports correctly."""
 
 import json
 import random
@@ -50,7 +50,7 @@ COARSE: dict[str, object] = {
 
 
 def planted(point: Point) -> Measured:
-    """A function with a known least feasible value: 0.3 of spare space, with `d_choices` of 8."""
+    """A function with a known smallest feasible value, at a spare share of 0.3; `d_choices` is 8."""
     op = quantity(point["device.op"])
     assert op is not None
     cost = op.value + 0.2 * (point["ftl.page.gc"] != "d_choices") + 0.1 * (point.get("drive.backlog") != "4")
@@ -79,18 +79,18 @@ def searched(seed: int, trials: int, space: Space = SPACE, **more: Any) -> list[
 
 
 def best(points: Sequence[Point]) -> float:
-    """The least feasible value among points."""
+    """The smallest feasible value among the points."""
     return min((its.means()[0] for its in map(planted, points) if its.feasible([BOUND])), default=float("inf"))
 
 
 def test_the_planted_optimum_is_found() -> None:
-    """Within a tenth of the cost; as many random points rarely come close."""
+    """The search is within a tenth of the cost; the same number of random points rarely is."""
     tuned = [best(searched(seed, 80)) for seed in range(max(2, examples(2)))]
     assert all(0.3 <= trial <= 0.36 for trial in tuned), tuned
     draw = random.Random(1)
 
     class Drawn:
-        """A trial with uniformly drawn values."""
+        """A trial whose values are drawn uniformly."""
 
         def suggest_float(self, _name: str, low: float, high: float, log: bool) -> float:
             return draw.uniform(low, high)
@@ -117,7 +117,7 @@ def different(points: Sequence[Point]) -> int:
 
 
 def test_no_point_is_tried_twice() -> None:
-    """Also in a space without further points, which ends the search early."""
+    """A space without further points ends the search early."""
     for seed in range(2):
         points = searched(seed, 80)
         assert different(points) == len(points) == 80
@@ -138,11 +138,11 @@ def test_no_point_is_tried_twice() -> None:
     ],
 )
 def test_every_point_of_a_space_is_known(axes: list[str], count: int | None) -> None:
-    """For real ranges: values of three digits and the ends, whatever the start."""
+    """Points of real ranges are values of three digits and the two ends."""
     space = spanned(*axes)
     for seed in range(3):
         points = [*space.points(random.Random(seed))]
-        # Each value without parameters is one point; the one with parameters is five.
+        # Each value without parameters is one point; the value with parameters is five points.
         expected = len(space.axes[0].levels) - 1 + 5 if count is None else count
         assert different([point for point, _ in points]) == len(points) == expected
         for point, parameters in points:
@@ -151,14 +151,14 @@ def test_every_point_of_a_space_is_known(axes: list[str], count: int | None) -> 
 
 
 class Cut(Exception):  # noqa: N818
-    """The end of a process."""
+    """Exception that simulates the end of a process."""
 
 
 @pytest.mark.parametrize("space", [SPACE, FEW])
 def test_an_interrupted_search_continues_with_the_same_trials(
     space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Interrupted during a proposal, between two, or between the ends of two trials of a batch."""
+    """The interruption comes during a proposal, between two proposals, or between two trials of a batch."""
     whole = searched(3, 12, space)
     draw = random.Random(3)
     suggest, tell, add, cuts = Space.draw, Search.tell, Search._add, 0
@@ -193,7 +193,7 @@ TUNE = [
 
 
 def test_a_killed_client_reaches_the_same_end(tmp_path: Path, cli: Cli) -> None:
-    """On one worker and on two, killed at random moments."""
+    """The client is killed at random moments, with one worker and with two."""
     cli(*TUNE, "whole", "--jobs", "1")
     for attempt in range(examples(20) // 20 or 1):
         draw, folder, kills = random.Random(attempt), tmp_path / f"killed{attempt}", 0
@@ -215,7 +215,7 @@ def test_a_killed_client_reaches_the_same_end(tmp_path: Path, cli: Cli) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A search in a folder."""
+    """A finished search in a folder."""
     folder = tmp_path_factory.mktemp("tuned") / "t"
     tuned(folder).save(folder)
     return folder
@@ -230,7 +230,7 @@ def tuned(out: Path | None = None, **more: Any) -> Tuned:
 
 
 def test_reported_figures_equal_single_runs(folder: Path) -> None:
-    """Trials, fresh seeds and the original configuration; the TOML of the best repeats its run."""
+    """Trials, fresh seeds and the original configuration equal single runs; `best.toml` repeats the best run."""
     result = tuned(folder)
     assert not result.partial and len(result.tried) == 8
     for one in result.finalists:
@@ -262,7 +262,7 @@ def test_more_trials_continue_without_repeating_runs(folder: Path, tmp_path: Pat
     with counted() as keys:
         first = tuned(folder)
         assert keys == []
-        # As in one go, starting from a study that has some of the runs.
+        # The result equals a single search that starts from a study with some of the runs.
         more = tuned(tmp_path / "more", trials=12, warm_start=folder)
         assert len({*keys}) == len(keys)
     assert [trial.point for trial in more.trials[:8]] == [trial.point for trial in first.trials]
@@ -271,7 +271,7 @@ def test_more_trials_continue_without_repeating_runs(folder: Path, tmp_path: Pat
 
 
 def test_a_search_ends_with_its_space(tmp_path: Path) -> None:
-    """With fewer points than trials every point is tried, and the output says so; also when resumed."""
+    """With fewer points than trials, every point is tried, and the output says so, also after resumption."""
 
     def search(out: Path | None, **more: Any) -> Tuned:
         sizes = ["device.op=20%,30%,40%,50%,60%"]
@@ -327,7 +327,7 @@ def test_a_search_without_runnable_points_says_why() -> None:
 
 
 def test_finalists_are_judged_by_fresh_seeds() -> None:
-    """Best trials that break the constraint with fresh seeds make way for the next."""
+    """If the best trials break the constraint with fresh seeds, the next trials become finalists."""
     seen = [Trial({"a": str(at)}, False, Measured(((float(at),),), ((0.9,),))) for at in (4, 1, 3, 2, 5)]
     seen += [Trial({"a": "0"}, False, Measured(((0.0,),), ((1.1,),))), Trial({"a": "x"}, False, Measured(error="no"))]
     few = finalists(seen, AIMS, itemgetter("a"))
@@ -340,13 +340,13 @@ def test_finalists_are_judged_by_fresh_seeds() -> None:
         AIMS,
     )  # fmt: skip
     assert [(finalist.point["a"], finalist.best) for finalist in chosen] == [("2", True), ("3", False), ("1", False)]
-    # If none meets it, those that miss it least.
+    # If no trial meets the constraint, the trials that miss it least are the finalists.
     none = finalists([point for point in seen if point.point["a"] == "0"], AIMS, itemgetter("a"))
     assert [[trial.point["a"] for trial in group] for group in none] == [["0"]]
 
 
 def test_a_finalist_that_breaks_the_constraint_with_a_seed_ranks_lower() -> None:
-    """Two cost the same, and one meets the constraint only on average."""
+    """Two finalists have the same cost; one of them meets the constraint only on average."""
     fresh = {"a": (0.5, 1.4), "b": (0.9, 0.95)}
     spare = Spare("device.op", "26%", 0.375)
     finalists = [
@@ -380,7 +380,7 @@ def test_a_search_reports_the_drives_actual_space() -> None:
 
 
 def test_the_original_drive_is_not_advised(cli: Cli, tmp_path: Path) -> None:
-    """Spare space near the original gives the same drive, because blocks are whole."""
+    """Over-provisioning close to the original value gives the same drive, because blocks are whole."""
     sets = {**COARSE, "device.op": "14%"}
     drive = ["--preset", "tlc-nvme", *(f"-s{key}={value}" for key, value in sets.items())]
     search = ["-O", "device.physical_bytes", "--trials", "4", "--repeats", "1"]
@@ -397,7 +397,7 @@ def test_the_original_drive_is_not_advised(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_no_drive_is_a_finalist_twice() -> None:
-    """Of several spare-space values that give one drive, one is run with fresh seeds."""
+    """If several values of over-provisioning give the same drive, one of them is run with fresh seeds."""
     drive = ssdlab.Config("tlc-nvme", overrides=COARSE)
     search: dict[str, Any] = {"trials": 8, "repeats": 1}
     best = ssdlab.tune(["device.op=7%..26%"], drive, outcomes=["device.physical_bytes"], **search)
@@ -424,7 +424,7 @@ def test_decisive_settings_are_important() -> None:
 
 
 def test_drawn_values_fit_the_table_of_settings() -> None:
-    """Capacities in whole pages, pages in powers of two; a space of three page sizes ends after three trials."""
+    """Capacities are whole pages, page sizes are powers of two; a space of three page sizes ends after three trials."""
     one_die = {"nand.channels": 1, "nand.ways": 1, "device.reserve": "extra"}
     base = ssdlab.Config("small-tlc", overrides={**one_die, "nand.pages_per_block": 16, "workload.requests": 100})
     axes = ["device.capacity=8MiB..16MiB", "nand.page_size=4KiB..16KiB:log"]
@@ -436,7 +436,7 @@ def test_drawn_values_fit_the_table_of_settings() -> None:
 
 
 def test_points_that_cannot_run_are_skipped() -> None:
-    """A batch that ends before it begins is no configuration; the rest of the space is searched."""
+    """Points with an end of a batch before its begin are invalid; the other points are searched."""
     low, high = "ftl.page.trigger.batch.low", "ftl.page.trigger.batch.high"
     axes = [f"{low}=2,6,7", f"{high}=4,5,8", "ftl.page.trigger=batch"]
     result = ssdlab.tune(axes, BASE, outcomes=["write_amplification"], trials=8, repeats=1)

@@ -52,7 +52,7 @@ def copy(saved: Path, tmp_path: Path) -> Path:
 
 
 def view(path: Path, tmp_path: Path, *, browser: bool = True) -> tuple[subprocess.CompletedProcess[str], str]:
-    """Output of the command, and the pages that the browser was asked to open."""
+    """Output of the command, and the pages that it opened in the browser."""
     asked, program = tmp_path / "asked", tmp_path / "browser"
     program.write_text(f'#!/bin/sh\necho "$1" > {shlex.quote(str(asked))}\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -66,7 +66,7 @@ def view(path: Path, tmp_path: Path, *, browser: bool = True) -> tuple[subproces
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with more recorded flash operations than its page draws."""
+    """A run with more recorded flash operations than its page contains."""
     folder = tmp_path_factory.mktemp("recorded")
     ssdlab.simulate(ssdlab.Config("small-tlc", overrides=BUSY)).save(folder)
     return folder
@@ -74,7 +74,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The serving command, and its address."""
+    """The running `ssdlab view --serve`, and its address."""
     running = subprocess.Popen(
         [sys.executable, "-m", "ssdlab", "view", str(folder), "--serve"],
         stdout=subprocess.PIPE,
@@ -135,7 +135,7 @@ def test_operations_beyond_the_page_are_served(recorded: Path) -> None:
             assert status == 200 and payload["earlier"] == (max(0, first - 2_000) if first else None)
             marks = payload["charts"][0]["panels"][0]["marks"]
             here = Counter(request for mark in marks for request in mark["requests"])
-            # Requests that cross chunks are complete on each.
+            # Requests that cross a chunk boundary are complete in both chunks.
             assert {one: operations for one, operations in here.items() if one} == {one: of[one] for one in here if one}
             across += bool(seen & (here.keys() - {0}))
             seen |= here.keys() - {0}

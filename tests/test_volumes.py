@@ -1,4 +1,4 @@
-"""Traces of many volumes: partitions equal the trace, and synthetic ones match published statistics."""
+"""Traces of many volumes: partitions equal the trace, and synthetic traces match published statistics."""
 
 from pathlib import Path
 
@@ -17,12 +17,12 @@ from tiers import examples
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions are written in many pieces."""
+    """Limits memory, so that partitions are written in many pieces."""
     monkeypatch.setattr(parted, "PART_REQUESTS", 64)
 
 
 def same(one: ssdlab.Trace, other: ssdlab.Trace) -> bool:
-    """True if two traces hold equal requests of equal streams."""
+    """True if two traces contain equal requests of equal streams."""
     pairs = zip(one.columns().values(), other.columns().values(), strict=True)
     return all(np.array_equal(*pair) for pair in pairs) and one.streams == other.streams
 

@@ -44,7 +44,7 @@ def test_a_client_killed_at_any_moment_gives_the_same_dataset(tmp_path: Path) ->
             early = draw.random() < 0.1
             with subprocess.Popen([sys.executable, "-c", code, str(folder)]) as client:
                 try:
-                    # Mostly while it writes: once it holds the lock.
+                    # Most kills come while the client writes, that is, after it has taken the lock.
                     while not early and client.poll() is None and not _holds(client.pid, folder):
                         time.sleep(0.01)
                     client.wait(timeout=draw.uniform(0.0, 0.5) + 1.5 * kills)
@@ -124,7 +124,7 @@ os._exit(0)
 
 
 def test_a_lock_inherited_from_a_killed_writer_is_waited_for(tmp_path: Path) -> None:
-    """Like a process killed between starting a child and the child's first instruction."""
+    """This state occurs if a process is killed between the start of a child and the child's first instruction."""
     folder = tmp_path / "s"
     whole = ssdlab.sweep(AXES, BASE, out=folder).table
     subprocess.run([sys.executable, "-c", LEFT, str(folder)], check=True)
@@ -209,7 +209,7 @@ def test_no_more_runs_start_than_memory_allows(tmp_path: Path) -> None:
 
         done = outcomes.run([lambda run=run: noted(run) for run in asked.runs.values()])  # type: ignore[misc]
         assert all(task is not None and task.error is None for task in done) and max(taken) <= 2 * need
-        # There were never more processes than fit.
+        # The number of processes never exceeded the memory limit.
         assert len(workers._all) <= 2
     with local.LocalWorkers(2, limit_bytes=need - 1) as workers:
         outcome = workers.do(next(iter(asked.runs.values())))

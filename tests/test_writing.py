@@ -20,7 +20,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def limited(arguments: list[str], folder: Path, limit: Callable[[], object]) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a process in which `limit` was called first."""
+    """Runs a command in a process that has called `limit` first."""
     command = [sys.executable, "-m", "ssdlab", *arguments]
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS, preexec_fn=limit
@@ -40,7 +40,7 @@ def test_a_file_above_the_size_limit_leaves_the_old_one(cli: Cli, tmp_path: Path
     assert failed.returncode == 2 and "write amplification" in failed.stdout
     [line] = failed.stderr.splitlines()
     assert line.startswith("ssdlab: out/") and "File too large; free space" in line
-    # No hidden file is left either.
+    # No hidden file is left.
     assert contents(tmp_path / "out") == before and len(list(tmp_path.iterdir())) == 1
 
 
@@ -117,7 +117,7 @@ def test_an_unwritable_directory_is_reported_at_once(cli: Cli, tmp_path: Path) -
         "astray/out": "astray is a dangling link",
         "sealed/out": "cannot be written: Permission denied",
         "out/" + 256 * "x": "cannot be written: File name too long",
-        # Nobody can create a directory there, not even root.
+        # Not even root can create a directory there.
         "/proc/out": "cannot be written: No such file",
     }
     for out, words in outs.items():

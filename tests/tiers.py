@@ -1,7 +1,7 @@
-"""Effort of the tests, by one variable for Rust and Python: `SSDLAB_TESTS` is `quick`, `ci` (default) or `deep`.
+"""Effort of the tests. The variable `SSDLAB_TESTS`, for Rust and Python, is `quick`, `ci` (default) or `deep`.
 
 `quick` skips tests marked `slow` and tries a twentieth of the property-test examples, for quick edits. `deep` tries
-twenty times as many, different each time, for a night. `crates/dev/tiers` reads the same variable.
+twenty times as many, different each time, and may take a night. `crates/dev/tiers` reads the same variable.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Compares `ssdlab tune` with random search: both get equally many trials, repeatedly with other seeds.
+"""Compares `ssdlab tune` with random search: both get the same number of trials, repeatedly with other seeds.
 
 Run this file for the table in docs/tuning.md; it takes ten to twenty minutes. Tier `deep` tests the claims.
 """
@@ -27,7 +27,7 @@ SEEDS = range(1)
 
 
 class Problem(NamedTuple):
-    """A question that a user would ask."""
+    """A search that a user might run."""
 
     name: str
     trace: str | None
@@ -71,7 +71,7 @@ PROBLEMS = (
 
 
 class Bench:
-    """A problem with a folder shared by all searches: equal runs run once."""
+    """A problem, with a folder that all searches share, so that equal runs run once."""
 
     def __init__(self, problem: Problem, workers: LocalWorkers, store: Store) -> None:
         self.aims = Aims.of([problem.goal], problem.constraints)
@@ -99,14 +99,14 @@ class Bench:
         return [proposal.point for proposal in search.proposals()]
 
     def drawn(self, seed: int) -> list[Point]:
-        """Equally many random points."""
+        """The same number of random points."""
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
         return [self.space.draw(study.ask()) for _ in range(TRIALS)]
 
 
 class Row(NamedTuple):
-    """Result of a problem: medians over the repeats; None where most found nothing that meets the constraints."""
+    """Result of a problem: medians over the repeats; None if most searches found no feasible point."""
 
     name: str
     tuned: float | None
@@ -118,11 +118,11 @@ class Row(NamedTuple):
 
 
 def compared(problem: Problem, repeats: int = REPEATS) -> Row:
-    """Runs both searches repeatedly."""
+    """Runs both searches repeatedly and compares them."""
     with tempfile.TemporaryDirectory() as folder, LocalWorkers(2) as workers, Store(Path(folder)) as store:
         bench = Bench(problem, workers, store)
         pairs = [(bench.best(bench.tuned(seed)), bench.best(bench.drawn(seed))) for seed in range(repeats)]
-    # No result is worse than any result.
+    # A search without a result loses against any result.
     worst = float("-inf") if bench.aims.goals[0].large else float("inf")
     sign = 1 if bench.aims.goals[0].large else -1
     both = [(worst if ours is None else ours, worst if theirs is None else theirs) for ours, theirs in pairs]

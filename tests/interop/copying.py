@@ -13,7 +13,7 @@ def both_ways(machine: Machine) -> None:
 
 
 def over_several_connections(machine: Machine) -> None:
-    """Data with holes, so that zeroes are written and read as such."""
+    """Copies data with holes, so that zeroes are written and read with their own commands."""
     needs("nbdcopy")
     there, back = machine.random_file("there", 48 * MIB), machine.folder / "back"
     with there.open("r+b") as file:

@@ -19,7 +19,7 @@ USER = "postgres"
 
 
 def _programs() -> Path:
-    """Debian's directory of the database programs."""
+    """Directory in which Debian installs the database programs."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     if not found:
         raise MissingError("postgres is missing; Debian has it in postgresql")
@@ -42,7 +42,7 @@ def _running(programs: Path, data: Path, sockets: Path) -> Iterator[list[str]]:
     try:
         yield ["-h", str(sockets)]
     finally:
-        # After a power loss it cannot end cleanly.
+        # After a power loss the database cannot end cleanly.
         with suppress(RuntimeError, subprocess.TimeoutExpired):
             _as_user(programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "-t", "20", "stop", seconds=30)
 
@@ -88,12 +88,12 @@ def survives_a_loss_of_power(machine: Machine) -> None:
                     time.sleep(5)
                     process.kill()
     with _powered(machine, drive) as (_, device):
-        # The file system's journal is replayed first; then nothing may need repair.
+        # The file system's journal is replayed first; after that, no repair must be necessary.
         with files.mounted(device, folder):
             pass
         run("e2fsck", "-fn", device)
         with files.mounted(device, folder):
-            # The process that it names is dead; if it was not reaped, its number is still taken.
+            # The process in the lock file is dead; if it was not reaped, its process number still exists.
             (data / "postmaster.pid").unlink(missing_ok=True)
         with files.mounted(device, folder), _running(programs, data, sockets) as where:
             tables = ("accounts", "tellers", "branches")

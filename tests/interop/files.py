@@ -1,4 +1,4 @@
-"""Kernel file systems on the server: nbdfuse makes it a file, a loop device makes the file a disk."""
+"""Kernel file systems on the server: nbdfuse makes the server a file, and a loop device makes the file a disk."""
 
 import hashlib
 import os
@@ -38,7 +38,7 @@ def mounted(device: str, folder: Path) -> Iterator[Path]:
         try:
             run("umount", folder, seconds=60)
         except (RuntimeError, subprocess.TimeoutExpired):
-            # Nothing may stay mounted on a server that is about to end.
+            # No file system may stay mounted when the server ends.
             run("umount", "--lazy", folder, seconds=30)
             raise
 

@@ -8,7 +8,7 @@ VERIFY = ["--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0"]
 
 
 def _jobs(machine: Machine, *options: str) -> list[dict[str, int]]:
-    """Requests by kind and job; fio fails if a request does, or if data is wrong."""
+    """Requests by kind and job; fio fails if a request fails or data is wrong."""
     needs("fio")
     with machine.server(size=64 * MIB) as uri:
         # fio reports its connection on standard output, so its result goes to a file.
@@ -29,7 +29,7 @@ def verifies_writes(machine: Machine) -> None:
 
 
 def verifies_trims(machine: Machine) -> None:
-    """One job trims each block before writing it; others write and trim beside it."""
+    """One job trims each block before writing it; other jobs write and trim at the same time."""
     trimwrite = ["--name=trimwrite", "--rw=randtrimwrite", "--bs=4k", "--size=16M", *VERIFY]
     write = ["--name=write", "--rw=randwrite", "--bs=4k", "--offset=16M", "--size=32M", *VERIFY]
     trim = ["--name=trim", "--rw=randtrim", "--bs=4k", "--offset=48M", "--size=16M"]

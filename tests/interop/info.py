@@ -1,4 +1,4 @@
-"""Export information that nbdinfo reads."""
+"""Checks the export information that nbdinfo reads."""
 
 import json
 

@@ -28,7 +28,7 @@ PACKAGES = {
 
 
 class MissingError(Exception):
-    """The check cannot run here; the text is the reason."""
+    """The check cannot run on this machine; the text is the reason."""
 
 
 def install() -> None:
@@ -37,7 +37,7 @@ def install() -> None:
     if not packages or os.geteuid() != 0 or not shutil.which("apt-get"):
         return
     install = ["install", "--yes", "--no-install-recommends"]
-    # One by one, so that an unavailable one does not block others; its checks report it as missing.
+    # One package at a time, so that an unavailable package does not block others; its checks report it as missing.
     for arguments in [["update"], *([*install, package] for package in packages)]:
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         subprocess.run(["apt-get", "-qq", *arguments], env=environment, capture_output=True, check=False)
@@ -70,7 +70,7 @@ def wait_until(is_so: Callable[[], bool], what: str, seconds: float = 20) -> Non
 
 @contextmanager
 def background(*command: str | Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A command in the background, ended by its process id."""
+    """Runs a command in the background and ends it by its process id."""
     process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     try:
         yield process
@@ -103,7 +103,7 @@ class Machine:
 
     @contextmanager
     def server(self, size: int = 256 * MIB, options: str = "") -> Iterator[str]:
-        """URI of a fresh server, which must end cleanly on request."""
+        """URI of a new server, which must end cleanly on request."""
         socket = self.folder / "socket"
         words = shlex.split(f"{self.command.format(socket=socket, size=size)} {options}")
         with background(*words) as process:

@@ -3,8 +3,8 @@
     python tests/interop/stopwatch.py --server 'ssdlab serve --socket {socket} -s device.capacity={size}B'
 
 One client reads 4 KiB at random, one request after the other, while another issues long requests. Each line shows the
-duration of the long request, and the longest read meanwhile. The first line is the reader alone, because the machine
-itself makes it wait too.
+duration of the long request, and the longest read meanwhile. The first line shows the reader alone, because the
+machine itself also causes waits.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def write_and_flush(client: Client) -> None:
 
 
 def scatter(client: Client) -> None:
-    """Writes random pages, a sixteenth of the drive in number."""
+    """Writes random pages, as many as a sixteenth of the drive."""
     data = random.randbytes(PAGE)
     for _ in range(client.size // PAGE // 16):
         client.write(random.randrange(client.size // PAGE) * PAGE, data)
@@ -53,7 +53,7 @@ def read_all(client: Client) -> None:
 
 
 def most(client: Client) -> int:
-    """The longest request without data: its length is a 32-bit number."""
+    """Length of the longest request without data, a 32-bit number."""
     return min(int(client.size), (1 << 32) - MIB)
 
 
@@ -99,7 +99,7 @@ def measure(path: Path, name: str, deed: Callable[[Client], object]) -> float:
 
 
 def crowds(path: Path) -> None:
-    """Clients that take no replies, and connections that send nothing."""
+    """Many clients that read no replies, and many connections that send no bytes."""
     with ExitStack() as opened:
         for _ in range(60):
             client = opened.enter_context(connected(path))
