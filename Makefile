@@ -72,6 +72,7 @@ bench: $(TOOLS) $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the ma
 	@$(BIN)/python crates/dev/bench/python_overhead.py target/release/ssdlab-bench
 	@$(BIN)/python crates/dev/bench/attribution.py
 	@$(BIN)/python crates/dev/bench/start_up.py
+	@$(BIN)/python crates/dev/bench/simulators.py
 	@$(BIN)/python crates/dev/bench/sweep.py
 	@$(BIN)/python crates/dev/bench/fleet.py
 	@$(BIN)/python crates/dev/bench/against_libcachesim.py $(PEERS)/bin/python

@@ -7,7 +7,13 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-SMALL = ["--set", "device.capacity=16MiB", "--set", "nand.pages_per_block=64", "--set", "workload.requests=2000"]
+PRESET = "tlc-chip"
+SMALL = {
+    "device.capacity": "16MiB",
+    "nand.pages_per_block": "64",
+    "workload.requests": "2000",
+    "workload.pattern": "zipf",
+}
 FILES = {"report.html", "result.json", "config.toml", "series.parquet", "latency.parquet"}
 
 
@@ -27,15 +33,15 @@ def main() -> None:
     assert "tlc-nvme" in run("presets", "list")
     assert "compare" in run("--help")
     with tempfile.TemporaryDirectory() as directory:
-        run("run", "--workload", "zipf", *SMALL, "--out", directory)
+        settings = (word for key, value in SMALL.items() for word in ("--set", f"{key}={value}"))
+        run("run", "--preset", PRESET, *settings, "--out", directory)
         missing = FILES - {path.name for path in Path(directory).iterdir()}
         assert not missing, f"--out wrote no {missing}"
         page = Path(directory) / "page.html"
         run("explain", "bast-locality", "--out", str(page))
         assert "BAST" in page.read_text(encoding="utf-8")
         saved = json.loads((Path(directory) / "result.json").read_text(encoding="utf-8"))
-    overrides = dict(one.split("=") for one in SMALL[1::2]) | {"workload.pattern": "zipf"}
-    result = ssdlab.simulate(ssdlab.Config(overrides=overrides))
+    result = ssdlab.simulate(ssdlab.Config(PRESET, overrides=SMALL))
     assert result.write_amplification == saved["result"]["write_amplification"]
     assert ssdlab.experiments.names(), "the wheel holds no experiments"
     assert (Path(ssdlab.__file__).parent / "py.typed").exists()

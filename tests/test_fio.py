@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ssdlab
-from conftest import Cli
+from conftest import ROOT, Cli
 from ssdlab.model.fio.job import jobs_of
-from ssdlab.model.fio.parse import parse
+from ssdlab.model.fio.parse import parse, read
 from ssdlab.model.fio.requests import JobStream, Permutation
 from tiers import examples
 
@@ -406,3 +406,27 @@ def test_settings_that_contradict_a_job_are_refused(cli: Cli, tmp_path: Path) ->
     assert "large.fio:1: [j]: ends at byte 1073741824, past the end of the device (256MiB); lower size" in beyond
     plain = cli("run", "--workload", "uniform", "--set", "workload.requests=10", "--json", "fio", check=False).stderr
     assert "--json fio: only the result of a fio job has this form; run a job file, or use --json" in plain
+
+
+EXAMPLES = Path("/usr/share/doc/fio/examples")
+
+
+@pytest.mark.skipif(not EXAMPLES.is_dir(), reason=f"fio's examples are not in {EXAMPLES} (Debian: fio-examples)")
+def test_examples_of_fio_run_or_are_refused_as_documented() -> None:
+    section = (ROOT / "docs" / "fio.md").read_text(encoding="utf-8").partition("## The examples of fio\n")[2]
+    run, refused = (
+        [name for row in table.splitlines() if row.startswith("| ") for name in row.split(" | ")[0][2:].split(", ")][1:]
+        for table in section.split("These do not apply")
+    )
+    installed = {path.stem: path for path in EXAMPLES.glob("*.fio")}
+    for name in (*run, *refused):
+        if name not in installed:
+            continue
+        try:
+            jobs, _ = jobs_of(read(installed[name]), 8 << 30)
+        except ssdlab.TraceError as error:
+            assert name in refused, error
+        else:
+            assert name in run and all(len(JobStream(job, 1).read(10)) for job in jobs), name
+    version = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    assert version != "fio-3.33" or sorted([*run, *refused]) == sorted(installed)

@@ -28,6 +28,8 @@ from ssdlab.study.fitting.solve import choose, deviations, solve, tie
 from ssdlab.study.fitting.stages import below_capacity, is_saturated
 from ssdlab.study.store.folder import Store
 from ssdlab.study.validation import fit as validation
+from ssdlab.view.page import Paragraph
+from ssdlab.view.pages import fit as fit_page
 from tiers import TIER
 
 PROBE = Queue(1, 0.5, 64, "fixed", 10_000)
@@ -556,3 +558,14 @@ def test_ten_black_boxes_are_recovered() -> None:
     outcomes = validation.run().boxes
     assert [outcome for outcome in outcomes if not outcome.passed] == []
     assert sum(one.identifiable for outcome in outcomes for one in outcome.parameters) >= 20
+
+
+def test_a_sheet_with_the_writes_of_an_empty_drive_is_fitted_and_named() -> None:
+    loads, _ = sheet.read(["sequential_write=6600MB/s", "random_write=1000k/s"])
+    fit = fit_drive(loads, ssdlab.Config("small-nvme"))
+    page = fit_page.page(fit)
+    text = [block.text for block in page.conclusion if isinstance(block, Paragraph)]
+    assert any("looks like that of an empty drive" in line for line in text), text
+    assert fit.said(next(one for one in fit.fitted if one.name == "program")) == (
+        "write bandwidth of sequential writes"
+    )

@@ -14,6 +14,9 @@ import ssdlab
 from ssdlab.cli.options import replay_sets
 from ssdlab.model.config import REPLAYED_AT_TIMES, Config, recorded
 from ssdlab.model.remarks import remarks_on
+from ssdlab.model.replayed import OVERLOADED
+from ssdlab.view.pages import comparison
+from ssdlab.view.written import only
 
 DRIVE = {
     "time": "event", "nand.channels": 1, "nand.dies": 1, "device.capacity": "64MiB", "precondition.fill": "100%",
@@ -146,6 +149,9 @@ def test_a_drive_that_cannot_keep_up_says_by_how_much() -> None:
         "the drive cannot keep up: 100 k requests/s arrive, it serves 2.00 k/s, and 1,471 were waiting when the last "
         "one arrived. Response times include this queue; to avoid it: --speed 0.019x or --replay closed"
     ]
+    cases = {"slow": drive(**free), "fast": drive(**{**free, "nand.program": "5us"})}
+    page = only(comparison.page(ssdlab.compare(cases, writes)), ["waf"])
+    assert f"slow: {OVERLOADED}" in [paragraph.text for paragraph in page.lead]
 
 
 def test_options_stand_for_settings() -> None:

@@ -57,8 +57,9 @@ def test_the_printed_client_commands_work(
     given["verified"] = [*given["encrypted"], "--tls-verify"]
     with served(folder, *sets(), *given[security]) as (process, _):
         assert process.stdout is not None
-        printed = list(takewhile(lambda line: not line.startswith("to stop"), process.stdout))
-        lines = {line.split()[0]: line.strip() for line in printed if line.startswith("  ")}
+        printed = "".join(takewhile(lambda line: not line.startswith("to stop"), process.stdout))
+        commands = printed.replace("\\\n", "").splitlines()
+        lines = {line.split()[0]: line.strip() for line in commands if line.startswith("  ")}
         if program == "fio" and security == "verified":
             assert program not in lines, "it shows no certificate"
         else:

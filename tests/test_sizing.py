@@ -9,7 +9,7 @@ import pytest
 import ssdlab
 from conftest import Cli
 from fleets import written
-from ssdlab.model.sizing import NO_LIFETIME
+from ssdlab.model.sizing import NO_LIFETIME, nominal_drive
 from ssdlab.view.page import Facts
 
 PAGE = 4096
@@ -44,6 +44,12 @@ def uniform(pages: int, requests: int) -> ssdlab.Trace:
 def trace() -> ssdlab.Trace:
     """Covers 72 MiB, 18,432 pages, 128 blocks of 3 word lines and 144 pages. 128 x 1.28 = 163.8, so 164 blocks."""
     return uniform(18_432, 20_000)
+
+
+@pytest.mark.parametrize(("capacity", "named"), [(10**12, None), (10**9, "the nominal 1 TB drive")])
+def test_a_drive_of_nearly_the_nominal_capacity_is_no_model(capacity: int, named: str | None) -> None:
+    model = {"nominal_capacity_bytes": 976_762_584 << 10}
+    assert nominal_drive({"device": {"capacity_bytes": capacity, "scale_model": model}}) == named
 
 
 def test_lifetimes_of_a_scale_model_are_those_of_the_nominal_drive(trace: ssdlab.Trace) -> None:

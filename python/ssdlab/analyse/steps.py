@@ -196,8 +196,8 @@ def scene(name: str | os.PathLike[str]) -> Scene:
         return _read(SCENES / f"{name}.toml")
     if Path(name).suffix == ".toml":
         return _read(Path(name))
-    known = text.suggestion(str(name), scenes()) or f"; choose one of {', '.join(scenes())}"
-    raise ConfigError(f"unknown scene {name}{known}, or use the path of a TOML file")
+    known = f"; choose one of {', '.join(scenes())}, or use the path of a TOML file"
+    raise ConfigError(f"unknown scene {name}{text.suggestion(str(name), scenes()) or known}")
 
 
 def _read(path: Path) -> Scene:

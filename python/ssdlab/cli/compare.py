@@ -65,7 +65,7 @@ def _case(text: str, settings: RunSettings) -> tuple[str, Config]:
             preset, origin = word, f"--case {label}: preset"
         else:
             raise ConfigError(
-                f"--case {text!r}: {word!r} must be KEY=VALUE, FILE.toml, or the name of an FTL or preset"
+                f"--case {text!r}: {word!r} must be KEY=VALUE, FILE.toml, or the name of an FTL, policy or preset"
             )
     if len(named) > 1:
         raise ConfigError(f"--case {text!r}: has the presets {' and '.join(named)}; {options.ONE_PRESET}")

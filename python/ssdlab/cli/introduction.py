@@ -48,7 +48,7 @@ def introduce(
 
 def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> None:
     """Prints commands that connect clients. The commands also work if the folder `tls` contains client certificates."""
-    fio = f"fio --name=try --ioengine=nbd --uri={quote(uri)} --rw=randwrite --bs=4k --iodepth=32 --size=64M"
+    fio = f"fio --name=try --ioengine=nbd --uri={quote(uri)} \\\n    --rw=randwrite --bs=4k --iodepth=32 --size=64M"
     qemu = f"qemu-io -f raw -c 'write -P 7 0 1M' {quote(uri)}"
     if tls is not None:
         # QEMU 7.2 does not accept a URI for a TLS connection, and fio has no option for certificates.

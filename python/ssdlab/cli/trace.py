@@ -68,7 +68,7 @@ def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[st
     written.pop("bytes_out", None)
     for help_text, value in written.values():
         if value:
-            print(text.folded(f"note: {value:,}: {help_text}"))
+            print(text.folded(f"note: {value:,} {help_text[0].lower()}{help_text[1:].rstrip('.')}"))
     for note in notes:
         print(text.folded(f"note: {note}"))
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ssdlab import text
 from ssdlab.model.config import Config
 from ssdlab.model.remedy import Summary, by_requests, measured, remedy
-from ssdlab.model.replayed import overload
+from ssdlab.model.replayed import OVERLOADED, overload
 from ssdlab.model.result import Result
 from ssdlab.model.source import ingest_remarks, is_generated
 from ssdlab.model.unused import unused
@@ -223,8 +223,8 @@ def remarks(
         rules = [f"{block['scheduler']}: {rule}" for rule in block["idle_rules"]]
         found += [Remark(rule, rule) for rule in rules]
     # This remark comes first, because response times must be read together with it.
-    behind, growing = overload(summary), "the drive cannot keep up: response times include a growing queue"
-    first = [] if behind is None else [Remark(behind, growing)]
+    behind = overload(summary)
+    first = [] if behind is None else [Remark(behind, OVERLOADED)]
     return [*first, *(Remark(words, words) for words in same), *found]
 
 

@@ -50,6 +50,10 @@ def modes_text(summaries: Iterable[Summary]) -> str:
     return f", {' or '.join(modes)}" if modes else ""
 
 
+OVERLOADED = "the drive cannot keep up: response times include a growing queue; to avoid it: --replay closed"
+"""Remark on one of several runs whose drive was slower than the requests arrived."""
+
+
 def overload(summary: Summary) -> str | None:
     """Describes by how much arrivals exceeded what the drive serves; None if the drive kept up."""
     replay = summary["replay"]

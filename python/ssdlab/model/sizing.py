@@ -16,11 +16,18 @@ NO_LIFETIME = f"{SIZED}; set device.capacity"
 
 
 def nominal_drive(summary: Summary) -> str | None:
-    """Returns the name of the nominal drive of a scale model; None for other drives."""
+    """Returns the name of the nominal drive of a scale model; None for other drives.
+
+    A drive of nearly the nominal capacity, such as 1TB for the 1,000,204,886,016 bytes of drives sold as 1 TB, counts
+    as the nominal drive itself.
+    """
     model = summary["device"].get("scale_model")
     if model is None:
         return None
-    number, _, unit = text.size_decimal(model["nominal_capacity_bytes"]).partition(" ")
+    nominal = text.size_decimal(model["nominal_capacity_bytes"])
+    if nominal == text.size_decimal(summary["device"]["capacity_bytes"]):
+        return None
+    number, _, unit = nominal.partition(" ")
     return f"the nominal {float(number):g} {unit} drive"
 
 

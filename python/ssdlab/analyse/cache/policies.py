@@ -173,7 +173,8 @@ def _policy(written: str, items: Items) -> Asked:
     known = {policy.name: policy for policy in policies()}
     name = _ssdlab.named(name, list(known)) or name
     if name not in known:
-        raise ConfigError(f"unknown policy {name!r}{suggestion(name, known)}; 'ssdlab list caches' lists all policies")
+        meant = suggestion(name, known) or "; 'ssdlab list caches' shows all policies"
+        raise ConfigError(f"unknown policy {name!r}{meant}")
     # Finds the admission policy first. Its parameters may come before its name, and cannot be checked without it.
     asked = [value for parameter, value in map(_parted, changed) if parameter == ADMISSION]
     guard = admissions()[_admission(asked[-1])] if asked else None

@@ -65,6 +65,7 @@ UNMODELLED: Mapping[str, str] = {
     "percentage_random": "a mix of random and sequential is not modelled; use two jobs",
     "read_iolog": "replay the log itself: ssdlab run LOG",
     "rw_sequencer": "identical offsets are not modelled; remove it",
+    "sg_write_mode": "SCSI commands other than READ and WRITE are not modelled; remove it",
     "steadystate": "ending a job at steady state is not modelled; use runtime, or --set host.repeat=until-steady",
     "ss": "ending a job at steady state is not modelled; use runtime, or --set host.repeat=until-steady",
     "thinktime_iotime": "thinking after a given time is not modelled; use thinktime_blocks",
@@ -241,6 +242,7 @@ class _Options:
 
     def job(self, clone: int, capacity: int | None, group: int, report: int, name: str) -> Job:
         """Returns the job for the clone with the given number. Its base is its offset within the job's file."""
+        depth = self._depth()
         ops, is_random, add, run = self._rw()
         splits, ranges = self._sizes()
         align = self.whole("blockalign", 0, most=2**31)
@@ -253,7 +255,7 @@ class _Options:
             self.section.options["time_based"].refuse("needs a runtime; add runtime=10s")
         distribution = self._distribution(size)
         rate, rates_requests = self._rate()
-        depth, is_fua = self._depth(), self._is_fua()
+        is_fua = self._is_fua()
         number_ios = self.whole("number_ios", 0, most=2**62)
         job = Job(
             section=self.section, name=name, group=group, report=report, is_summed=self.flag("group_reporting"),
@@ -327,7 +329,7 @@ class _Options:
             assert whole is not None
             region = whole - base
         else:
-            self.section.refuse("has no size; add size=1g" + (", or set device.capacity" if is_device else ""))
+            self.section.refuse("has no size; add size=1g" + (", or --set device.capacity=64GiB" if is_device else ""))
         if region <= 0:
             self.section.refuse(f"starts at byte {base}, at or past the end of its file; lower offset to 0")
         return base, region

@@ -2,6 +2,7 @@
 
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
@@ -13,7 +14,7 @@ from ssdlab.study.executor import Executor
 from ssdlab.study.fitting.load import Figure, Load, Measured, simulated, usable
 from ssdlab.study.fitting.parameters import CATALOGUE, Parameter, Values, settings_of
 from ssdlab.study.fitting.result import DriveFit, Fitted, Residual
-from ssdlab.study.fitting.scale import exact, scaled
+from ssdlab.study.fitting.scale import Geometry, exact, scaled
 from ssdlab.study.fitting.solve import Solution, solve
 from ssdlab.study.fitting.stages import STAGES, Change, Stage
 from ssdlab.study.store.folder import Store
@@ -47,6 +48,20 @@ class Drive:
         """Returns the small drive with the given parameter values, and with `changes` to the base drive's settings."""
         changed = self.small.changed(changes) if changes else self.small
         return exact(self.small, {**changes, **settings_of(changed, values)})
+
+    def least_spare(self, values: Values, changes: Change) -> float:
+        """Returns the smallest over-provisioning with which the small drive has enough blocks for its FTL."""
+        blocks = Geometry(self.small).blocks
+
+        def has_enough(spare: int) -> bool:
+            try:
+                self.config({**values, "spare": spare / (blocks - spare)}, changes).check()
+            except ConfigError:
+                return False
+            return True
+
+        spare = bisect_left(range(blocks // 2), True, lo=1, key=has_enough)
+        return spare / (blocks - spare)
 
     def figures(
         self, phase: str, drives: Sequence[Config], wanted: Sequence[Measured]
@@ -226,13 +241,13 @@ def _solved(
         values[one.name] if one.name in values else value if (guess := one.guess(config, chosen)) is None else guess
         for one, value in zip(parameters, base, strict=True)
     ]
-    bounds = [[parameter.low for parameter in parameters], [parameter.high for parameter in parameters]]
+    lows = [drive.least_spare(others, changes) if one.name == "spare" else one.low for one in parameters]
 
     def logs(numbers: Sequence[float]) -> "Numbers":
         pairs = zip(parameters, numbers, strict=True)
         return np.array([math.log(max(number + one.shift, 1e-9)) for one, number in pairs])
 
-    low, high = logs(bounds[0]), logs(bounds[1])
+    low, high = logs(lows), logs([one.high for one in parameters])
     return solve(
         model,
         np.log(np.array([value for _, _, value in flat])),

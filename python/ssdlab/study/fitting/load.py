@@ -23,8 +23,11 @@ REQUESTS = 4_000, 8_000
 BEYOND = 8
 """Minimum number of measured requests beyond the highest percentile."""
 
+LARGE = 16 << 10
+"""Size in bytes above which requests count as large; their rate is shown as a bandwidth."""
+
 FEWEST_LARGE = 1500
-"""Number of requests in a simulation of large requests (more than 16 KiB)."""
+"""Number of requests in a simulation of large requests."""
 
 MOST = 200_000
 """Maximum number of requests in a simulation."""
@@ -138,7 +141,7 @@ class Load:
         least = min(part for part in (self.probe.reads, 1 - self.probe.reads) if part > 0)
         above = 1 - max(figure.percentile or 0.0 for figure in wanted) / 100
         measured = min(max(REQUESTS[0], BEYOND / above), REQUESTS[1])
-        requests = FEWEST_LARGE if self.size > 16384 else min(MOST, round(measured / least / share))
+        requests = FEWEST_LARGE if self.size > LARGE else min(MOST, round(measured / least / share))
         settings: dict[str, object] = {
             "workload.pattern": "uniform" if self.pattern == "random" else "sequential",
             "workload.size": f"{self.size}B",
@@ -241,8 +244,13 @@ def usable(load: Load, figure: Figure) -> bool:
     return load.is_closed or figure.percentile is None or figure.percentile in STREAM_PERCENTILES
 
 
+def label(figure: Figure, load: Load) -> str:
+    """Returns the name of a metric in tables."""
+    return f"{figure.op} bandwidth" if figure.is_rate and load.size > LARGE else str(figure)
+
+
 def shown(figure: Figure, value: float, load: Load) -> str:
-    """Formats the value of a metric; the rate of large requests is shown as bandwidth."""
+    """Formats the value of a metric for tables."""
     if not figure.is_rate:
         return text.duration(value)
-    return text.bandwidth(value * load.size) if load.size > 16384 else f"{text.count(value)}/s"
+    return text.bandwidth(value * load.size) if load.size > LARGE else f"{text.count(value)}/s"

@@ -9,7 +9,7 @@ from typing import Any
 from ssdlab import text
 from ssdlab.model.config import Config
 from ssdlab.model.finding import Contents, Finding
-from ssdlab.study.fitting.load import Figure, Load
+from ssdlab.study.fitting.load import Figure, Load, label
 from ssdlab.study.fitting.parameters import CATALOGUE, Parameter, settings_of
 
 
@@ -119,14 +119,14 @@ class DriveFit(Finding):
             lines += ["", "# Mechanisms that fit the figures best", *(f"{key} = {_toml(left[key])}" for key in left)]
         return "\n".join([*lines, ""])
 
-    @staticmethod
-    def said(fitted: Fitted) -> str:
+    def said(self, fitted: Fitted) -> str:
         """Describes the load and metrics that determine a parameter most, and counts the other loads."""
         loads: dict[str, list[Figure]] = {}
         for load, figure in fitted.figures:
             loads.setdefault(load, []).append(figure)
         (first, figures), *more = loads.items()
-        names = ", ".join(str(figure) for figure in figures[:2])
+        labels = {(one.load.name, one.figure): label(one.figure, one.load) for one in self.residuals}
+        names = ", ".join(labels[first, figure] for figure in figures[:2])
         others = f", {text.counted(len(more), 'more loads')}" if more else ""
         return f"{names} of {first}{others}"
 

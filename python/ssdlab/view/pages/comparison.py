@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ssdlab import text
 from ssdlab.model.metrics import PER_DAY, SHOWN, SUMMARY, Metric
 from ssdlab.model.remarks import remarks_on
-from ssdlab.model.replayed import modes_text
+from ssdlab.model.replayed import OVERLOADED, modes_text, overload
 from ssdlab.model.sizing import LIFETIMES, lifetime_title, sizing
 from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison, Spread
@@ -50,7 +50,13 @@ def page(comparison: Comparison) -> Page:
         and (len(results) == 1 or line.differs or (at_rate and line.metric.name.startswith("lifetime.host_bytes")))
     ]
     equal = [line for line in lines if line not in first and line not in differing]
-    notes = _by_case({label: [remark.text for remark in remarks_on(run)] for label, run in results.items()})
+    # What response times mean is said above the table, also if only some rows are shown.
+    notes = _by_case(
+        {
+            label: [remark.text for remark in remarks_on(run) if remark.summed != OVERLOADED]
+            for label, run in results.items()
+        }
+    )
     if comparison.seeds > 1 and not any(
         spread and spread.standard_deviation for line in lines for spread in line.spreads
     ):
@@ -70,7 +76,14 @@ def page(comparison: Comparison) -> Page:
         sections.append(Section("Equal in all cases", [table], detail=True))
     count = text.counted(len(differing), "further metrics")
     differ = "differs" if len(differing) == 1 else "differ"
-    lead = {label: [*sizing([(run.config, run.summary)]), clock_remark(run.config)] for label, run in results.items()}
+    lead = {
+        label: [
+            *sizing([(run.config, run.summary)]),
+            clock_remark(run.config),
+            OVERLOADED if overload(run.summary) else None,
+        ]
+        for label, run in results.items()
+    }
     return Page(
         title=source_text(next(iter(results.values())).source) + modes_text(run.summary for run in results.values()),
         lead=[Paragraph(line, "soft") for line in _by_case(lead)],

@@ -1,7 +1,7 @@
 """Builds the page of a fitted drive."""
 
 from ssdlab import text
-from ssdlab.study.fitting.load import shown
+from ssdlab.study.fitting.load import RATE, Figure, label, shown
 from ssdlab.study.fitting.result import DriveFit, Fitted, Residual
 from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
 
@@ -10,6 +10,9 @@ CLOSE = 0.05
 
 FAR = 0.2
 """Minimum relative deviation at which a fitted drive counts as missing a measured value."""
+
+EMPTY = -0.5
+"""Relative deviation below which a rate of random writes is taken for the rate of an empty drive."""
 
 MOST_FIGURES = 15
 """Maximum number of metrics that a terminal shows."""
@@ -76,7 +79,7 @@ def _residuals(fit: DriveFit) -> Table:
     rows: list[Row] = [
         [
             one.load.name,
-            str(one.figure),
+            label(one.figure, one.load),
             shown(one.figure, one.measured, one.load),
             shown(one.figure, one.model, one.load),
             _difference(one),
@@ -98,6 +101,11 @@ def sentences(fit: DriveFit) -> list[str]:
     lines = [
         f"{met} of {text.counted(len(fit.residuals), 'figures')} within {100 * CLOSE:.0f} %; root mean square of all "
         f"differences {100 * fit.misfit:.1f} %."
+    ]
+    lines += [
+        f"{one.load.name}: the model is in steady state; this rate looks like that of an empty drive, so leave it out."
+        for one in fit.residuals
+        if one.figure == Figure("write", RATE) and one.load.pattern == "random" and one.difference < EMPTY
     ]
     for one in fit.fitted:
         only = one.parameter.only(fit.base, one.value) if one.deviation is not None else ""
