@@ -1,8 +1,9 @@
 //! Victim policies: which block garbage collection takes next.
 //!
 //! A [`VictimPolicy`] gets a view of the blocks of a plane ([`PlaneView`]) and returns a closed one. Garbage collection then
-//! copies its valid pages and erases it. `ftl.page.collect` sets how many planes a view covers. Tests build
-//! a view from [`ClosedBlocks`].
+//! copies its valid pages and erases it. `ftl.page.collect` sets how many planes a view covers. Some properties of blocks
+//! are kept only for policies that name them in [`VictimPolicy::uses`]: the time of the last invalidation, the stream that
+//! owns the block, and the blocks that have changed since the last choice. Tests build a view from [`ClosedBlocks`].
 //!
 //! # Example
 //!
@@ -10,7 +11,7 @@
 #![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/victim.rs"))]
 //! ```
 
-pub use ssdlab_ftl::blocks::{Allocation, ClosedBlocks, PlaneView};
+pub use ssdlab_ftl::blocks::{Allocation, ClosedBlocks, PlaneView, Uses};
 use ssdlab_ftl::gc::VICTIMS;
 pub use ssdlab_ftl::gc::{VictimInfo, VictimPolicy};
 
