@@ -26,8 +26,9 @@ struct Model {
     owners: BTreeMap<u32, u16>,
     roles: BTreeMap<u32, Role>,
     erases: BTreeMap<u32, u32>,
-    /// Number of choices of a victim, and number of blocks that were seen with another owner than 0 or with map pages.
-    seen: [usize; 3],
+    /// Number of choices of a victim, number of blocks that were seen with another owner than 0 or with map pages, and
+    /// number of choices after which some blocks had not changed.
+    seen: [usize; 4],
 }
 
 impl FlashSink for Model {
@@ -117,7 +118,10 @@ impl VictimPolicy for Comparing {
             copies[(block - plane.blocks().start) as usize] = seen(plane, block);
         }
         assert_eq!(*copies, all);
-        MODEL.with_borrow_mut(|model| model.compare(plane, &all));
+        MODEL.with_borrow_mut(|model| {
+            model.compare(plane, &all);
+            model.seen[3] += usize::from(changes.len() < all.len());
+        });
         let gains = |&block: &BlockId| plane.is_closed(block) && plane.valid(block) < plane.pages_per_block();
         let good: Vec<BlockId> = plane.blocks().map(BlockId).filter(gains).collect();
         match good.len() as u64 {
@@ -170,7 +174,7 @@ const LOGICAL_PAGES: u32 = 120;
 fn device(planes: u32, placement: usize, trigger: Trigger, in_flash: bool) -> Result<Box<dyn DynFtl>, String> {
     let options = PageOptions {
         gc: COMPARING.defaults(),
-        placement: PLACEMENTS.iter().nth(placement).expect("there are as many").defaults(),
+        placement: PLACEMENTS.get(placement).expect("there are as many").defaults(),
         trigger,
         ..PageOptions::new(greedy::INFO.defaults(), &ssdlab_ftl::placement::own::INFO)
     };
@@ -199,7 +203,7 @@ fn triggers() -> impl Strategy<Value = Trigger> {
 }
 
 /// Serves requests; returns [`Model::seen`].
-fn serve(ftl: &mut dyn DynFtl, requests: &[(u8, u32, u32)]) -> [usize; 3] {
+fn serve(ftl: &mut dyn DynFtl, requests: &[(u8, u32, u32)]) -> [usize; 4] {
     MODEL.set(Model { pages_per_block: 8, ..Model::default() });
     for &(kind, first, pages) in requests {
         let count = (1 + pages).min(LOGICAL_PAGES - first);
@@ -224,7 +228,7 @@ proptest! {
     #[test]
     fn views_are_true_and_changes_complete(
         planes in 1_u32..4,
-        placement in 0..PLACEMENTS.iter().count(),
+        placement in 0..PLACEMENTS.len(),
         trigger in triggers(),
         in_flash: bool,
         requests in prop::collection::vec((0_u8..12, 0..LOGICAL_PAGES, 0_u32..20), 0..400),

@@ -106,8 +106,8 @@ enum Value {
 impl Area {
     fn new(py: Python<'_>, plane: PlaneView<'_>, arguments: &[Argument]) -> PyResult<Self> {
         let (blocks, pages) = (plane.blocks().len(), plane.pages_per_block());
-        let mut area = Self::default();
-        area.rows = arguments.iter().filter_map(|argument| argument.numbers()).collect();
+        let rows = arguments.iter().filter_map(|argument| argument.numbers()).collect();
+        let mut area = Self { rows, ..Self::default() };
         let numbers = PyArray1::<i64>::zeros(py, area.rows.len() * blocks, false);
         let mut rows = numbers.call_method1("reshape", (area.rows.len(), blocks))?.try_iter()?;
         for argument in arguments {
