@@ -130,11 +130,10 @@ def components() -> None:
         flash, done = result.summary["flash"], uses[0].decisions
         if "operations" in described:
             done = sum(flash["programs"].values()) + sum(flash["erases"].values())
-        best = min(uses, key=lambda use: use.run_seconds)
-        rate = done / min(use.seconds for use in uses)
+        seconds, run = min(use.seconds for use in uses), min(use.run_seconds for use in uses)
         print(
-            f"| {described} | {result.erase_counts.size} | {done} | **{rate / 1e6:.2f}** | "
-            f"{100 * best.seconds / best.run_seconds:.0f} | run {best.run_seconds / min(rust):.1f} times as long |"
+            f"| {described} | {result.erase_counts.size} | {done} | **{done / seconds / 1e6:.2f}** | "
+            f"{100 * seconds / run:.0f} | run {run / min(rust):.1f} times as long |"
         )
     print("\n| NumPy alone | elements | M calls/s |")
     print("|---|---|---|")
