@@ -134,7 +134,7 @@ class Forgets(PageMapping):
 
 def test_a_faulty_saved_ftl_is_one_error(tmp_path: Path) -> None:
     path = tmp_path / "a.drive"
-    with pytest.raises(ssdlab.SsdlabError, match=r"Unsaved.save raised .*; define save and load in Unsaved"):
+    with pytest.raises(ssdlab.SsdlabError, match=r"Unsaved.save raised .*; define save and load in Unsaved$"):
         ssdlab.simulate(CHECKED, plugins=[Unsaved], save_state=path)
     assert not path.exists()
     ssdlab.simulate(CHECKED, plugins=[Forgets], save_state=path)

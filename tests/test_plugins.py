@@ -515,7 +515,7 @@ def test_a_policy_may_save_bytes_of_its_own(tmp_path: Path) -> None:
 
 def test_a_policy_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
     path = tmp_path / "a.drive"
-    with pytest.raises(ssdlab.SsdlabError, match=r"Unsaved.save raised .*; define save and load in Unsaved"):
+    with pytest.raises(ssdlab.SsdlabError, match=r"Unsaved.save raised .*; define save and load in Unsaved$"):
         ssdlab.simulate(DRIVE, plugins=[Unsaved], save_state=path)
     assert not path.exists()
     ssdlab.simulate(DRIVE, plugins=[Unloaded], save_state=path)
