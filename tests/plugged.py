@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 import ssdlab
 
 DRIVE = {
@@ -17,6 +19,19 @@ DRIVE = {
     "workload.requests": 4000,
     "workload.reads": "0%",
 }
+
+
+def random_trace(*seeds: int) -> ssdlab.Trace:
+    """900 requests of three streams for each seed: writes of 1 to 4 pages, and a few reads and trims."""
+    columns: dict[str, list[np.ndarray[Any, Any]]] = {"op": [], "offset": [], "bytes": [], "stream": []}
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        columns["op"].append(rng.choice(3, 900, p=[0.1, 0.8, 0.1]))
+        columns["offset"].append(4096 * rng.integers(0, 1020, 900))
+        columns["bytes"].append(4096 * rng.integers(1, 5, 900))
+        columns["stream"].append(rng.integers(0, 3, 900))
+    joined = {name: np.concatenate(parts) for name, parts in columns.items()}
+    return ssdlab.Trace.from_columns(**joined, streams=["a", "b", "c"])
 
 
 def figures(result: ssdlab.Result) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """FTLs written in Python: every operation is checked, and faults are named with their line."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 import ssdlab
-from plugged import DRIVE
+from plugged import DRIVE, random_trace
 from ssdlab.plugin import Ftl
 
 
@@ -99,6 +100,49 @@ def test_page_mapping_in_python_by_hand() -> None:
     result = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=drive), trace, plugins=[PageMapping])
     assert result.summary["flash"]["programs"] == {"host": 17, "gc": 1}
     assert result.erase_counts.tolist() == [0, 0, 0, 0, 1]
+
+
+def test_an_ftl_is_saved_with_its_drive(tmp_path: Path) -> None:
+    """Every read of a page is checked, also of pages that were written before the drive was saved. Two halves of a
+    trace together wear the blocks as the whole does.
+    """
+    path, config = tmp_path / "a.drive", {**CHECKED, "time": "count"}
+    whole = ssdlab.simulate(config, random_trace(1, 2), plugins=[PageMapping])
+    first = ssdlab.simulate(config, random_trace(1), plugins=[PageMapping], save_state=path)
+    second = ssdlab.simulate(config, random_trace(2), plugins=[PageMapping], state=path, save_state=path)
+    assert (first.erase_counts + second.erase_counts).tolist() == whole.erase_counts.tolist()
+    assert second.erase_counts.sum() > 0
+    everything = ssdlab.Trace.from_columns(op=["read"] * 1024, offset=range(0, 2**22, 4096), bytes=[4096] * 1024)
+    last = ssdlab.simulate(config, everything, plugins=[PageMapping], state=path)
+    # The count continues.
+    assert last.summary["check"]["page_reads_checked"] == 1024 + second.summary["check"]["page_reads_checked"]
+
+
+class Unsaved(PageMapping):
+    def start(self) -> None:
+        super().start()
+        self.pages_of = lambda block: range(block)
+
+
+class Forgets(PageMapping):
+    """Saves all attributes except the places of two pages."""
+
+    def save(self) -> bytes:
+        del self.place[5], self.place[6]
+        return super().save()
+
+
+def test_a_faulty_saved_ftl_is_one_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.drive"
+    with pytest.raises(ssdlab.SsdlabError, match=r"Unsaved.save raised .*; define save and load in Unsaved$"):
+        ssdlab.simulate(CHECKED, plugins=[Unsaved], save_state=path)
+    assert not path.exists()
+    ssdlab.simulate(CHECKED, plugins=[Forgets], save_state=path)
+    with pytest.raises(ssdlab.ConfigError, match=r"saved with .*Forgets.*, but this run has .*PageMapping"):
+        ssdlab.simulate(CHECKED, plugins=[PageMapping], state=path)
+    reads = ssdlab.Trace.from_columns(op=["read"] * 8, offset=range(0, 2**15, 4096), bytes=[4096] * 8)
+    with pytest.raises(ssdlab.SimulationError, match=r"Forgets.read returned None, without reading flash page"):
+        ssdlab.simulate(CHECKED, reads, plugins=[Forgets], state=path)
 
 
 class LostUpdate(PageMapping):

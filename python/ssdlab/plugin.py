@@ -12,6 +12,7 @@
 `docs/your-own/python.md` explains every kind with examples.
 """
 
+import pickle
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -40,22 +41,25 @@ class VictimPolicy(Plugin):
         invalidated_at: host pages written when a page of each block last became invalid; 0 if no page did
         valid_pages: array of booleans, a row for each block: True for each valid mapping unit
         erases: number of erases of each block
+        owner: number of the stream that owns each block: the stream whose page the block was opened for, or with
+            garbage collection the owner of the victim; 0 if it is unknown or the block holds map pages
+        holds_map: array of booleans: True for each closed block of map pages
         least_valid: number of the closed block with the fewest valid mapping units, the lowest number on ties
         oldest: number of the block closed longest ago
         now: host pages written so far
         pages_per_block: mapping units per block
 
-    Arrays are read-only. Except `valid_pages`, they are int64 arrays of NumPy with an element for each block of the
-    area. The next call overwrites the arrays, so copy values that you need later. One object serves all areas of a
-    drive.
+    Arrays are read-only. Except `valid_pages` and `holds_map`, they are int64 arrays of NumPy with an element for each
+    block of the area. Each call for an area passes the same arrays, in which ssdlab has updated the elements that have
+    changed since the last call. Copy values that you need later. One object serves all areas of a drive.
     """
 
     kind = "victim"
     setting = "ftl.page.gc"
     methods = ("choose",)
     arguments: ClassVar[tuple[str, ...]] = (
-        "valid", "closed_at", "invalidated_at", "valid_pages", "erases", "least_valid", "oldest", "now",
-        "pages_per_block",
+        "valid", "closed_at", "invalidated_at", "valid_pages", "erases", "owner", "holds_map", "least_valid", "oldest",
+        "now", "pages_per_block",
     )  # fmt: skip
 
     choose: Callable[..., int]
@@ -164,6 +168,10 @@ class Ftl(Plugin):
 
     def start(self) -> None:
         """Prepares tables for an erased drive; called once, after `flash` is set."""
+
+    def save(self) -> bytes:
+        """Returns the object's state, to be saved with a drive: by default all attributes except `flash`, by pickle."""
+        return pickle.dumps({name: value for name, value in vars(self).items() if name != "flash"})
 
     write: Callable[[int], object]
     """Writes a logical page: makes room if needed, and calls `self.flash.program` once."""

@@ -75,10 +75,16 @@ impl Visitor for ReadBack<'_> {
     }
 }
 
+/// Number of streams of the host. The first page of a request determines its stream.
+const STREAMS: u32 = 3;
+
 /// Serves a request; returns the number of pages read that were never written.
 fn serve<F: Ftl, S: FlashSink>(ftl: &mut F, request: Request, sink: &mut S) -> u32 {
     match request {
-        Request::Write(first, count) => ftl.write(Lpn(first), count, WriteContext::default(), sink),
+        Request::Write(first, count) => {
+            let stream = (first % STREAMS) as u16;
+            ftl.write(Lpn(first), count, WriteContext { stream, ..WriteContext::default() }, sink);
+        }
         Request::Read(first, count) => return ftl.read(Lpn(first), count, Cause::Host, sink),
         Request::Trim(first, count) => ftl.trim(Lpn(first), count, sink),
         Request::Collect(plane, pages) => drop(ftl.background(plane, 3, pages, sink)),

@@ -1,10 +1,15 @@
-"""Measures the overhead of calling the simulator from Python instead of Rust, in the same run."""
+"""Measures the overhead of calling the simulator from Python instead of Rust, and the speed of components in Python."""
 
 import subprocess
 import sys
 import time
+import timeit
+from pathlib import Path
+
+import numpy as np
 
 import ssdlab
+from ssdlab.plugin import Plugin, PluginUse, VictimPolicy, load
 
 SETS = [
     "device.capacity=4GiB",
@@ -14,6 +19,14 @@ SETS = [
     "workload.reads=0%",
 ]
 ROUNDS = 7
+SHORT_ROUNDS = 25
+"""Rounds of runs that take a fraction of a second."""
+
+CALLS = 100_000
+"""Calls of NumPy in a round."""
+
+for file in ("page_mapping.py", "s4_fifo.py"):
+    load(Path(__file__).parents[3] / "plugins" / "python" / file)
 
 
 def from_rust(program: str) -> tuple[float, int]:
@@ -32,8 +45,54 @@ def from_python(config: ssdlab.Config) -> tuple[float, int]:
     return seconds, sum(result.summary["flash"]["programs"].values())
 
 
-def main() -> None:
-    """Simulates alternately from Rust and from Python, so that noise affects both, and prints the best time of each."""
+class Greedy(VictimPolicy):
+    """The block with the fewest valid pages."""
+
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        """Searches the array."""
+        return valid.argmin()
+
+
+class Told(VictimPolicy):
+    """The same block, found by ssdlab."""
+
+    def choose(self, least_valid):  # type: ignore[no-untyped-def]
+        """Does nothing: the least time of a call."""
+        return least_valid
+
+
+DRIVE = {
+    "nand.channels": 1,
+    "nand.ways": 1,
+    "nand.planes": 1,
+    "nand.page_size": "4KiB",
+    "nand.word_line": 1,
+    "nand.pages_per_block": 16,
+    "device.op": "20%",
+    "time": "count",
+    "precondition.fill": "0%",
+    "precondition.overwrite": "none",
+    "workload.requests": 100_000,
+    "workload.reads": "0%",
+}
+SMALL, LARGE = {**DRIVE, "device.capacity": "4MiB"}, {**DRIVE, "device.capacity": "64MiB"}
+CACHED = {**SMALL, "cache.size": "1MiB", "workload.pattern": "zipf"}
+GREEDY: dict[str, object] = {"ftl.page.gc": "greedy"}
+# Equal to the FTL in Python, operation by operation.
+PAGE: dict[str, object] = {"ftl": "page", "ftl.page.gc": "greedy", "ftl.page.survivors": "shared"}
+COMPONENTS: list[tuple[str, dict[str, object], type[Plugin] | dict[str, object], dict[str, object]]] = [
+    ("victim policy, `valid.argmin()`, calls", SMALL, Greedy, GREEDY),
+    ("victim policy, `valid.argmin()`, calls", LARGE, Greedy, GREEDY),
+    ("victim policy, empty calls", SMALL, Told, GREEDY),
+    ("victim policy, empty calls", LARGE, Told, GREEDY),
+    ("FTL, page mapping, operations of the flash", SMALL, {"ftl": "python:page_mapping.PageMapping"}, PAGE),
+    ("cache policy, S4-FIFO, calls", CACHED, {"cache.policy": "python:s4_fifo.S4Fifo"}, {"cache.policy": "s3-fifo"}),
+]
+"""Description, drive, component in Python, and settings of the comparable component of ssdlab."""
+
+
+def overhead() -> None:
+    """Simulates from Rust and from Python alternately, because of noise, and prints the best time of each."""
     config = ssdlab.Config(overrides=SETS)
     rust: list[float] = []
     python: list[float] = []
@@ -51,5 +110,39 @@ def main() -> None:
     print(f"| Python | {min(python):.3f} | {min(python) / min(rust) * 100 - 100:+.1f} % |")
 
 
+def components() -> None:
+    """Runs each component in Python and the comparable one of ssdlab in turns, and prints the best of each."""
+    print("\n## Components in Python: 100,000 writes\n")
+    print("| component | blocks | calls or operations | M/s | share of the run, % | against a built-in component |")
+    print("|---|---|---|---|---|---|")
+    for described, drive, component, built_in in COMPONENTS:
+        uses: list[PluginUse] = []
+        rust: list[float] = []
+        for _ in range(SHORT_ROUNDS):
+            if isinstance(component, dict):
+                result = ssdlab.simulate({**drive, **component})
+            else:
+                result = ssdlab.simulate(drive, plugins=[component])
+            uses.extend(result.plugins)
+            began = time.perf_counter()
+            ssdlab.simulate({**drive, **built_in})
+            rust.append(time.perf_counter() - began)
+        flash, done = result.summary["flash"], uses[0].decisions
+        if "operations" in described:
+            done = sum(flash["programs"].values()) + sum(flash["erases"].values())
+        seconds, run = min(use.seconds for use in uses), min(use.run_seconds for use in uses)
+        print(
+            f"| {described} | {result.erase_counts.size} | {done} | **{done / seconds / 1e6:.2f}** | "
+            f"{100 * seconds / run:.0f} | run {run / min(rust):.1f} times as long |"
+        )
+    print("\n| NumPy alone | elements | M calls/s |")
+    print("|---|---|---|")
+    for elements in (77, 1229):
+        valid = np.arange(elements)
+        seconds = min(timeit.repeat(valid.argmin, number=CALLS, repeat=SHORT_ROUNDS))
+        print(f"| `valid.argmin()` | {elements} | {CALLS / seconds / 1e6:.2f} |")
+
+
 if __name__ == "__main__":
-    main()
+    overhead()
+    components()

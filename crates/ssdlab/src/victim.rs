@@ -2,7 +2,9 @@
 //!
 //! A [`VictimPolicy`] gets a view of the blocks of a plane ([`PlaneView`]) and returns a closed block. Garbage
 //! collection then copies the valid pages of this block and erases it. `ftl.page.collect` sets the number of planes in
-//! a view. Tests can build a view from [`ClosedBlocks`].
+//! a view. Three properties of blocks are recorded only if [`VictimPolicy::uses`] lists them: the time of the last
+//! invalidation, the stream that owns the block, and the blocks that have changed since the last choice. Tests can
+//! build a view from [`ClosedBlocks`].
 //!
 //! # Example
 //!
@@ -10,7 +12,7 @@
 #![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/victim.rs"))]
 //! ```
 
-pub use ssdlab_ftl::blocks::{Allocation, ClosedBlocks, PlaneView};
+pub use ssdlab_ftl::blocks::{Allocation, ClosedBlocks, PlaneView, Uses};
 use ssdlab_ftl::gc::VICTIMS;
 pub use ssdlab_ftl::gc::{VictimInfo, VictimPolicy};
 

@@ -136,17 +136,23 @@ class PluginUse(NamedTuple):
     """Number of decisions that the plug-in made, including decisions during preconditioning."""
     seconds: float
     """Time that the plug-in took for its decisions, in seconds; 0 for a trace format."""
+    run_seconds: float
+    """Time that the whole run took, in seconds."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all fields except the elapsed time, which differs from run to run, ready for JSON."""
+        """Returns all fields except the elapsed times, which differ from run to run, ready for JSON."""
         fields = self._asdict()
-        del fields["seconds"]
+        del fields["seconds"], fields["run_seconds"]
         return fields
 
     def __str__(self) -> str:
-        """Returns the plug-in's name, its number of decisions and its speed as text."""
-        rate = f", {self.decisions / self.seconds / 1e6:.2g} M decisions/s" if self.decisions and self.seconds else ""
-        return f"{self.name}: {text.count(self.decisions)} decisions{rate}"
+        """Returns the plug-in's name, its number of decisions, its speed and its share of the run as text."""
+        said = f"{self.name}: {text.count(self.decisions)} decisions"
+        if not self.decisions or not self.seconds:
+            return said
+        rate, share = self.decisions / self.seconds, self.seconds / self.run_seconds
+        run = text.duration(1e9 * self.run_seconds)
+        return f"{said}, {rate / 1e6:.2g} M decisions/s, {100 * share:.0f} % of the run's {run}"
 
 
 _sources: dict[str, Source] = {}
@@ -303,13 +309,17 @@ def digest(name: str) -> str:
 
 
 def uses(
-    config: Config, calls: Iterable[tuple[str, int, float]], ingest: Mapping[str, Any] | None = None
+    config: Config,
+    calls: Iterable[tuple[str, int, float]],
+    run_seconds: float,
+    ingest: Mapping[str, Any] | None = None,
 ) -> list[PluginUse]:
     """Returns the use of each plug-in in a run, including a trace format that is a plug-in.
 
     Args:
         config: The configuration.
         calls: Name, number of decisions and time of the plug-ins of the configuration.
+        run_seconds: Time that the run took.
         ingest: Report on reading the trace, if the requests come from a trace.
     """
     total: dict[str, tuple[int, float]] = {}
@@ -321,7 +331,7 @@ def uses(
         named.append(("format", ingest["format"]))
         total[ingest["format"]] = next(value for name, _, _, value in ingest["counts"] if name == "records"), 0.0
     return [
-        PluginUse(setting, name, _sources[name].file, _sources[name].sha256, *total.get(name, (0, 0.0)))
+        PluginUse(setting, name, _sources[name].file, _sources[name].sha256, *total.get(name, (0, 0.0)), run_seconds)
         for setting, name in named
     ]
 

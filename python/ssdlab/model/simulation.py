@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -78,9 +79,6 @@ def simulate(
     if plugins:
         config = cast(Config, room("model.plugins").with_plugins(config, plugins))
     own = room("model.plugins") if config.plugins else None
-    ftl = config.plugins.get("ftl")
-    if ftl is not None and (state is not None or save_state is not None):
-        raise ConfigError(f"{ftl} cannot be saved with a drive, or start from a saved drive; choose a built-in FTL")
     saved = None if save_state is None else savable(Path(save_state), "save_state")
     if trace is not None:
         config = config.for_trace()
@@ -107,11 +105,13 @@ def simulate(
     is_own = any(key.startswith("ftl") for key in config.plugins)
     keeps = keeping(config, space) if keep and state is None and not is_own else nullcontext()
     given = nullcontext() if own is None else own.giving(plugins)
+    began = time.perf_counter()
     with keeps as kept, following(monitor) as shown, source.placing(), given:
         outcome = _ssdlab.simulate(
             config._inner, requests, space, shown, watch=watch and _decoded(watch), state=from_state, kept=kept,
             save_state=saved, attribution=diagnose,
         )  # fmt: skip
+    run_seconds = time.perf_counter() - began
     for note in outcome.notes:
         _LOG.warning(note)
 
@@ -120,7 +120,7 @@ def simulate(
         summary["jobs"] = reader.results()
     ingest = source.report_of(reader or source.open()) if trace is not None else None
     reads = ingest is not None and str(ingest.get("format")).startswith(PLUGIN)
-    used = room("model.plugins").uses(config, outcome.calls, ingest) if own is not None or reads else []
+    used = room("model.plugins").uses(config, outcome.calls, run_seconds, ingest) if own is not None or reads else []
     if used:
         summary["plugins"] = [use.to_dict() for use in used]
     captures = (summary["log"] or {}).get("capture_by_stream", [])

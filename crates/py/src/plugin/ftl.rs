@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_core::{Archive, Archived, BlockId, Lpn, Ppn};
 use ssdlab_ftl::choice::LOG_FTLS;
 use ssdlab_ftl::log::{LogInfo, LogRules};
 use ssdlab_ftl::{DynFtl, Ftl, Shape, WriteContext};
@@ -206,6 +206,22 @@ impl State {
         self.newest[held.lpn as usize] == held.version
     }
 
+    /// Saves or loads the state between two calls.
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { pages, programmed, newest, versions, places, writing: _, operations: _ } = self;
+        let mut lpns: Vec<u32> = pages.iter().map(|held| held.map_or(u32::MAX, |held| held.lpn)).collect();
+        let mut held_versions: Vec<u32> = pages.iter().map(|held| held.map_or(0, |held| held.version)).collect();
+        let (mut pages_of_newest, mut copies): (Vec<u32>, Vec<u32>) = places.iter().copied().unzip();
+        for numbers in [&mut lpns, &mut held_versions, &mut pages_of_newest, &mut copies, programmed, newest, versions]
+        {
+            archive.array(numbers)?;
+        }
+        let held = |(lpn, version)| (lpn != u32::MAX).then_some(Held { lpn, version });
+        *pages = lpns.into_iter().zip(held_versions).map(held).collect();
+        *places = pages_of_newest.into_iter().zip(copies).collect();
+        Ok(())
+    }
+
     /// Returns the flash page with the newest version of a logical page.
     fn place(&self, lpn: u32) -> Option<u32> {
         let at = lpn as usize;
@@ -343,5 +359,13 @@ impl Ftl for PythonFtl {
 
     fn erase_counts(&self) -> &[u32] {
         &self.erases
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { running, flash, write: _, read: _, trim: _, sequence, erases } = self;
+        flash.get().locked().archive(archive)?;
+        running.archive(archive)?;
+        archive.value(sequence)?;
+        archive.array(erases)
     }
 }

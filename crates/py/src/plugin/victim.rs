@@ -1,10 +1,13 @@
 //! Victim policies written in Python.
 
-use numpy::{Element, PyArray1, PyArrayMethods};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry::{Occupied, Vacant};
+
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use ssdlab_core::{Archive, Archived, BlockId};
-use ssdlab_ftl::blocks::PlaneView;
+use ssdlab_ftl::blocks::{PlaneView, Uses};
 use ssdlab_ftl::gc::{VICTIMS, VictimInfo, VictimPolicy};
 
 use super::{Entry, Registered, Running, or_unwind};
@@ -16,70 +19,172 @@ const NOT_CLOSED: i64 = 1 << 31;
 /// an error about the policy. Page mapping itself would stop slightly later, and report a bug in ssdlab.
 const PATIENCE: u64 = 64;
 
-/// An argument of `choose`. Blocks are numbered within their plane.
-enum Argument {
-    /// Array with one number per block, and the function that fills it.
-    Numbers(fn(PlaneView<'_>, &mut [i64]), Option<Array<i64>>),
-    Number(fn(PlaneView<'_>, u64) -> i64),
-    /// Array with one flag per page of each block: true if the page is valid.
-    ValidPages(Option<Array<bool>>),
-}
-
-/// Name of the argument for which the FTL must record invalidation times.
+/// Arguments for which the FTL must record data.
 const INVALIDATED_AT: &str = "invalidated_at";
+const OWNER: &str = "owner";
+
+/// An argument of `choose`. Blocks are numbered within their plane.
+#[derive(Clone, Copy)]
+enum Argument {
+    /// Array with one number per block.
+    Numbers(Get),
+    /// Array with one flag per block: true if the block is a closed block of map pages.
+    HoldsMap,
+    /// Array with one flag per page of each block: true if the page is valid.
+    ValidPages,
+    /// Number that differs from call to call.
+    Number(fn(PlaneView<'_>, u64) -> i64),
+    PagesPerBlock,
+}
 
 impl Argument {
     /// Returns the argument with the given name; `ssdlab.plugin.VictimPolicy` lists all names.
     fn named(name: &str) -> Self {
-        let array = |fill| Self::Numbers(fill, None);
         match name {
-            "valid" => array(|plane, out| {
-                put(out, plane.valid_counts().map(|valid| valid.map_or(NOT_CLOSED, i64::from)));
-            }),
-            "closed_at" => array(|plane, out| put(out, plane.closing_times().iter().map(|&time| time as i64))),
-            INVALIDATED_AT => array(|plane, out| {
-                put(out, plane.invalidation_times().into_iter().flatten().map(|&time| time as i64));
-            }),
-            "erases" => array(|plane, out| put(out, plane.erase_counts().iter().map(|&erases| erases.into()))),
-            "valid_pages" => Self::ValidPages(None),
+            "valid" => Self::Numbers(
+                |plane, block| {
+                    if plane.is_closed(block) { plane.valid(block).into() } else { NOT_CLOSED }
+                },
+            ),
+            "closed_at" => Self::Numbers(|plane, block| plane.closed_at(block) as i64),
+            INVALIDATED_AT => Self::Numbers(|plane, block| of_block(plane, block, plane.invalidation_times()) as i64),
+            "erases" => Self::Numbers(|plane, block| of_block(plane, block, Some(plane.erase_counts())).into()),
+            OWNER => Self::Numbers(|plane, block| of_block(plane, block, plane.owners()).into()),
+            "holds_map" => Self::HoldsMap,
+            "valid_pages" => Self::ValidPages,
             "least_valid" => Self::Number(|plane, _| number(plane, plane.least_valid())),
             "oldest" => Self::Number(|plane, _| number(plane, plane.oldest_first().next())),
             "now" => Self::Number(|_, now| now as i64),
-            _ => Self::Number(|plane, _| plane.pages_per_block().into()),
+            _ => Self::PagesPerBlock,
         }
     }
 
-    fn value<'py>(&mut self, py: Python<'py>, plane: PlaneView<'_>, now: u64) -> PyResult<Bound<'py, PyAny>> {
-        let blocks = plane.blocks().len();
-        match self {
-            Self::Number(get) => Ok(get(plane, now).into_pyobject(py)?.into_any()),
-            Self::Numbers(fill, array) => Array::of(array, py, &[blocks])?.filled(py, |out| fill(plane, out)),
-            Self::ValidPages(array) => {
-                let array = Array::of(array, py, &[blocks, plane.pages_per_block() as usize])?;
-                array.filled(py, |out| put_valid_pages(plane, out))
-            }
-        }
+    /// Returns the function of an array with one number per block.
+    fn numbers(self) -> Option<Get> {
+        if let Self::Numbers(get) = self { Some(get) } else { None }
+    }
+
+    /// True if the argument is an array.
+    fn is_array(self) -> bool {
+        matches!(self, Self::Numbers(_) | Self::HoldsMap | Self::ValidPages)
     }
 }
 
-fn put(out: &mut [i64], values: impl Iterator<Item = i64>) {
-    out.iter_mut().zip(values).for_each(|(out, value)| *out = value);
-}
-
-/// Fills in a flag per page of each block of the plane.
-fn put_valid_pages(plane: PlaneView<'_>, out: &mut [bool]) {
-    let pages = plane.pages_per_block();
-    for (block, out) in plane.blocks().zip(out.chunks_exact_mut(pages as usize)) {
-        for (first, out) in (0..pages).step_by(64).zip(out.chunks_mut(64)) {
-            let bits = plane.valid_among(BlockId(block), first, out.len() as u32);
-            out.iter_mut().enumerate().for_each(|(page, out)| *out = bits >> page & 1 == 1);
-        }
-    }
+/// Returns the value of a block from an array of its plane; 0 if there is no array.
+fn of_block<T: Copy + Default>(plane: PlaneView<'_>, block: BlockId, values: Option<&[T]>) -> T {
+    values.map_or_else(T::default, |values| values[(block.0 - plane.blocks().start) as usize])
 }
 
 /// Returns the number of a block within its plane; -1 for no block, which never occurs while a policy chooses.
 fn number(plane: PlaneView<'_>, block: Option<BlockId>) -> i64 {
     block.map_or(-1, |block| (block.0 - plane.blocks().start).into())
+}
+
+/// Function that returns a number about a block.
+type Get = fn(PlaneView<'_>, BlockId) -> i64;
+
+/// Arguments of the calls for one plane. Its arrays last as long as the policy: before a call, only the elements of
+/// changed blocks are written.
+#[derive(Default)]
+struct Area {
+    /// One array for all arguments with a number per block, because each array to write costs time: a row per argument.
+    numbers: Option<Py<PyArray1<i64>>>,
+    rows: Vec<Get>,
+    holds_map: Option<Py<PyArray1<bool>>>,
+    valid_pages: Option<Py<PyArray1<bool>>>,
+    values: Vec<Value>,
+    /// The values as a tuple, unless a number differs from call to call.
+    unchanging: Option<Py<PyTuple>>,
+}
+
+/// Value of an argument.
+enum Value {
+    Unchanging(Py<PyAny>),
+    Number(fn(PlaneView<'_>, u64) -> i64),
+}
+
+impl Area {
+    fn new(py: Python<'_>, plane: PlaneView<'_>, arguments: &[Argument]) -> PyResult<Self> {
+        let (blocks, pages) = (plane.blocks().len(), plane.pages_per_block());
+        let rows = arguments.iter().filter_map(|argument| argument.numbers()).collect();
+        let mut area = Self { rows, ..Self::default() };
+        let numbers = PyArray1::<i64>::zeros(py, area.rows.len() * blocks, false);
+        let mut rows = numbers.call_method1("reshape", (area.rows.len(), blocks))?.try_iter()?;
+        for argument in arguments {
+            let view = match *argument {
+                Argument::Number(get) => {
+                    area.values.push(Value::Number(get));
+                    continue;
+                }
+                Argument::PagesPerBlock => pages.into_pyobject(py)?.into_any(),
+                Argument::Numbers(_) => read_only(rows.next().expect("there is a row per argument")?)?,
+                Argument::HoldsMap => {
+                    let array = PyArray1::<bool>::zeros(py, blocks, false);
+                    area.holds_map = Some(array.clone().unbind());
+                    read_only(array.call_method0("view")?)?
+                }
+                Argument::ValidPages => {
+                    let array = PyArray1::<bool>::zeros(py, blocks * pages as usize, false);
+                    area.valid_pages = Some(array.clone().unbind());
+                    read_only(array.call_method1("reshape", (blocks, pages))?)?
+                }
+            };
+            area.values.push(Value::Unchanging(view.unbind()));
+        }
+        area.numbers = (!area.rows.is_empty()).then(|| numbers.unbind());
+        if arguments.iter().all(|argument| !matches!(argument, Argument::Number(_))) {
+            area.unchanging = Some(area.arguments(py, plane, 0)?.unbind());
+        }
+        area.update(py, plane, &plane.blocks().collect::<Vec<_>>())?;
+        Ok(area)
+    }
+
+    /// Writes the elements of these blocks.
+    fn update(&self, py: Python<'_>, plane: PlaneView<'_>, blocks: &[u32]) -> PyResult<()> {
+        let (first, pages) = (plane.blocks().start, plane.pages_per_block());
+        if let Some(numbers) = &self.numbers {
+            let mut numbers = numbers.bind(py).try_readwrite()?;
+            let rows = numbers.as_slice_mut()?.chunks_exact_mut(plane.blocks().len());
+            for (row, get) in rows.zip(&self.rows) {
+                blocks.iter().for_each(|&block| row[(block - first) as usize] = get(plane, BlockId(block)));
+            }
+        }
+        if let Some(holds_map) = &self.holds_map {
+            let mut flags = holds_map.bind(py).try_readwrite()?;
+            let flags = flags.as_slice_mut()?;
+            blocks.iter().for_each(|&block| flags[(block - first) as usize] = plane.holds_map(BlockId(block)));
+        }
+        if let Some(valid_pages) = &self.valid_pages {
+            let mut flags = valid_pages.bind(py).try_readwrite()?;
+            let flags = flags.as_slice_mut()?;
+            for &block in blocks {
+                let row = &mut flags[((block - first) * pages) as usize..][..pages as usize];
+                for (first, row) in (0..pages).step_by(64).zip(row.chunks_mut(64)) {
+                    let bits = plane.valid_among(BlockId(block), first, row.len() as u32);
+                    row.iter_mut().enumerate().for_each(|(page, flag)| *flag = bits >> page & 1 == 1);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the arguments of a call.
+    fn arguments<'py>(&self, py: Python<'py>, plane: PlaneView<'_>, now: u64) -> PyResult<Bound<'py, PyTuple>> {
+        if let Some(unchanging) = &self.unchanging {
+            return Ok(unchanging.bind(py).clone());
+        }
+        let value = |value: &Value| match value {
+            Value::Unchanging(value) => Ok(value.bind(py).clone()),
+            Value::Number(get) => Ok(get(plane, now).into_pyobject(py)?.into_any()),
+        };
+        PyTuple::new(py, self.values.iter().map(value).collect::<PyResult<Vec<_>>>()?)
+    }
+}
+
+/// Returns an array that Python code cannot change.
+fn read_only(view: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    view.call_method1("setflags", (false,))?;
+    Ok(view)
 }
 
 pub(super) fn register(entry: Entry) -> Registered {
@@ -92,34 +197,11 @@ struct Victim {
     running: Running,
     choose: Py<PyAny>,
     arguments: Vec<Argument>,
-    uses_invalidation_times: bool,
+    /// Arguments by plane, for planes in which the policy has chosen a block.
+    areas: BTreeMap<usize, Area>,
+    uses: Uses,
     /// Number of successive victims without an invalid page.
     idle: u64,
-}
-
-/// An array that is filled before each call, and a read-only view of the array for the policy.
-struct Array<T> {
-    numbers: Py<PyArray1<T>>,
-    view: Py<PyAny>,
-}
-
-impl<T: Element> Array<T> {
-    /// Returns the array; the first call creates it with the given dimensions.
-    fn of<'a>(array: &'a mut Option<Self>, py: Python<'_>, dimensions: &[usize]) -> PyResult<&'a Self> {
-        if array.is_none() {
-            let numbers = PyArray1::<T>::zeros(py, dimensions.iter().product::<usize>(), false);
-            let view = numbers.call_method1("reshape", (dimensions,))?;
-            view.call_method1("setflags", (false,))?;
-            *array = Some(Self { numbers: numbers.unbind(), view: view.unbind() });
-        }
-        Ok(array.as_ref().expect("created above"))
-    }
-
-    /// Fills the array and returns the view.
-    fn filled<'py>(&self, py: Python<'py>, fill: impl FnOnce(&mut [T])) -> PyResult<Bound<'py, PyAny>> {
-        fill(self.numbers.bind(py).try_readwrite()?.as_slice_mut()?);
-        Ok(self.view.bind(py).clone())
-    }
 }
 
 impl Victim {
@@ -129,16 +211,27 @@ impl Victim {
             let names: Vec<String> = running.inner.getattr(py, "arguments")?.extract(py)?;
             Ok((running.plugin.getattr(py, "choose")?, names))
         }));
-        let arguments = names.iter().map(|name| Argument::named(name)).collect();
-        let uses_invalidation_times = names.iter().any(|name| name == INVALIDATED_AT);
-        Self { running, choose, arguments, uses_invalidation_times, idle: 0 }
+        let arguments: Vec<Argument> = names.iter().map(|name| Argument::named(name)).collect();
+        let has = |wanted| names.iter().any(|name| name == wanted);
+        let changes = arguments.iter().any(|argument| argument.is_array());
+        let uses = Uses { invalidation_times: has(INVALIDATED_AT), owners: has(OWNER), changes };
+        Self { running, choose, arguments, areas: BTreeMap::new(), uses, idle: 0 }
     }
 
     fn ask(&mut self, py: Python<'_>, plane: PlaneView<'_>, now: u64) -> PyResult<BlockId> {
-        let Self { running, choose, arguments, idle, .. } = self;
+        let Self { running, choose, arguments, areas, idle, .. } = self;
         let blocks = plane.blocks();
-        let value = |argument: &mut Argument| argument.value(py, plane, now);
-        let values = || PyTuple::new(py, arguments.iter_mut().map(value).collect::<PyResult<Vec<_>>>()?);
+        let values = || {
+            let area = match areas.entry(plane.number()) {
+                Occupied(entry) => {
+                    let area = entry.into_mut();
+                    area.update(py, plane, plane.changes().unwrap_or_default())?;
+                    area
+                }
+                Vacant(entry) => entry.insert(Area::new(py, plane, arguments)?),
+            };
+            area.arguments(py, plane, now)
+        };
         running.ask(py, choose, values, |answer| {
             let number = answer.extract::<u32>().ok().filter(|&number| number < blocks.len() as u32);
             let number = number.ok_or_else(|| {
@@ -170,8 +263,8 @@ impl VictimPolicy for Victim {
         Some(or_unwind(Python::attach(|py| self.ask(py, plane, now))))
     }
 
-    fn uses_invalidation_times(&self) -> bool {
-        self.uses_invalidation_times
+    fn uses(&self) -> Uses {
+        self.uses
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {

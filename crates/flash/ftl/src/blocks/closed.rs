@@ -7,6 +7,7 @@
 //! The arrays cover all planes. Free blocks and the order of closing are kept per plane. If a plane ends within a chunk
 //! of 64 blocks, the search compares single blocks in this chunk.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived, BlockId, PageBits};
 
 use super::table::{Allocation, BlockTable, FLAG, FreeList};
+use super::watched::{Uses, Watched};
 use crate::recovery::Survey;
 
 const CHUNK: usize = 64;
@@ -36,9 +38,8 @@ pub struct ClosedBlocks {
     valid: PageBits,
     chunk_min: Vec<u32>,
     closed_at: Vec<u64>,
-    /// Time at which a page of each block last became invalid; None unless [`ClosedBlocks::watch_invalidations`] was
-    /// called.
-    invalidated_at: Option<Vec<u64>>,
+    /// Properties that only some victim policies use; None if the policy uses none of them.
+    watched: Option<Box<Watched>>,
     planes: Vec<PlaneState>,
 }
 
@@ -57,14 +58,42 @@ impl ClosedBlocks {
             valid: PageBits::new(blocks * pages_per_block),
             chunk_min: vec![FLAG; count.div_ceil(CHUNK)],
             closed_at: vec![0; count],
-            invalidated_at: None,
+            watched: None,
             planes: (0..planes).map(|_| PlaneState { order: Queue::new(blocks_per_plane), closed: 0 }).collect(),
         }
     }
 
-    /// From now on, records when a page of each block last became invalid.
-    pub fn watch_invalidations(&mut self) {
-        self.invalidated_at = Some(vec![0; self.closed_at.len()]);
+    /// Records the properties that the victim policy uses, from now on.
+    pub fn watch(&mut self, uses: Uses) {
+        let watched = || Box::new(Watched::new(uses, self.closed_at.len(), self.planes.len()));
+        self.watched = (uses != Uses::default()).then(watched);
+    }
+
+    /// Records that a property of `block` has changed.
+    fn changed(&mut self, block: BlockId) {
+        if let Some(watched) = &mut self.watched {
+            watched.changed(block);
+        }
+    }
+
+    /// Empties the list of changed blocks of a plane ([`PlaneView::changes`]), after its victim policy was called.
+    pub fn forget_changes(&mut self, plane: usize) {
+        if let Some(changes) = self.watched.as_mut().and_then(|watched| watched.changes.as_mut()) {
+            changes.forget(plane);
+        }
+    }
+
+    /// Sets the stream that owns an open block (see [`PlaneView::owners`]).
+    pub fn set_owner(&mut self, block: BlockId, stream: u16) {
+        if let Some(owners) = self.watched.as_mut().and_then(|watched| watched.owners.as_mut()) {
+            owners[block.index()] = stream;
+        }
+    }
+
+    /// Returns the stream that owns the block of a page; 0 if owners are not recorded.
+    pub(crate) fn owner_of_page(&self, ppn: u32) -> u16 {
+        let owners = self.watched.as_ref().and_then(|watched| watched.owners.as_ref());
+        owners.map_or(0, |owners| owners[(ppn / self.pages_per_block()) as usize])
     }
 
     /// Returns the block table.
@@ -75,7 +104,7 @@ impl ClosedBlocks {
 
     /// Returns a view of the blocks of one plane.
     pub fn plane(&self, plane: usize) -> PlaneView<'_> {
-        PlaneView { blocks: self, plane }
+        PlaneView { blocks: self, plane, map_blocks: None }
     }
 
     /// Returns the number of pages per erase block.
@@ -111,8 +140,8 @@ impl ClosedBlocks {
     /// See [`Self::open`].
     pub fn take(&mut self, plane: usize) -> BlockId {
         let block = self.table.take(plane);
-        if let Some(times) = &mut self.invalidated_at {
-            times[block.index()] = 0;
+        if let Some(watched) = &mut self.watched {
+            watched.taken(block);
         }
         block
     }
@@ -128,6 +157,7 @@ impl ClosedBlocks {
         let (plane, number) = self.place(block);
         self.planes[plane].order.push(number);
         self.planes[plane].closed += 1;
+        self.changed(block);
     }
 
     /// Invalidates page `ppn` of `block` at time `now`, which uses the clock of [`Self::close`].
@@ -135,8 +165,8 @@ impl ClosedBlocks {
     pub fn invalidate(&mut self, ppn: u32, block: BlockId, now: u64) {
         self.valid.clear(ppn);
         let index = block.index();
-        if let Some(times) = &mut self.invalidated_at {
-            times[index] = now;
+        if let Some(watched) = &mut self.watched {
+            watched.invalidated(block, now);
         }
         let key = self.table.counts[index] - 1;
         self.table.counts[index] = key;
@@ -154,6 +184,7 @@ impl ClosedBlocks {
         let (plane, number) = self.place(block);
         self.planes[plane].order.remove(number);
         self.planes[plane].closed -= 1;
+        self.changed(block);
     }
 
     /// Returns the validity bits of the `count` pages (at most 64) from `first` on; the first page is the lowest bit.
@@ -168,12 +199,14 @@ impl ClosedBlocks {
         let valid = self.valid.count(pages.clone());
         self.valid.fill(pages, false);
         self.table.lose(block, valid);
+        self.changed(block);
         valid
     }
 
     /// Adds a collected and erased block to the free blocks.
     pub fn release(&mut self, block: BlockId) {
         self.table.release(block);
+        self.changed(block);
     }
 
     /// Returns a taken block to the free blocks, without counting wear.
@@ -213,8 +246,14 @@ impl ClosedBlocks {
         self.table.take_over(plane, &other.table, from, multiple);
         for (own, theirs) in own.clone().zip(theirs) {
             self.closed_at[own] = closed_at(other.closed_at[theirs]);
-            if let (Some(times), Some(others)) = (&mut self.invalidated_at, &other.invalidated_at) {
-                times[own] = closed_at(others[theirs]);
+            if let (Some(watched), Some(others)) = (&mut self.watched, &other.watched) {
+                if let (Some(times), Some(others)) = (&mut watched.invalidated_at, &others.invalidated_at) {
+                    times[own] = closed_at(others[theirs]);
+                }
+                if let (Some(owners), Some(others)) = (&mut watched.owners, &others.owners) {
+                    owners[own] = others[theirs];
+                }
+                watched.changed(BlockId(own as u32));
             }
         }
         self.planes[plane] = other.planes[from].clone();
@@ -233,12 +272,14 @@ impl ClosedBlocks {
     pub(crate) fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.valid.copy(0, &survey.valid, 0..self.table.len() * self.pages_per_block());
+        (0..self.table.len()).for_each(|block| self.changed(BlockId(block)));
     }
 
     /// Marks pages of an open block as valid before they are written.
     pub(crate) fn write_on(&mut self, block: BlockId, pages: Range<u32>) {
         self.table.gain(block, pages.len() as u32);
         self.valid.fill(pages, true);
+        self.changed(block);
     }
 
     fn pages_of(&self, block: BlockId) -> Range<u32> {
@@ -251,12 +292,12 @@ impl ClosedBlocks {
     /// # Errors
     /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
-        let Self { table, valid, chunk_min, closed_at, invalidated_at, planes } = self;
+        let Self { table, valid, chunk_min, closed_at, watched, planes } = self;
         table.archive(archive)?;
         valid.archive(archive)?;
         archive.array(chunk_min)?;
         archive.array(closed_at)?;
-        invalidated_at.iter_mut().try_for_each(|times| archive.array(times))?;
+        watched.iter_mut().try_for_each(|watched| watched.archive(archive))?;
         archive.value(planes)
     }
 
@@ -301,9 +342,21 @@ impl ClosedBlocks {
 pub struct PlaneView<'a> {
     blocks: &'a ClosedBlocks,
     plane: usize,
+    /// Closed blocks of map pages, with their valid pages; None if no block holds map pages.
+    map_blocks: Option<&'a BTreeSet<(u32, BlockId)>>,
 }
 
 impl<'a> PlaneView<'a> {
+    /// Returns the view with the plane's closed blocks of map pages.
+    pub(crate) fn with_map_blocks(self, map_blocks: &'a BTreeSet<(u32, BlockId)>) -> Self {
+        Self { map_blocks: Some(map_blocks), ..self }
+    }
+
+    /// Returns the number of the plane.
+    pub fn number(self) -> usize {
+        self.plane
+    }
+
     /// Returns the block numbers of the plane.
     pub fn blocks(self) -> Range<u32> {
         let first = self.plane as u32 * self.blocks.table.blocks_per_list();
@@ -343,10 +396,28 @@ impl<'a> PlaneView<'a> {
     }
 
     /// Returns the times at which a page of each block of the plane last became invalid, on the clock of
-    /// [`ClosedBlocks::close`]; 0 for blocks without an invalidated page. None unless
-    /// [`ClosedBlocks::watch_invalidations`] was called.
+    /// [`ClosedBlocks::close`]; 0 for blocks without an invalidated page. None unless [`Uses::invalidation_times`] is
+    /// set.
     pub fn invalidation_times(self) -> Option<&'a [u64]> {
-        self.blocks.invalidated_at.as_deref().map(|times| self.of(times))
+        self.blocks.watched.as_ref()?.invalidated_at.as_deref().map(|times| self.of(times))
+    }
+
+    /// Returns the stream that owns each block of the plane: the stream of the host page for which the block was
+    /// opened. A block opened by garbage collection belongs to the owner of the victim. 0 for a block of map pages, for
+    /// an unknown owner, and if the host names no streams. None unless [`Uses::owners`] is set.
+    pub fn owners(self) -> Option<&'a [u16]> {
+        self.blocks.watched.as_ref()?.owners.as_deref().map(|owners| self.of(owners))
+    }
+
+    /// Returns the blocks of the plane that have changed since the last choice in this plane, each once, in any order: a
+    /// policy that keeps data about blocks need look only at them. None unless [`Uses::changes`] is set.
+    pub fn changes(self) -> Option<&'a [u32]> {
+        Some(self.blocks.watched.as_ref()?.changes.as_ref()?.of_plane(self.plane))
+    }
+
+    /// True if `block` is a closed block of map pages.
+    pub fn holds_map(self, block: BlockId) -> bool {
+        self.map_blocks.is_some_and(|blocks| blocks.contains(&(self.valid(block), block)))
     }
 
     /// Returns the validity bits of the `count` pages (at most 64) of a block from `first` on; the first page is the

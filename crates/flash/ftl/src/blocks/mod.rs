@@ -2,6 +2,8 @@
 
 mod closed;
 mod table;
+mod watched;
 
 pub use closed::{ClosedBlocks, PlaneView};
 pub use table::{Allocation, BlockTable, FreeList};
+pub use watched::Uses;

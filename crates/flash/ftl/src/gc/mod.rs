@@ -12,7 +12,7 @@ pub mod windowed_greedy;
 
 use ssdlab_core::{Archive, Archived, BlockId, Choice, Info, Registry, Rng, Settings};
 
-use crate::blocks::PlaneView;
+use crate::blocks::{PlaneView, Uses};
 
 /// Chooses the closed block of a plane to collect next.
 ///
@@ -23,9 +23,9 @@ pub trait VictimPolicy: Send {
     /// Returns the block of `plane` to collect next.
     fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId>;
 
-    /// True if the policy reads [`PlaneView::invalidation_times`]; otherwise these times are not recorded.
-    fn uses_invalidation_times(&self) -> bool {
-        false
+    /// Returns the properties of blocks that the policy uses; the FTL records only these.
+    fn uses(&self) -> Uses {
+        Uses::default()
     }
 
     /// Saves or loads the policy's state.

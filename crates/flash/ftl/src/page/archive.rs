@@ -31,6 +31,7 @@ impl<M: MapModel> PageFtl<M> {
             sections: _,
             prefetching: _,
             host_pages,
+            writer: _,
             occupied: _,
             sequence,
             failing,

@@ -59,7 +59,7 @@ impl<M: MapModel> PageFtl<M> {
         if sink.fails() && !self.failing.is_empty() {
             self.rescue(plane, sink);
         }
-        self.make_writable(plane, number, sink);
+        self.make_writable(plane, number, self.writer, sink);
     }
 
     /// Collects until the plane is no longer short of free pages.
@@ -93,7 +93,9 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     pub(super) fn choose(&mut self, plane: usize) -> (BlockId, VictimReason) {
-        let victim = self.policy.choose(self.blocks.plane(plane), self.host_pages);
+        let view = self.blocks.plane(plane).with_map_blocks(&self.planes[plane].map_blocks);
+        let victim = self.policy.choose(view, self.host_pages);
+        self.blocks.forget_changes(plane);
         (victim.expect("a plane that is short of free pages has closed blocks"), VictimReason::Policy)
     }
 
@@ -314,7 +316,7 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
     ) -> Window {
         while pages.valid != 0 {
-            let open = self.make_writable(plane, number, sink);
+            let open = self.make_writable(plane, number, self.blocks.owner_of_page(pages.first), sink);
             if sink.fails() && self.stuck {
                 break;
             }

@@ -51,7 +51,7 @@ impl<M: MapModel> PageFtl<M> {
                 self.make_room_for_map(plane, sink);
             } else {
                 self.end_shortage(plane, sink);
-                self.make_writable(plane, number, sink);
+                self.make_writable(plane, number, self.blocks.owner_of_page(ppn), sink);
             }
             if self.stuck {
                 return None;

@@ -177,7 +177,7 @@ impl<M: MapModel> PageFtl<M> {
                     self.empty_map_block(plane, Victim::new(block, self.blocks.pages_per_block()), sink);
                 }
                 _ => {
-                    let opened = self.open_block(plane, number, sink);
+                    let opened = self.open_block(plane, number, 0, sink);
                     self.planes[plane].open_blocks[usize::from(number)] = opened;
                 }
             }

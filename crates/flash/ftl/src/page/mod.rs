@@ -153,6 +153,8 @@ pub struct PageFtl<M = WholeMap> {
     /// True if map entries are prefetched, because the map is too large for the processor's caches.
     prefetching: bool,
     host_pages: u64,
+    /// Stream of the host page that is being written. It is set only where a block may be opened.
+    writer: u16,
     /// Numbers of occupied and valid pages, summed over all victims with data since the device was built or loaded.
     occupied: GcOccupancy,
     sequence: u64,
@@ -268,14 +270,13 @@ impl<M: MapModel> PageFtl<M> {
             map,
             prefetching: logical_pages as usize * size_of::<u32>() > CACHED_MAP_BYTES,
             host_pages: 0,
+            writer: 0,
             occupied: GcOccupancy::default(),
             sequence: 0,
             failing: BTreeSet::new(),
             stuck: false,
         };
-        if ftl.policy.uses_invalidation_times() {
-            ftl.blocks.watch_invalidations();
-        }
+        ftl.blocks.watch(ftl.policy.uses());
         if let Some(options) = ftl.options.slc {
             let cache = SlcCache::new(options, &shape, |plane| ftl.blocks.take(plane));
             ftl.slc = Some(Box::new(cache));
@@ -309,11 +310,14 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Chooses the plane for host page `lpn` and, with several planes, counts the page as valid in that plane.
     #[inline(always)]
-    fn next_plane<S: FlashSink>(&mut self, lpn: u32, sink: &mut S) -> usize {
+    fn next_plane<S: FlashSink>(&mut self, lpn: u32, stream: u16, sink: &mut S) -> usize {
         match self.unit_of {
             _ if !self.is_striped() => 0,
             None => self.rotate(lpn),
-            Some(unit_of) => self.rotate_by_units(lpn, unit_of, sink),
+            Some(unit_of) => {
+                self.writer = stream;
+                self.rotate_by_units(lpn, unit_of, sink)
+            }
         }
     }
 
@@ -344,14 +348,15 @@ impl<M: MapModel> PageFtl<M> {
         self.options.open_blocks() as u8
     }
 
-    /// Opens an erased block; returns a closed block if failures have left no erased block.
-    fn open_block<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> OpenBlock {
+    /// Opens an erased block for a stream; returns a closed block if failures have left no erased block.
+    fn open_block<S: FlashSink>(&mut self, plane: usize, number: u8, owner: u16, sink: &mut S) -> OpenBlock {
         let pages = self.blocks.pages_per_block();
         if sink.fails() && self.blocks.free(plane) == 0 {
             self.stuck = true;
             return OpenBlock::CLOSED;
         }
         let block = self.blocks.open(plane);
+        self.blocks.set_owner(block, owner);
         let role = if number == self.map_number() { Role::Map } else { Role::Data };
         sink.note(Note::Opened { block, role, number });
         let next = block.0 * pages;
@@ -398,15 +403,15 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the open block with the given number, or a new block if that block is full.
+    /// Returns the open block with the given number, or a new block of stream `owner` if that block is full.
     #[inline]
-    fn make_writable<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> OpenBlock {
+    fn make_writable<S: FlashSink>(&mut self, plane: usize, number: u8, owner: u16, sink: &mut S) -> OpenBlock {
         let open = self.planes[plane].open_blocks[usize::from(number)];
         if !open.is_full() {
             return open;
         }
         self.closed_if_full(open);
-        let opened = self.open_block(plane, number, sink);
+        let opened = self.open_block(plane, number, owner, sink);
         self.planes[plane].open_blocks[usize::from(number)] = opened;
         opened
     }
@@ -422,8 +427,8 @@ impl<M: MapModel> Ftl for PageFtl<M> {
                 return;
             }
             let lpn = lpn.0 + page;
-            let plane = self.next_plane(lpn, sink);
-            if self.slc.is_some() && self.write_cached(plane, lpn, page, sink) {
+            let plane = self.next_plane(lpn, context.stream, sink);
+            if self.slc.is_some() && self.write_cached(plane, lpn, page, context.stream, sink) {
                 continue;
             }
             let number = match &mut self.placement {
@@ -432,6 +437,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
             };
             let mut at = &mut self.planes[plane];
             if at.open_blocks[usize::from(number)].is_full() || at.unwritten <= at.tight {
+                self.writer = context.stream;
                 self.make_room(plane, number, sink);
                 if sink.fails() && self.stuck {
                     return self.give_up_write(plane, lpn);

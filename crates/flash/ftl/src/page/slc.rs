@@ -131,7 +131,15 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Writes a host page to the cache; returns false if the page must go to a native block.
     #[inline(never)]
-    pub(super) fn write_cached<S: FlashSink>(&mut self, plane: usize, lpn: u32, page: u32, sink: &mut S) -> bool {
+    pub(super) fn write_cached<S: FlashSink>(
+        &mut self,
+        plane: usize,
+        lpn: u32,
+        page: u32,
+        stream: u16,
+        sink: &mut S,
+    ) -> bool {
+        self.writer = stream;
         if !self.open_cache(plane, sink) {
             let cache = self.cache();
             cache.planes[plane].bypassed = true;
@@ -184,6 +192,7 @@ impl<M: MapModel> PageFtl<M> {
                 let open = OpenBlock { next: first, end: first + cache.pages };
                 cache.planes[plane].open = open;
                 self.blocks.write_on(block, open.next..open.end);
+                self.blocks.set_owner(block, self.writer);
                 sink.note(Note::Opened { block, role: Role::Slc, number: NUMBER });
             } else if self.cache().options.bypass || !self.fold_ahead(plane, u32::MAX, sink) {
                 return false;

@@ -58,11 +58,11 @@ pub enum SimError {
         why: String,
     },
     /// The drive cannot be saved; the run itself is complete.
-    #[error("{}: {why}; pass a writable path to --save-state", path.display())]
+    #[error("{}: {why}", path.display())]
     Unsaved {
         /// File in which the drive was to be saved.
         path: PathBuf,
-        /// Reason why the drive cannot be saved.
+        /// Reason why the drive cannot be saved, with the remedy if it is known.
         why: String,
     },
     /// The data check found an error in the FTL.

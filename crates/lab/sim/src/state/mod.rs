@@ -164,7 +164,11 @@ pub(crate) fn save(stack: &mut dyn Device, mut summary: PreconditionSummary, pat
     stack.checked()?;
     summary.add_run(&stack.counts());
     let lines = shape(stack.setup());
-    write(stack, summary, path, lines).map_err(|error| SimError::Unsaved { path: path.into(), why: error.to_string() })
+    write(stack, summary, path, lines).map_err(|error| {
+        // Components that cannot be saved name their own remedy.
+        let remedy = if error.raw_os_error().is_some() { "; give --save-state a writable path" } else { "" };
+        SimError::Unsaved { path: path.into(), why: format!("{error}{remedy}") }
+    })
 }
 
 fn write(stack: &mut dyn Device, mut summary: PreconditionSummary, path: &Path, lines: Vec<Line>) -> Archived {

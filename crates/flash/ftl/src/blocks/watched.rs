@@ -1,0 +1,98 @@
+//! Properties of blocks that the block tables keep only for a victim policy that uses them.
+
+use ssdlab_core::{Archive, Archived, BlockId};
+
+/// Properties of blocks that a victim policy uses. By default it uses none of them, and they cost nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Uses {
+    /// The policy reads [`PlaneView::invalidation_times`](super::PlaneView::invalidation_times).
+    pub invalidation_times: bool,
+    /// The policy reads [`PlaneView::owners`](super::PlaneView::owners).
+    pub owners: bool,
+    /// The policy reads [`PlaneView::changes`](super::PlaneView::changes).
+    pub changes: bool,
+}
+
+/// The properties in [`Uses`]; each is None if the policy does not use it.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pub invalidated_at: Option<Vec<u64>>,
+    pub owners: Option<Vec<u16>>,
+    pub changes: Option<Changes>,
+}
+
+impl Watched {
+    pub fn new(uses: Uses, blocks: usize, planes: usize) -> Self {
+        let changes = || Changes { of_planes: vec![Vec::new(); planes], is_listed: vec![false; blocks] };
+        Self {
+            invalidated_at: uses.invalidation_times.then(|| vec![0; blocks]),
+            owners: uses.owners.then(|| vec![0; blocks]),
+            changes: uses.changes.then(changes),
+        }
+    }
+
+    /// Resets the properties of a block that is taken for writing.
+    pub fn taken(&mut self, block: BlockId) {
+        if let Some(times) = &mut self.invalidated_at {
+            times[block.index()] = 0;
+        }
+        if let Some(owners) = &mut self.owners {
+            owners[block.index()] = 0;
+        }
+        self.changed(block);
+    }
+
+    /// Records that a page of a block became invalid.
+    pub fn invalidated(&mut self, block: BlockId, now: u64) {
+        if let Some(times) = &mut self.invalidated_at {
+            times[block.index()] = now;
+        }
+        self.changed(block);
+    }
+
+    /// Records that any property of a block has changed.
+    pub fn changed(&mut self, block: BlockId) {
+        if let Some(changes) = &mut self.changes {
+            changes.add(block);
+        }
+    }
+
+    /// Saves or loads the properties. After loading, all blocks have changed.
+    pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { invalidated_at, owners, changes } = self;
+        invalidated_at.iter_mut().try_for_each(|times| archive.array(times))?;
+        owners.iter_mut().try_for_each(|owners| archive.array(owners))?;
+        if let (Archive::Load(_), Some(changes)) = (archive, changes) {
+            (0..changes.is_listed.len() as u32).for_each(|block| changes.add(BlockId(block)));
+        }
+        Ok(())
+    }
+}
+
+/// Blocks of each plane that have changed since the victim policy last chose a block of the plane.
+#[derive(Debug)]
+pub(super) struct Changes {
+    of_planes: Vec<Vec<u32>>,
+    /// True for each block in one of the lists.
+    is_listed: Vec<bool>,
+}
+
+impl Changes {
+    fn add(&mut self, block: BlockId) {
+        if !std::mem::replace(&mut self.is_listed[block.index()], true) {
+            let blocks_per_plane = self.is_listed.len() / self.of_planes.len();
+            self.of_planes[block.index() / blocks_per_plane].push(block.0);
+        }
+    }
+
+    pub fn of_plane(&self, plane: usize) -> &[u32] {
+        &self.of_planes[plane]
+    }
+
+    /// Empties the list of a plane.
+    pub fn forget(&mut self, plane: usize) {
+        for block in self.of_planes[plane].drain(..) {
+            self.is_listed[block as usize] = false;
+        }
+    }
+}
