@@ -60,6 +60,7 @@ DOCUMENTS = (
     "docs/your-own/rust.md",
     "docs/your-own/trace-format.md",
     "docs/your-own/victim.md",
+    "docs/your-own/walk.md",
     "docs/your-own/workload.md",
 )
 SLOW_DOCUMENTS = (

@@ -15,7 +15,14 @@ from ssdlab.model.extension.build import EXTENSION, Built, build
 from ssdlab.model.extension.new import create
 
 ROUNDS = 5
-DRIVE = ("preset=tlc-chip", "workload.pattern=uniform", "device.capacity=1GiB", "workload.requests=2M", "time=count", "seed=1")
+DRIVE = (
+    "preset=tlc-chip",
+    "workload.pattern=uniform",
+    "device.capacity=1GiB",
+    "workload.requests=10M",
+    "time=count",
+    "seed=1",
+)
 
 WHOLE_MAP = """
 //! A map that is in RAM as a whole, so that looking up an entry costs nothing.
