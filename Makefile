@@ -74,6 +74,7 @@ bench: $(TOOLS) $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the ma
 	@$(BIN)/python crates/dev/bench/start_up.py
 	@$(BIN)/python crates/dev/bench/simulators.py
 	@$(BIN)/python crates/dev/bench/sweep.py
+	@$(BIN)/python crates/dev/bench/against_built_in.py
 	@$(BIN)/python crates/dev/bench/fleet.py
 	@$(BIN)/python crates/dev/bench/against_libcachesim.py $(PEERS)/bin/python
 	cargo run --release --locked --quiet -p ssdlab-device --example mount

@@ -151,6 +151,9 @@ def test_a_crate_that_does_not_fit_is_named(here: Path) -> None:
     (here / "elsewhere" / "src/lib.rs").touch()
     (here / "elsewhere" / "Cargo.toml").write_text('[package]\nname = "ssdlab"\nversion = "0.1.0"\n')
     assert refused("mine") == f"{file}: depends on ssdlab from {here}/elsewhere; write {ours}"
+    of_git = 'ssdlab = { git = "https://example.org/ssdlab" }'
+    manifest.write_text(f"{written.partition('[dependencies]')[0]}[dependencies]\n{of_git}\n")
+    assert refused("mine") == f"{file}: depends on ssdlab from git+https://example.org/ssdlab; write {ours}"
     manifest.write_text(written.partition("[dependencies]")[0])
     assert refused("mine") == f"{file}: does not depend on ssdlab; add {ours} to its dependencies"
     manifest.write_text(written.replace('edition = "2024"', 'edition = "2024'))
@@ -227,6 +230,13 @@ def test_a_compiled_in_copy_gives_equal_bytes(here: Path, capfd: pytest.CaptureF
 
     wheel = write(built, here / "dist")
     assert wheel.name.startswith(f"ssdlab-{version('ssdlab')}+mine-") and f"ssdlab/{FILE}" in ZipFile(wheel).namelist()
+
+    # A crate as it is on crates.io is compiled with the same sources.
+    manifest = crate / "Cargo.toml"
+    written = manifest.read_text()
+    manifest.write_text(written.partition("[dependencies]")[0] + '[dependencies]\nssdlab = "0.2"\n')
+    assert json.dumps(result(build([crate]).command, "mine")["result"]) == json.dumps(built_in["result"])
+    manifest.write_text(written)
 
     # The name of a built-in component is found when the extension is loaded.
     (crate / "src/lib.rs").write_text(COPY.replace("NAME", "greedy"))

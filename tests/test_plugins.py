@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 import ssdlab
 from conftest import Cli
 from plugged import DRIVE, figures
+from ssdlab.model.plugins import register_files
 from ssdlab.plugin import VictimPolicy
 
 
@@ -127,6 +129,17 @@ class Unmade(VictimPolicy):
         return valid.argmin()
 
 
+class Unready(VictimPolicy):
+    time_limit = 0.3
+
+    def __init__(self) -> None:
+        while True:
+            pass
+
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        return valid.argmin()
+
+
 class Writes(VictimPolicy):
     def choose(self, valid):  # type: ignore[no-untyped-def]
         valid[0] = 0
@@ -154,17 +167,10 @@ def line_of(words: str, cls: type) -> int:
             "Open.choose returned 76, a block that is not closed; return a block whose number of valid",
         ),
         (Full, "def choose", "again a block whose pages are all valid, which frees no page; return a block with an"),
-        (
-            Endless,
-            "p",
-            "Endless.choose ran for more than 0.3 s; look for an endless loop, or set",
-        ),
-        (
-            Stubborn,
-            "t",
-            "Stubborn.choose ran for more than 0.3 s; look for an endless loop, or set",
-        ),
+        (Endless, "p", "Endless.choose ran for more than 0.3 s; look for an endless loop, or set"),
+        (Stubborn, "t", "Stubborn.choose ran for more than 0.3 s; look for an endless loop, or set"),
         (Unmade, "raise", "Unmade cannot be created: no table"),
+        (Unready, "p", "Unready.__init__ ran for more than 0.3 s; look for an endless loop, or set"),
     ],
 )
 def test_a_faulty_policy_ends_the_run_with_its_line(cls: type[VictimPolicy], words: str, message: str) -> None:
@@ -175,7 +181,7 @@ def test_a_faulty_policy_ends_the_run_with_its_line(cls: type[VictimPolicy], wor
     file, line, _ = said.split(":", 2)
     assert file.endswith("test_plugins.py")
     # The interrupt ends the loop at any line.
-    assert cls in (Endless, Stubborn) or int(line) == line_of(words, cls), said
+    assert cls in (Endless, Stubborn, Unready) or int(line) == line_of(words, cls), said
 
 
 ENDLESS = """
@@ -438,7 +444,7 @@ def _local() -> type[VictimPolicy]:
         (
             MINE.replace("def choose(self, valid):", "def choice(self, valid):"),
             "mine.Greedy",
-            "Greedy has no method choose; define it",
+            "mine.py:4: Greedy has no method choose; define it",
         ),
         (
             MINE.replace("choose(self, valid)", "choose(self, vald)"),
@@ -454,6 +460,25 @@ def test_a_name_or_file_with_a_fault_is_one_line(mine: Path, text: str, name: st
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith(f"ssdlab: --set: python:{name}: ") and done.stderr.count("\n") == 1
     assert message in done.stderr
+
+
+def test_a_file_that_never_ends_is_named(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ssdlab.model.plugins.LOADING_SECONDS", 0.3)
+    (mine / "endless.py").write_text("\nwhile True:\n    pass\n", encoding="utf-8")
+    monkeypatch.setenv("SSDLAB_PLUGINS", "endless.py")
+    with pytest.raises(ssdlab.ConfigError) as caught:
+        register_files()
+    place, _, why = str(caught.value).partition(": the code ")
+    assert place in ("SSDLAB_PLUGINS: endless.py:2", "SSDLAB_PLUGINS: endless.py:3")
+    assert why == "outside functions ran for more than 0.3 s; end its loop"
+
+
+def test_two_files_of_one_name_are_refused(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (mine / "other").mkdir()
+    (mine / "other" / "mine.py").write_text(MINE, encoding="utf-8")
+    monkeypatch.setenv("SSDLAB_PLUGINS", os.pathsep.join(["mine.py", "other/mine.py"]))
+    with pytest.raises(ssdlab.ConfigError, match=r"^SSDLAB_PLUGINS: other/mine.py and mine.py have the same name; ren"):
+        register_files()
 
 
 def test_a_faulty_policy_is_one_line_of_a_command(mine: Path, cli: Cli) -> None:

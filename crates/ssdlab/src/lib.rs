@@ -76,3 +76,16 @@ pub use simulation::{Summary, simulate};
 pub use ssdlab_core::{
     Archive, Archived, BlockId, Info, Lpn, NameTaken, Parameter, ParameterError, Ppn, Rng, Settings, Unit,
 };
+
+/// Compiles the examples of documents.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/your-own/admission.md")]
+#[doc = include_str!("../../../docs/your-own/cache-policy.md")]
+#[doc = include_str!("../../../docs/your-own/die-scheduler.md")]
+#[doc = include_str!("../../../docs/your-own/io-scheduler.md")]
+#[doc = include_str!("../../../docs/your-own/map.md")]
+#[doc = include_str!("../../../docs/your-own/placement.md")]
+#[doc = include_str!("../../../docs/your-own/trace-format.md")]
+#[doc = include_str!("../../../docs/your-own/victim.md")]
+#[doc = include_str!("../../../docs/your-own/workload.md")]
+struct Documents;

@@ -45,6 +45,9 @@ TIMED_OUT = "ran for more than"
 POLL_SECONDS = 0.1
 """Seconds between two checks of the time limit of calls to plug-ins."""
 
+LOADING_SECONDS = 60.0
+"""Time limit for executing a file with plug-ins, in seconds; imports of large libraries take long."""
+
 SHOWN = 100
 """Maximum length of an object in a message."""
 
@@ -341,7 +344,13 @@ def _is_plugin(cls: object) -> bool:
 
 
 def _files() -> list[Path]:
-    return [Path(path) for path in os.environ.get(FILES, "").split(os.pathsep) if path]
+    paths = [Path(path) for path in os.environ.get(FILES, "").split(os.pathsep) if path]
+    names: dict[str, Path] = {}
+    for path in paths:
+        other = names.setdefault(path.stem, path)
+        if other.absolute() != path.absolute():
+            raise ConfigError(f"{FILES}: {text.path(path)} and {text.path(other)} have the same name; rename one")
+    return paths
 
 
 def _find(name: str) -> Source:
@@ -417,12 +426,16 @@ def _executed(path: Path) -> ModuleType:
     sys.modules[path.stem] = module
     linecache.checkcache(str(path))
     try:
-        exec(compile(contents, str(path), "exec"), vars(module))
+        with _limited(LOADING_SECONDS):
+            exec(compile(contents, str(path), "exec"), vars(module))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         del sys.modules[path.stem]
-        raise ConfigError(f"{_place(error, str(path))}: {type(error).__name__}: {_reason(error)}") from error
+        why = f"{type(error).__name__}: {_reason(error)}"
+        if isinstance(error, _Overran):
+            why = f"the code outside functions {TIMED_OUT} {LOADING_SECONDS:g} s; end its loop"
+        raise ConfigError(f"{_place(error, str(path))}: {why}") from error
     _modules[path.absolute()] = contents, module
     return module
 
@@ -437,7 +450,7 @@ def _source(cls: type[Plugin], path: Path | None = None) -> Source:
     """
     for name in cls.methods:
         if not callable(getattr(cls, name, None)):
-            raise ConfigError(f"{cls.__name__} has no method {name}; define it")
+            raise ConfigError(f"{_defined(cls)}: {cls.__name__} has no method {name}; define it")
     code = inspect.unwrap(getattr(cls, cls.methods[0])).__code__
     file = code.co_filename
     wrong = cls.wrong()
@@ -454,6 +467,14 @@ def _source(cls: type[Plugin], path: Path | None = None) -> Source:
     module = sys.modules.get(cls.__module__)
     importable = cls.__module__ != "__main__" and getattr(module, cls.__name__, None) is cls
     return Source(cls, (), {}, Path(file).name, digest, path is not None or importable)
+
+
+def _defined(cls: type[Plugin]) -> str:
+    """Returns file and line of a class, or its module if there is no source code."""
+    try:
+        return f"{text.path(inspect.getsourcefile(cls))}:{inspect.getsourcelines(cls)[1]}"
+    except (OSError, TypeError):
+        return cls.__module__
 
 
 def _arguments(cls: type[Plugin]) -> list[str]:
@@ -491,6 +512,19 @@ class _Overran(BaseException):
     """Raised in the thread of a call that takes too long."""
 
 
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Raises `_Overran` in this thread if a `with` block takes longer."""
+    thread, error = ctypes.c_ulong(threading.get_ident()), ctypes.py_object(_Overran)
+    timer = threading.Timer(seconds, ctypes.pythonapi.PyThreadState_SetAsyncExc, (thread, error))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 class Running:
     """A plug-in in use by a run: its calls, time limit and errors."""
 
@@ -500,8 +534,12 @@ class Running:
         given = getattr(_given, "objects", {}).get(source.cls)
         if given is None and ... in source.positional:
             raise self._fault(f"{name} was passed as an object; pass it again with plugins=")
+        self._limit = source.cls.time_limit
         try:
-            plugin = source.cls(*source.positional, **source.named) if given is None else copy.deepcopy(given)
+            with _limited(self._limit):
+                plugin = source.cls(*source.positional, **source.named) if given is None else copy.deepcopy(given)
+        except _Overran as error:
+            raise self._overrun(source.cls.__init__, _place(error)) from error
         except Exception as error:
             raise self._fault(f"{_place(error)}: {source.cls.__name__} cannot be created: {error}", error) from error
         plugin.rng = random.Random(seed)

@@ -31,6 +31,9 @@ FILE = "_ssdlab.abi3.so"
 COMMAND = "ssdlab"
 REGISTER = "pub fn register() -> Result<(), ssdlab::NameTaken>"
 
+CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
+"""Source of dependencies without a path, as cargo names it."""
+
 _FAILED = re.compile(r"could not compile `([^`]+)`")
 
 
@@ -43,6 +46,8 @@ class Plugin(NamedTuple):
     version: str
     sha256: str
     """SHA-256 of Cargo.toml, build.rs and all files below src."""
+    published: bool
+    """True if it depends on ssdlab by version alone, as crates on crates.io do."""
 
     @property
     def library(self) -> str:
@@ -113,13 +118,13 @@ def _plugin(directory: Path, source: Path) -> Plugin:
         raise ConfigError(f"{shown}: is a workspace without a package; pass the directory of a crate in it")
     if not any("lib" in target["kind"] for target in package["targets"]):
         raise ConfigError(f"{shown}: has no library; add src/lib.rs with {REGISTER}")
-    _check_dependency(shown, package["dependencies"], source)
-    return Plugin(manifest, package["name"], package["version"], _sha256(directory, _sources(directory)))
+    published = _checked_dependency(shown, package["dependencies"], source)
+    return Plugin(manifest, package["name"], package["version"], _sha256(directory, _sources(directory)), published)
 
 
-def _check_dependency(shown: str, dependencies: Sequence[Mapping[str, Any]], source: Path) -> None:
-    """Checks that a plug-in depends on the crate `ssdlab` of this version in this directory. A plug-in that uses
-    another copy of the crate would register its components only there.
+def _checked_dependency(shown: str, dependencies: Sequence[Mapping[str, Any]], source: Path) -> bool:
+    """Checks that a plug-in depends on the crate `ssdlab` of this version, in this directory or on crates.io. A plug-in
+    that uses another copy of the crate would register its components only there. Returns true if it is crates.io.
     """
     used = [one for one in dependencies if one["name"] == "ssdlab" and one["kind"] is None]
     ours = library(source)
@@ -133,9 +138,12 @@ def _check_dependency(shown: str, dependencies: Sequence[Mapping[str, Any]], sou
             f"{shown}: depends on ssdlab {used[0]['req'].removeprefix('^')}, but this is {_ssdlab.__version__}; "
             f'set the version to "{major}.{minor}" and adapt the crate'
         )
-    path = used[0].get("path")
-    if path is None or Path(path).resolve() != ours.resolve():
-        raise ConfigError(f"{shown}: depends on ssdlab from {path or 'a registry'}; write {line}")
+    place = used[0].get("path") or used[0]["source"]
+    if place == CRATES_IO:
+        return True
+    if Path(place).resolve() != ours.resolve():
+        raise ConfigError(f"{shown}: depends on ssdlab from {place}; write {line}")
+    return False
 
 
 def _sources(directory: Path) -> Iterator[Path]:
@@ -169,6 +177,8 @@ def _compiled(source: Path, crate: Path, plugins: Sequence[Plugin]) -> Path:
     dependencies = "".join(
         f"{json.dumps(plugin.name)} = {{ path = {json.dumps(str(plugin.manifest.parent))} }}\n" for plugin in plugins
     )
+    ours = json.dumps(str(library(source)))
+    patch = f"[patch.crates-io]\nssdlab = {{ path = {ours} }}\n" if any(one.published for one in plugins) else ""
     crate.mkdir(parents=True, exist_ok=True)
     (crate / "Cargo.toml").write_text(
         f"""# Written by 'ssdlab build'.
@@ -186,6 +196,7 @@ path = "lib.rs"
 [dependencies]
 ssdlab_py = {{ package = "ssdlab-py", path = {json.dumps(str(source / "crates/py"))}, default-features = false }}
 {dependencies}
+{patch}
 [profile.release]
 {profiles}""",
         encoding="utf-8",
