@@ -24,8 +24,8 @@ from ssdlab.study.fitting.load import Figure, Load, Measured, Queue
 from ssdlab.study.fitting.parameters import CATALOGUE
 from ssdlab.study.fitting.result import Fitted
 from ssdlab.study.fitting.scale import Geometry, exact, scaled
-from ssdlab.study.fitting.solve import choose, deviations, solve, tie
-from ssdlab.study.fitting.stages import below_capacity, is_saturated
+from ssdlab.study.fitting.solve import _with_bounded, choose, deviations, solve, tie
+from ssdlab.study.fitting.stages import OPS, STAGES, below_capacity, is_saturated
 from ssdlab.study.store.folder import Store
 from ssdlab.study.validation import fit as validation
 from tiers import TIER
@@ -343,6 +343,35 @@ def test_a_parameter_behind_another_limit_is_not_determined() -> None:
     assert found.deviations[0] is None and found.deviations[1] == pytest.approx(0.05 / math.sqrt(4), rel=1e-3)
 
 
+def test_a_base_value_that_the_figures_contradict_is_not_kept() -> None:
+    """The second parameter adds to one figure only where it is above 0. The figures tell that it is not, and no more.
+    At the base's value of 1, that figure would be 40 standard deviations too large.
+    """
+
+    def model(points: "Sequence[Numbers]") -> "list[Numbers]":
+        return [np.array([first] * 4 + [first + 2 * max(second, 0.0)]) for first, second in points]
+
+    found = solve(
+        model,
+        np.full(5, 0.3),
+        np.full(5, 0.05),
+        start=np.array([0.0, 0.5]),
+        base=np.array([-1.0, 1.0]),
+        bounds=(np.full(2, -5.0), np.full(2, 5.0)),
+    )
+    assert found.bounded == {1} and found.deviations[1] is None and found.point[1] < 0.1
+    assert found.point[0] == pytest.approx(0.3, abs=0.02)
+    # The figure that tells it.
+    assert found.shares[:, 1] == pytest.approx([0, 0, 0, 0, 1], abs=1e-3)
+
+
+def test_a_bounded_parameter_makes_others_less_certain() -> None:
+    slopes = np.array([[10.0, 5.0]])
+    alone, together = deviations(slopes, [0]), deviations(*_with_bounded(slopes, [0], [1]))
+    # 5 x 0.7 standard deviations of the figure, from a factor of two, in addition to its own.
+    assert alone == pytest.approx([0.1]) and together[0] == pytest.approx(0.1 * math.hypot(1, 5 * 0.7), rel=1e-6)
+
+
 # The small drive.
 
 
@@ -396,6 +425,23 @@ def test_loads_above_the_capacity_are_told_by_their_rate_or_median() -> None:
     # With the rate measured, the rate decides: 90,000 x 99 % + 5,000 writes are offered.
     assert not is_saturated(probe(90_000, 5e6, iops=93_000.0), loads)
     assert is_saturated(probe(90_000, 10_000, iops=80_000.0), loads)
+
+
+def test_slots_follow_from_the_time_that_a_write_takes_longer_than_a_read() -> None:
+    """Of 60,000 writes per second, each holds a slot for 2 ms: 120 slots."""
+    latencies = {"mean": (3e6, 5e6), "p50": (2e6, 4.5e6)}
+    figures = {Figure(op, name): pair[at] for name, pair in latencies.items() for at, op in enumerate(OPS)}
+    queues = (PROBE, Queue(6, 0.01, 64, "poisson", 20_000))
+    measured = Measured(Load("above", queues), {**figures, Figure("write", "iops"): 60_000})
+    stage = next(stage for stage in STAGES if "slots" in stage.parameters)
+    (chosen,) = stage.choose([measured])
+    slot_time = Figure("write", "mean - read mean")
+    assert chosen.figures[slot_time] == 2e6 and str(slot_time) == "write mean - read mean"
+    assert CATALOGUE["slots"].guess(Config("small-nvme"), [chosen]) == pytest.approx(120)
+    # A table may have medians alone.
+    medians = {figure: value for figure, value in measured.figures.items() if figure.name != "mean"}
+    (chosen,) = stage.choose([Measured(measured.load, medians)])
+    assert chosen.figures[Figure("write", "p50 - read p50")] == 2.5e6
 
 
 # A tiny black box.

@@ -14,6 +14,9 @@ PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 
 RATE = "iops"
 
+LESS_READ = " - read "
+"""In the name of a metric, between the parts of a difference: `mean - read mean` of a write."""
+
 ROUNDING_NS = 300.0
 """Standard deviation of a latency that was rounded to whole microseconds."""
 
@@ -35,7 +38,9 @@ class Figure(NamedTuple):
 
     op: Literal["read", "write"]
     name: str
-    """`iops` for requests per second; `mean` or a percentile such as `p99.9` for a latency in nanoseconds."""
+    """`iops` for requests per second; `mean` or a percentile such as `p99.9` for a latency in nanoseconds. Writes also
+    have differences of latencies such as `mean - read mean`.
+    """
 
     @property
     def percentile(self) -> float | None:
@@ -199,6 +204,11 @@ def _value(result: Result, load: Load, figure: Figure) -> float:
     if figure.is_rate:
         moved = result.summary["time"]["bytes_read_per_s" if figure.op == "read" else "bytes_written_per_s"]
         return float(moved) / load.size if moved else float("inf")
+    name, less, read = figure.name.partition(LESS_READ)
+    if less:
+        longer = _value(result, load, Figure("write", name)) - _value(result, load, Figure("read", read))
+        # Logarithms need a number above 0.
+        return max(longer, 1.0)
     streams = result.summary["drive"]["streams"]
     if load.is_closed or not streams:
         if figure.name == "mean":
