@@ -76,7 +76,11 @@ class Drive:
                 if self._store is not None:
                     self._store.keep(Run.of(run, None).key, Outcome(json.dumps([*found.items()]), None))
 
-        executor.run([partial(simulate, run, one) for run, one in missing.items()])
+        try:
+            executor.run([partial(simulate, run, one) for run, one in missing.items()])
+        except ConfigError as error:
+            reason = str(error).splitlines()[0].partition(": ")[2]
+            raise ConfigError(f"the figures lead to an impossible drive; check their units ({reason})") from None
         if executor.finished < len(missing):
             raise KeyboardInterrupt
         return [{one.load: self._done[runs[drive, one.load]] for one in wanted} for drive in drives]
@@ -119,10 +123,10 @@ def fit_drive(
     """
     base = base or Config()
     if capacity is not None:
-        size = f"{capacity}B"
-        # A scale model names the capacity of its nominal drive, which is the measured drive.
-        nominal = {"device.scale.blocks.capacity": size} if base["device.scale"] == "blocks" else {}
-        base = base.with_overrides({"device.capacity": size, **nominal})
+        base = base.with_overrides({"device.capacity": f"{capacity}B"})
+        if base["device.scale"] == "blocks":
+            # A scale model names the capacity of its nominal drive, which is the measured drive.
+            base = base.with_overrides({"device.scale.blocks.capacity": f"{capacity}B"})
     return fitted(Drive(base, jobs, monitor), loads, source)
 
 
@@ -151,8 +155,8 @@ def fitted(drive: Drive, loads: Sequence[Measured], source: Sequence[str]) -> Dr
         values |= {one.name: one.value for one in outcomes if one.name in names and one.is_changed}
     if not values:
         raise ConfigError(
-            f"{' and '.join(source) or 'the figures'}: do not determine any parameter of the drive; measure reads at "
-            "depths 1 to 256: 'ssdlab fit drive --job'"
+            f"{' and '.join(source) or 'the measurements'}: no figure determines a parameter of the drive; measure "
+            "reads at depths 1 to 256: 'ssdlab fit drive --job'"
         )
     final = drive.config(values, changes)
     (model,) = drive.figures("residuals", [final], loads)

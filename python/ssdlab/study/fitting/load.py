@@ -26,8 +26,20 @@ REQUESTS = 4_000, 8_000
 BEYOND = 8
 """Minimum number of measured requests beyond the highest percentile."""
 
+PAGE = 4096
+"""Size of a page in bytes; requests start and end at pages."""
+
 FEWEST_LARGE = 1500
 """Number of requests in a simulation of large requests (more than 16 KiB)."""
+
+FEWEST_WRITES = 100_000
+"""Minimum number of random writes in a closed loop. The rate of fewer writes depends on a few collected blocks."""
+
+MOST_OUTSTANDING = 1_000_000
+"""Maximum number of outstanding requests of a load."""
+
+SIZES = 512, 1 << 30
+"""Minimum and maximum size of a request in bytes."""
 
 MOST = 200_000
 """Maximum number of requests in a simulation."""
@@ -132,6 +144,16 @@ class Load:
         """True if any queue of the load writes."""
         return any(queue.reads < 1 for queue in self.queues)
 
+    def fault(self) -> str | None:
+        """Returns the reason why the load cannot be simulated; None if it can."""
+        if not 1 <= self.outstanding <= MOST_OUTSTANDING:
+            return f"{text.count(self.outstanding)} outstanding requests; use 1 to {text.count(MOST_OUTSTANDING)}"
+        if not SIZES[0] <= self.size <= SIZES[1] or (self.size % PAGE and PAGE % self.size):
+            return f"requests of {text.exact_size(self.size)}; use a multiple of {text.exact_size(PAGE)} up to 1GiB"
+        if not all(0 <= queue.reads <= 1 for queue in self.queues):
+            return f"{100 * self.probe.reads:g} % reads; use 0 to 100 %"
+        return None
+
     def settings(self, queues: int | None, wanted: Iterable[Figure]) -> dict[str, object]:
         """Returns the settings that simulate the load.
 
@@ -143,6 +165,8 @@ class Load:
         least = min(part for part in (self.probe.reads, 1 - self.probe.reads) if part > 0)
         above = 1 - max(figure.percentile or 0.0 for figure in wanted) / 100
         measured = min(max(REQUESTS[0], BEYOND / above), REQUESTS[1])
+        if self.is_closed and self.has_writes and self.pattern == "random":
+            measured = max(measured, FEWEST_WRITES)
         requests = FEWEST_LARGE if self.size > 16384 else min(MOST, round(measured / least / share))
         settings: dict[str, object] = {
             "workload.pattern": "uniform" if self.pattern == "random" else "sequential",
