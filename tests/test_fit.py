@@ -22,7 +22,7 @@ from ssdlab.study.fitting.fit import Drive, fit_drive, merged
 from ssdlab.study.fitting.job import job
 from ssdlab.study.fitting.load import Figure, Load, Measured, Queue
 from ssdlab.study.fitting.parameters import CATALOGUE
-from ssdlab.study.fitting.result import Fitted
+from ssdlab.study.fitting.result import DriveFit, Fitted
 from ssdlab.study.fitting.scale import Geometry, exact, scaled
 from ssdlab.study.fitting.solve import _with_bounded, choose, deviations, solve, tie
 from ssdlab.study.fitting.stages import OPS, STAGES, below_capacity, is_saturated
@@ -518,6 +518,30 @@ def test_a_fit_is_saved_with_its_residuals(tmp_path: Path) -> None:
     assert next(one for one in found.fitted if one.name == "read_delay").tied == ("page_read",)
     undetermined = {one.name for one in found.fitted if one.deviation is None}
     assert undetermined == {*CATALOGUE} - {"page_read", "page_types", "pace"}
+
+
+def test_a_fitted_preset_names_each_variant_once(tmp_path: Path) -> None:
+    """TOML allows no parameters below a choice, so the parameters of a variant alone are written."""
+    base = Config("client-nvme", overrides={"device.scale.blocks.capacity": "960GB", "device.capacity": "960GB"})
+    changes = {"drive.pace": "tokens", "drive.pace.tokens.burst": "3"}
+    pace = Fitted("pace", 13_000.0, None, figures=(("above", Figure("write", "iops")),), bounded=True)
+    fit = DriveFit(base=base, small=base, sources=(), changes=changes, fitted=[pace], residuals=[])
+    (tmp_path / "my.toml").write_text(fit.to_toml())
+    read = Config(file=tmp_path / "my.toml")
+    assert (read["drive.pace"], read["drive.pace.tokens.interval"], read["device.scale"]) == (
+        "tokens",
+        "13us",
+        "blocks",
+    )
+    assert read["device.scale.blocks.capacity"] == "960GB" and "(a bound)" in fit.to_toml()
+
+
+def test_another_capacity_is_the_nominal_one_of_a_scale_model() -> None:
+    loads = [Measured(sheet.ENTRIES["read_latency"].load, {Figure("read", "p50"): 80_000.0})]
+    large = fit_drive(loads, Config("client-nvme"), capacity=960_000_000_000)
+    assert large.config["device.scale.blocks.capacity"] == large.config["device.capacity"] == "960GB"
+    small = fit_drive(loads, Config("small-nvme", overrides={**BOX, "device.scale": "none"}), capacity=64 << 20)
+    assert "device.scale.blocks.capacity" not in small.config
 
 
 def test_repeated_loads_are_simulated_once_with_all_their_figures() -> None:

@@ -107,10 +107,16 @@ class DriveFit(Finding):
         if self.base._preset is not None:
             lines += ["", f"preset = {json.dumps(self.base._preset)}"]
         kept = [one for one in self.base.settings if one.key in self.base.made and one.key not in self._settings()]
+        written = {**{one.key: one.value.strip('"') for one in kept}, **self._settings()}
+        # In TOML, the parameters of a variant stand for the choice of the variant.
+        implied = {
+            key for key, value in written.items() if any(other.startswith(f"{key}.{value}.") for other in written)
+        }
         if kept:
-            lines += ["", "# As set for the base", *(f"{one.key} = {one.value}" for one in kept)]
+            listed = [f"{one.key} = {one.value}" for one in kept if one.key not in implied]
+            lines += ["", "# As set for the base", *listed]
         drive = self.base.changed({**self.changes}) if self.changes else self.base
-        left = self._settings()
+        left = {key: value for key, value in self._settings().items() if key not in implied}
         for one in self.fitted:
             if not one.is_changed:
                 continue
