@@ -520,6 +520,25 @@ def test_a_fit_is_saved_with_its_residuals(tmp_path: Path) -> None:
     assert undetermined == {*CATALOGUE} - {"page_read", "page_types", "pace"}
 
 
+@pytest.mark.parametrize(("key", "vary"), [("random_write", True), ("read_latency", False)])
+def test_figures_of_writes_count_by_how_much_simulations_vary(
+    key: str, vary: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Caught(Exception):
+        pass
+
+    def caught(_model: object, _measured: "Numbers", spreads: "Numbers", **_: object) -> None:
+        raise Caught(spreads.tolist())
+
+    monkeypatch.setattr("ssdlab.study.fitting.fit.solve", caught)
+    entry = sheet.ENTRIES[key]
+    value = 90_000.0
+    with pytest.raises(Caught) as stopped:
+        fit_drive([Measured(entry.load, {entry.figure: value})], Config("small-nvme", overrides=BOX))
+    ([spread],) = stopped.value.args
+    assert spread > entry.figure.spread(value) if vary else spread == entry.figure.spread(value)
+
+
 def test_a_fitted_preset_names_each_variant_once(tmp_path: Path) -> None:
     """TOML allows no parameters below a choice, so the parameters of a variant alone are written."""
     base = Config("client-nvme", overrides={"device.scale.blocks.capacity": "960GB", "device.capacity": "960GB"})
