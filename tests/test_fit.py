@@ -22,10 +22,10 @@ from ssdlab.study.fitting.fit import Drive, fit_drive, merged
 from ssdlab.study.fitting.job import job
 from ssdlab.study.fitting.load import Figure, Load, Measured, Queue
 from ssdlab.study.fitting.parameters import CATALOGUE
-from ssdlab.study.fitting.result import Fitted
+from ssdlab.study.fitting.result import DriveFit, Fitted
 from ssdlab.study.fitting.scale import Geometry, exact, scaled
-from ssdlab.study.fitting.solve import choose, deviations, solve, tie
-from ssdlab.study.fitting.stages import below_capacity, is_saturated
+from ssdlab.study.fitting.solve import _with_bounded, choose, deviations, solve, tie
+from ssdlab.study.fitting.stages import OPS, STAGES, below_capacity, is_saturated
 from ssdlab.study.store.folder import Store
 from ssdlab.study.validation import fit as validation
 from ssdlab.view.page import Paragraph
@@ -191,6 +191,8 @@ def test_other_faults_of_a_result_name_the_job() -> None:
     del silent["read"]["lat_ns"]["percentile"]
     with pytest.raises(ssdlab.ConfigError, match="job one: has no percentiles; add lat_percentiles=1"):
         fio(silent)
+    with pytest.raises(ssdlab.ConfigError, match="job one: 0 outstanding requests; use 1 to 1,000,000"):
+        fio(entry("one", 0, "read", rw="randread", iodepth=0))
     failed = {**entry("one", 0, "read", rw="randread"), "error": 5}
     with pytest.raises(ssdlab.ConfigError, match="job one: fio reported error 5"):
         fio(failed)
@@ -198,6 +200,15 @@ def test_other_faults_of_a_result_name_the_job() -> None:
         fio(entry("one", 0, "read", rw="randread"), entry("two", 0, "write", rw="randwrite"))
     with pytest.raises(ssdlab.ConfigError, match="no job completed a request"):
         fio(entry("overwrite", 0, "write", rw="randwrite"))
+    incomplete = entry("one", 0, "read", rw="randread")
+    del incomplete["read"]["lat_ns"]["mean"]
+    no_write = entry("one", 0, "read", rw="randread")
+    del no_write["write"]
+    named = entry("one", 0, "read", rw="randread")
+    named["read"]["lat_ns"]["percentile"] = {"median": 50_000}
+    for damaged in (incomplete, no_write, named, "one"):
+        with pytest.raises(ssdlab.ConfigError, match="result of fio is incomplete or damaged; repeat"):
+            fio(damaged)  # type: ignore[arg-type]
     for text, words in (("{", "not JSON"), ("[1]", "not JSON"), ('{"jobs": []}', "not a result of fio")):
         with pytest.raises(ssdlab.ConfigError, match=words):
             fio_json.read(Path("result.json"), text)
@@ -246,6 +257,13 @@ def test_a_row_with_a_depth_is_a_closed_loop() -> None:
         ("depth,read_p50\n1,\n", "loads.csv:2: has no measured figure; fill columns"),
         ("depth,read_p50\n", "loads.csv: has no rows"),
         ("depth,reads,read_p50\n1,half,5\n", "loads.csv:2: reads: "),
+        ("depth,reads,read_p50\n1,150%,5\n", "loads.csv:2: 150 % reads; use 0 to 100 %"),
+        ("depth,size,read_p50\n1,5KiB,5\n", "loads.csv:2: requests of 5KiB; use a multiple of 4KiB up to 1GiB"),
+        ("depth,size,read_p50\n1,64GiB,5\n", "loads.csv:2: requests of 64GiB; use a multiple of 4KiB up to 1GiB"),
+        ("depth,read_p50\n1e9,5\n", "loads.csv:2: 1,000,000,000 outstanding requests; use 1 to 1,000,000"),
+        ("depth,read_p100\n1,5\n", "loads.csv:1: column read_p100: a percentile must be above 0 and below 100"),
+        ("depth,read_p50,read_p50\n1,5,6\n", "loads.csv:1: column read_p50 appears twice; rename or remove one"),
+        ("depth,read_p50\n1,5,6\n", "loads.csv:2: more cells than columns; separate cells by commas"),
         ("offered_iops_50r50w,read_p50\n4000,5\n", "loads.csv:2: offered_iops_50r50w: must be above 5000"),
     ],
 )
@@ -345,6 +363,35 @@ def test_a_parameter_behind_another_limit_is_not_determined() -> None:
     assert found.deviations[0] is None and found.deviations[1] == pytest.approx(0.05 / math.sqrt(4), rel=1e-3)
 
 
+def test_a_base_value_that_the_figures_contradict_is_not_kept() -> None:
+    """The second parameter adds to one figure only where it is above 0. The figures tell that it is not, and no more.
+    At the base's value of 1, that figure would be 40 standard deviations too large.
+    """
+
+    def model(points: "Sequence[Numbers]") -> "list[Numbers]":
+        return [np.array([first] * 4 + [first + 2 * max(second, 0.0)]) for first, second in points]
+
+    found = solve(
+        model,
+        np.full(5, 0.3),
+        np.full(5, 0.05),
+        start=np.array([0.0, 0.5]),
+        base=np.array([-1.0, 1.0]),
+        bounds=(np.full(2, -5.0), np.full(2, 5.0)),
+    )
+    assert found.bounded == {1} and found.deviations[1] is None and found.point[1] < 0.1
+    assert found.point[0] == pytest.approx(0.3, abs=0.02)
+    # The figure that tells it.
+    assert found.shares[:, 1] == pytest.approx([0, 0, 0, 0, 1], abs=1e-3)
+
+
+def test_a_bounded_parameter_makes_others_less_certain() -> None:
+    slopes = np.array([[10.0, 5.0]])
+    alone, together = deviations(slopes, [0]), deviations(*_with_bounded(slopes, [0], [1]))
+    # 5 x 0.7 standard deviations of the figure, from a factor of two, in addition to its own.
+    assert alone == pytest.approx([0.1]) and together[0] == pytest.approx(0.1 * math.hypot(1, 5 * 0.7), rel=1e-6)
+
+
 # The small drive.
 
 
@@ -398,6 +445,23 @@ def test_loads_above_the_capacity_are_told_by_their_rate_or_median() -> None:
     # With the rate measured, the rate decides: 90,000 x 99 % + 5,000 writes are offered.
     assert not is_saturated(probe(90_000, 5e6, iops=93_000.0), loads)
     assert is_saturated(probe(90_000, 10_000, iops=80_000.0), loads)
+
+
+def test_slots_follow_from_the_time_that_a_write_takes_longer_than_a_read() -> None:
+    """Of 60,000 writes per second, each holds a slot for 2 ms: 120 slots."""
+    latencies = {"mean": (3e6, 5e6), "p50": (2e6, 4.5e6)}
+    figures = {Figure(op, name): pair[at] for name, pair in latencies.items() for at, op in enumerate(OPS)}
+    queues = (PROBE, Queue(6, 0.01, 64, "poisson", 20_000))
+    measured = Measured(Load("above", queues), {**figures, Figure("write", "iops"): 60_000})
+    stage = next(stage for stage in STAGES if "slots" in stage.parameters)
+    (chosen,) = stage.choose([measured])
+    slot_time = Figure("write", "mean - read mean")
+    assert chosen.figures[slot_time] == 2e6 and str(slot_time) == "write mean - read mean"
+    assert CATALOGUE["slots"].guess(Config("small-nvme"), [chosen]) == pytest.approx(120)
+    # A table may have medians alone.
+    medians = {figure: value for figure, value in measured.figures.items() if figure.name != "mean"}
+    (chosen,) = stage.choose([Measured(measured.load, medians)])
+    assert chosen.figures[Figure("write", "p50 - read p50")] == 2.5e6
 
 
 # A fit of a tiny drive with known parameters.
@@ -458,6 +522,49 @@ def test_a_fit_is_saved_with_its_residuals(tmp_path: Path) -> None:
     assert undetermined == {*CATALOGUE} - {"page_read", "page_types", "pace"}
 
 
+@pytest.mark.parametrize(("key", "vary"), [("random_write", True), ("read_latency", False)])
+def test_figures_of_writes_count_by_how_much_simulations_vary(
+    key: str, vary: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Caught(Exception):
+        pass
+
+    def caught(_model: object, _measured: "Numbers", spreads: "Numbers", **_: object) -> None:
+        raise Caught(spreads.tolist())
+
+    monkeypatch.setattr("ssdlab.study.fitting.fit.solve", caught)
+    entry = sheet.ENTRIES[key]
+    value = 90_000.0
+    with pytest.raises(Caught) as stopped:
+        fit_drive([Measured(entry.load, {entry.figure: value})], Config("small-nvme", overrides=BOX))
+    ([spread],) = stopped.value.args
+    assert spread > entry.figure.spread(value) if vary else spread == entry.figure.spread(value)
+
+
+def test_a_fitted_preset_names_each_variant_once(tmp_path: Path) -> None:
+    """TOML allows no parameters below a choice, so the parameters of a variant alone are written."""
+    base = Config("client-nvme", overrides={"device.scale.blocks.capacity": "960GB", "device.capacity": "960GB"})
+    changes = {"drive.pace": "tokens", "drive.pace.tokens.burst": "3"}
+    pace = Fitted("pace", 13_000.0, None, figures=(("above", Figure("write", "iops")),), bounded=True)
+    fit = DriveFit(base=base, small=base, sources=(), changes=changes, fitted=[pace], residuals=[])
+    (tmp_path / "my.toml").write_text(fit.to_toml())
+    read = Config(file=tmp_path / "my.toml")
+    assert (read["drive.pace"], read["drive.pace.tokens.interval"], read["device.scale"]) == (
+        "tokens",
+        "13us",
+        "blocks",
+    )
+    assert read["device.scale.blocks.capacity"] == "960GB" and "(a bound)" in fit.to_toml()
+
+
+def test_another_capacity_is_the_nominal_one_of_a_scale_model() -> None:
+    loads = [Measured(sheet.ENTRIES["read_latency"].load, {Figure("read", "p50"): 80_000.0})]
+    large = fit_drive(loads, Config("client-nvme"), capacity=960_000_000_000)
+    assert large.config["device.scale.blocks.capacity"] == large.config["device.capacity"] == "960GB"
+    small = fit_drive(loads, Config("small-nvme", overrides={**BOX, "device.scale": "none"}), capacity=64 << 20)
+    assert "device.scale.blocks.capacity" not in small.config
+
+
 def test_repeated_loads_are_simulated_once_with_all_their_figures() -> None:
     alone, again = Load("alone", (Queue(1, 1.0, 1),)), Load("again", (Queue(1, 1.0, 1),))
     median, tail = Figure("read", "p50"), Figure("read", "p90")
@@ -484,7 +591,7 @@ def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: 
     (tmp_path / "half.csv").write_text("depth,reads,read_p99\n4,50%,300\n")
     failed = cli("fit", "drive", "half.csv", *SETS, check=False)
     assert failed.returncode == 2 and failed.stdout == ""
-    assert "half.csv: do not determine any parameter of the drive; measure reads at depths 1 to 256" in failed.stderr
+    assert "half.csv: no figure determines a parameter of the drive; measure reads at depths 1 to 256" in failed.stderr
 
 
 @pytest.mark.parametrize(

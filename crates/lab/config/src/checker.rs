@@ -16,6 +16,8 @@ pub(crate) struct Checker<'a> {
     /// The table of options.
     options: &'static [OptionSpec],
     pub entries: &'a Entries,
+    /// Capacity of the preset in bytes, if it sets one.
+    pub preset_bytes: Option<u64>,
     /// First byte past the last address of the trace, if the trace is known.
     pub extent_bytes: Option<u64>,
     pub violations: Vec<Violation>,
@@ -38,8 +40,13 @@ macro_rules! getter {
 }
 
 impl<'a> Checker<'a> {
-    pub const fn new(options: &'static [OptionSpec], entries: &'a Entries, extent_bytes: Option<u64>) -> Self {
-        Self { options, entries, extent_bytes, violations: Vec::new() }
+    pub const fn new(
+        options: &'static [OptionSpec],
+        entries: &'a Entries,
+        preset_bytes: Option<u64>,
+        extent_bytes: Option<u64>,
+    ) -> Self {
+        Self { options, entries, preset_bytes, extent_bytes, violations: Vec::new() }
     }
 
     fn option(&self, key: &str) -> Option<&'static OptionSpec> {

@@ -23,6 +23,8 @@ pub struct Leaf {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {
     pub(crate) entries: Entries,
+    /// Capacity of the preset in bytes. A later layer may have replaced it in `entries`.
+    pub(crate) preset_bytes: Option<u64>,
 }
 
 impl Config {
@@ -69,10 +71,14 @@ impl Config {
             capacity = of_layer.cloned().or(capacity);
             merge(&mut entries, layer.entries);
         }
+        let preset_bytes = match capacity.as_ref().map(|entry| &entry.value) {
+            Some(Value::Bytes(bytes)) => Some(*bytes),
+            _ => None,
+        };
         scale_from(&mut entries, capacity);
         size_by_trace(&mut entries);
         complete(&mut entries, &mut violations);
-        if violations.is_empty() { Ok(Self { entries }) } else { Err(ConfigError(violations)) }
+        if violations.is_empty() { Ok(Self { entries, preset_bytes }) } else { Err(ConfigError(violations)) }
     }
 
     /// Returns all settings of the configuration, sorted by key.

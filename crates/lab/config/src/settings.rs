@@ -47,7 +47,7 @@ impl Config {
     }
 
     fn checker(&self, extent_bytes: Option<u64>) -> Checker<'_> {
-        Checker::new(&OPTIONS, &self.entries, extent_bytes)
+        Checker::new(&OPTIONS, &self.entries, self.preset_bytes, extent_bytes)
     }
 }
 

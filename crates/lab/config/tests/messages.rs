@@ -680,6 +680,24 @@ fn the_default_drive() {
     }
 }
 
+/// A gibibyte is 32 blocks of 16 planes of the preset's 256 GB. A scale model of it has smaller blocks.
+#[test]
+fn a_drive_far_smaller_than_its_preset_becomes_a_scale_model() {
+    let check = |sets: &[&str]| {
+        let sets: Vec<Layer> = sets.iter().map(set).collect();
+        Config::resolve(Some("tlc-nvme"), &[], &sets).and_then(|config| config.settings(None)).map(drop)
+    };
+    assert_eq!(
+        check(&["device.capacity=1GiB"]).unwrap_err().to_string(),
+        "--set: device.capacity: device.op = 7.37% gives 31 of the 160 blocks needed in 16 planes: 32 for data, 112 for \
+         the FTL and 16 more; set device.scale to \"blocks\""
+    );
+    assert!(check(&["device.capacity=1GiB", "device.scale=blocks"]).is_ok());
+    // Over-provisioning that the user sets is too small at any size.
+    let error = check(&["device.capacity=1GiB", "device.op=0.1%"]).unwrap_err().to_string();
+    assert!(!error.contains("device.scale"), "{error}");
+}
+
 #[test]
 fn sets() {
     let cases = [

@@ -11,7 +11,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np
 from ssdlab.study.fitting.job import PREPARING
-from ssdlab.study.fitting.load import RATE, Figure, Load, Measured, Queue
+from ssdlab.study.fitting.load import LARGE, RATE, Figure, Load, Measured, Queue
 
 HOW = "measure with the job that 'ssdlab fit drive --job' prints"
 
@@ -49,13 +49,16 @@ def read(path: Path, written: str) -> list[Measured]:
     if not isinstance(found, dict) or not isinstance(found.get("jobs"), list) or "fio version" not in found:
         raise ConfigError(f"{where}: not a result of fio; run fio with --output-format=json+ --output=FILE")
     shared = found.get("global options", {})
-    jobs = [_Job(where, entry, shared) for entry in found["jobs"] if entry.get("jobname") not in PREPARING]
-    loads = [
-        measured
-        for _, together in groupby(jobs, key=lambda job: job.group)
-        for measured in [_measured(where, [*together])]
-        if measured.figures
-    ]
+    try:
+        jobs = [_Job(where, entry, shared) for entry in found["jobs"] if entry.get("jobname") not in PREPARING]
+        loads = [
+            measured
+            for _, together in groupby(jobs, key=lambda job: job.group)
+            for measured in [_measured(where, [*together])]
+            if measured.figures
+        ]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ConfigError(f"{where}: the result of fio is incomplete or damaged; repeat the measurement") from None
     if not loads:
         raise ConfigError(f"{where}: no job completed a request; {HOW}")
     return loads
@@ -140,6 +143,8 @@ def _measured(where: str, jobs: "Sequence[_Job]") -> Measured:
             "job, or rate_iops to each job"
         )
     load = Load(first.name, queues, first.pattern, first.size)
+    if (fault := load.fault()) is not None:
+        raise ConfigError(f"{first.where}: {fault}")
     figures: dict[Figure, float] = {}
     ops: tuple[Literal["read", "write"], ...] = ("read", "write")
     for op in ops:
@@ -148,7 +153,7 @@ def _measured(where: str, jobs: "Sequence[_Job]") -> Measured:
         # writes.
         if rate and (load.is_closed or op == "write"):
             figures[Figure(op, RATE)] = rate
-        if load.size <= 16384:
+        if load.size <= LARGE:
             figures |= _latencies(kinds[0], op)
     return Measured(load, figures)
 

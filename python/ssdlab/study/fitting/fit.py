@@ -23,6 +23,9 @@ from ssdlab.study.work.run import Outcome, Run
 MOST_FIGURES = 4
 """Maximum number of metrics that the result lists for a parameter."""
 
+SEEDS = 4
+"""Number of simulations with different random numbers that tell how much a metric varies."""
+
 USED = 0.05
 """Minimum influence of a metric on a parameter, from 0 to 1, for the result to list the metric."""
 
@@ -88,7 +91,11 @@ class Drive:
                 if self._store is not None:
                     self._store.keep(Run.of(run, None).key, Outcome(json.dumps([*found.items()]), None))
 
-        executor.run([partial(simulate, run, one) for run, one in missing.items()])
+        try:
+            executor.run([partial(simulate, run, one) for run, one in missing.items()])
+        except ConfigError as error:
+            reason = str(error).splitlines()[0].partition(": ")[2]
+            raise ConfigError(f"the figures lead to an impossible drive; check their units ({reason})") from None
         if executor.finished < len(missing):
             raise KeyboardInterrupt
         return [{one.load: self._done[runs[drive, one.load]] for one in wanted} for drive in drives]
@@ -132,6 +139,9 @@ def fit_drive(
     base = base or Config()
     if capacity is not None:
         base = base.with_overrides({"device.capacity": f"{capacity}B"})
+        if base["device.scale"] == "blocks":
+            # A scale model names the capacity of its nominal drive, which is the measured drive.
+            base = base.with_overrides({"device.scale.blocks.capacity": f"{capacity}B"})
     return fitted(Drive(base, jobs, monitor), loads, source)
 
 
@@ -157,11 +167,11 @@ def fitted(drive: Drive, loads: Sequence[Measured], source: Sequence[str]) -> Dr
         values = _others(values, names)
         outcomes = [one for one in outcomes if one.name not in names]
         outcomes += _outcomes(drive, names, chosen, values, changes, solution)
-        values |= {one.name: one.value for one in outcomes if one.name in names and one.deviation is not None}
+        values |= {one.name: one.value for one in outcomes if one.name in names and one.is_changed}
     if not values:
         raise ConfigError(
-            f"{' and '.join(source) or 'the figures'}: do not determine any parameter of the drive; measure reads at "
-            "depths 1 to 256: 'ssdlab fit drive --job'"
+            f"{' and '.join(source) or 'the measurements'}: no figure determines a parameter of the drive; measure "
+            "reads at depths 1 to 256: 'ssdlab fit drive --job'"
         )
     final = drive.config(values, changes)
     (model,) = drive.figures("residuals", [final], loads)
@@ -231,10 +241,19 @@ def _solved(
     config = drive.config(others, changes)
     flat = [(one.load, figure, value) for one in chosen for figure, value in one.figures.items()]
 
-    def model(points: "Sequence[Numbers]") -> "list[Numbers]":
-        drives = [drive.config({**others, **_values(parameters, point)}, changes) for point in points]
+    def figures_of(drives: "Sequence[Config]") -> "list[Numbers]":
         found = drive.figures(phase, drives, chosen)
         return [np.log(np.array([figures[load][figure] for load, figure, _ in flat])) for figures in found]
+
+    def configured(point: "Numbers") -> Config:
+        return drive.config({**others, **_values(parameters, point)}, changes)
+
+    def noise(point: "Numbers") -> "Numbers":
+        """Returns the relative standard deviation of each metric in simulations with different random numbers."""
+        one = configured(point)
+        drives = [one.changed({"seed": str(int(one["seed"]) + more)}) for more in range(1, SEEDS + 1)]
+        spread: Numbers = np.nan_to_num(np.std(figures_of(drives), axis=0, ddof=1))
+        return spread
 
     base = [parameter.base(config) for parameter in parameters]
     start = [
@@ -248,11 +267,16 @@ def _solved(
         return np.array([math.log(max(number + one.shift, 1e-9)) for one, number in pairs])
 
     low, high = logs(lows), logs([one.high for one in parameters])
+    first = np.clip(logs(start), low, high)
+    spreads = np.array([figure.spread(value) for _, figure, value in flat])
+    if any(one.load.has_writes for one in chosen):
+        # Garbage collection lets latencies vary. The measurement is assumed to vary as much as a simulation.
+        spreads = np.hypot(spreads, math.sqrt(2) * noise(first))
     return solve(
-        model,
+        lambda points: figures_of([configured(point) for point in points]),
         np.log(np.array([value for _, _, value in flat])),
-        np.array([figure.spread(value) for _, figure, value in flat]),
-        start=np.clip(logs(start), low, high),
+        spreads,
+        start=first,
         base=logs(base),
         bounds=(low, high),
     )
@@ -279,16 +303,19 @@ def _outcomes(
     for at, parameter in enumerate(parameters):
         deviation = solution.deviations[at]
         value = found[parameter.name]
+        weights = solution.shares[:, at]
+        first = sorted(range(len(flat)), key=lambda row: -weights[row])[:MOST_FIGURES]
+        by = tuple((flat[row][0].name, flat[row][1]) for row in first if weights[row] >= USED)
         if deviation is None:
             tie = solution.ties[at]
             tied = tuple(names[other] for other in tie.others)
             shares = {names[other]: share for other, share in tie.shares.items()}
-            kept = parameter.base(config)
-            outcomes.append(Fitted(parameter.name, kept, None, tied=tied, shares=shares, wanted=parameter.tell))
+            bounded = at in solution.bounded
+            kept = value if bounded else parameter.base(config)
+            outcomes.append(
+                Fitted(parameter.name, kept, None, by if bounded else (), tied, shares, bounded, wanted=parameter.tell)
+            )
             continue
-        weights = solution.shares[:, at]
-        first = sorted(range(len(flat)), key=lambda row: -weights[row])[:MOST_FIGURES]
-        by = tuple((flat[row][0].name, flat[row][1]) for row in first if weights[row] >= USED)
         relative = deviation * (value + parameter.shift) / value if value else math.inf
         outcomes.append(Fitted(parameter.name, value, relative, figures=by))
     return outcomes

@@ -14,6 +14,9 @@ PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 
 RATE = "iops"
 
+LESS_READ = " - read "
+"""In the name of a metric, between the parts of a difference: `mean - read mean` of a write."""
+
 ROUNDING_NS = 300.0
 """Standard deviation of a latency that was rounded to whole microseconds."""
 
@@ -26,8 +29,20 @@ BEYOND = 8
 LARGE = 16 << 10
 """Size in bytes above which requests count as large; their rate is shown as a bandwidth."""
 
+PAGE = 4096
+"""Size of a page in bytes; requests start and end at pages."""
+
 FEWEST_LARGE = 1500
 """Number of requests in a simulation of large requests."""
+
+FEWEST_WRITES = 100_000
+"""Minimum number of random writes in a closed loop. The rate of fewer writes depends on a few collected blocks."""
+
+MOST_OUTSTANDING = 1_000_000
+"""Maximum number of outstanding requests of a load."""
+
+SIZES = 512, 1 << 30
+"""Minimum and maximum size of a request in bytes."""
 
 MOST = 200_000
 """Maximum number of requests in a simulation."""
@@ -38,7 +53,9 @@ class Figure(NamedTuple):
 
     op: Literal["read", "write"]
     name: str
-    """`iops` for requests per second; `mean` or a percentile such as `p99.9` for a latency in nanoseconds."""
+    """`iops` for requests per second; `mean` or a percentile such as `p99.9` for a latency in nanoseconds. Writes also
+    have differences of latencies such as `mean - read mean`.
+    """
 
     @property
     def percentile(self) -> float | None:
@@ -130,6 +147,16 @@ class Load:
         """True if any queue of the load writes."""
         return any(queue.reads < 1 for queue in self.queues)
 
+    def fault(self) -> str | None:
+        """Returns the reason why the load cannot be simulated; None if it can."""
+        if not 1 <= self.outstanding <= MOST_OUTSTANDING:
+            return f"{text.count(self.outstanding)} outstanding requests; use 1 to {text.count(MOST_OUTSTANDING)}"
+        if not SIZES[0] <= self.size <= SIZES[1] or (self.size % PAGE and PAGE % self.size):
+            return f"requests of {text.exact_size(self.size)}; use a multiple of {text.exact_size(PAGE)} up to 1GiB"
+        if not all(0 <= queue.reads <= 1 for queue in self.queues):
+            return f"{100 * self.probe.reads:g} % reads; use 0 to 100 %"
+        return None
+
     def settings(self, queues: int | None, wanted: Iterable[Figure]) -> dict[str, object]:
         """Returns the settings that simulate the load.
 
@@ -141,6 +168,8 @@ class Load:
         least = min(part for part in (self.probe.reads, 1 - self.probe.reads) if part > 0)
         above = 1 - max(figure.percentile or 0.0 for figure in wanted) / 100
         measured = min(max(REQUESTS[0], BEYOND / above), REQUESTS[1])
+        if self.is_closed and self.has_writes and self.pattern == "random":
+            measured = max(measured, FEWEST_WRITES)
         requests = FEWEST_LARGE if self.size > LARGE else min(MOST, round(measured / least / share))
         settings: dict[str, object] = {
             "workload.pattern": "uniform" if self.pattern == "random" else "sequential",
@@ -202,6 +231,11 @@ def _value(result: Result, load: Load, figure: Figure) -> float:
     if figure.is_rate:
         moved = result.summary["time"]["bytes_read_per_s" if figure.op == "read" else "bytes_written_per_s"]
         return float(moved) / load.size if moved else float("inf")
+    name, less, read = figure.name.partition(LESS_READ)
+    if less:
+        longer = _value(result, load, Figure("write", name)) - _value(result, load, Figure("read", read))
+        # Logarithms need a number above 0.
+        return max(longer, 1.0)
     streams = result.summary["drive"]["streams"]
     if load.is_closed or not streams:
         if figure.name == "mean":

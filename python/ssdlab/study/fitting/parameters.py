@@ -7,7 +7,7 @@ from typing import Literal
 
 from ssdlab import _ssdlab, text
 from ssdlab.model.config import Config
-from ssdlab.study.fitting.load import RATE, Figure, Measured
+from ssdlab.study.fitting.load import LESS_READ, RATE, Figure, Measured
 from ssdlab.study.fitting.scale import Geometry
 
 Values = Mapping[str, float]
@@ -170,12 +170,8 @@ def _spare_guess(base: Config, measured: Sequence[Measured]) -> float | None:
 
 def _slots_guess(_base: Config, measured: Sequence[Measured]) -> float | None:
     rate = _write_rate(measured)
-    gaps = [
-        write - read
-        for one in measured
-        for read, write in zip(_figures([one], "read", "p50"), _figures([one], "write", "p50"), strict=False)
-    ]
-    return rate * max(gaps) / 1e9 if rate and gaps and max(gaps) > 0 else None
+    slot_times = _figures(measured, "write", *(f"{name}{LESS_READ}{name}" for name in ("mean", "p50")))
+    return rate * max(slot_times) / 1e9 if rate and slot_times else None
 
 
 def _pace_guess(_base: Config, measured: Sequence[Measured]) -> float | None:

@@ -19,7 +19,7 @@ class Fitted:
 
     name: str
     value: float
-    """Fitted value; the base drive's value if the parameter is not determined."""
+    """Fitted value; the base drive's value if the parameter is neither determined nor bounded."""
     deviation: float | None
     """Relative standard deviation; None if the metrics do not determine the parameter."""
     figures: tuple[tuple[str, Figure], ...] = ()
@@ -30,6 +30,8 @@ class Fitted:
     """For a parameter that is not determined: for each determined parameter of the same stage, the change of its
     logarithm that affects the metrics like a change of this parameter's logarithm by 1.
     """
+    bounded: bool = False
+    """True if the metrics do not determine the parameter, but contradict the base drive's value."""
     wanted: str = ""
     """Measurement that would determine the parameter."""
 
@@ -37,6 +39,11 @@ class Fitted:
     def parameter(self) -> Parameter:
         """Definition of the parameter."""
         return CATALOGUE[self.name]
+
+    @property
+    def is_changed(self) -> bool:
+        """True if the fitted drive has another value than the base drive."""
+        return self.deviation is not None or self.bounded
 
 
 @dataclass(frozen=True)
@@ -77,8 +84,8 @@ class DriveFit(Finding):
 
     @property
     def values(self) -> dict[str, float]:
-        """Values of the determined parameters by name."""
-        return {one.name: one.value for one in self.fitted if one.deviation is not None}
+        """Values of the determined and the bounded parameters by name."""
+        return {one.name: one.value for one in self.fitted if one.is_changed}
 
     @property
     def config(self) -> Config:
@@ -100,19 +107,25 @@ class DriveFit(Finding):
         if self.base._preset is not None:
             lines += ["", f"preset = {json.dumps(self.base._preset)}"]
         kept = [one for one in self.base.settings if one.key in self.base.made and one.key not in self._settings()]
+        written = {**{one.key: one.value.strip('"') for one in kept}, **self._settings()}
+        # In TOML, the parameters of a variant stand for the choice of the variant.
+        implied = {
+            key for key, value in written.items() if any(other.startswith(f"{key}.{value}.") for other in written)
+        }
         if kept:
-            lines += ["", "# As set for the base", *(f"{one.key} = {one.value}" for one in kept)]
+            listed = [f"{one.key} = {one.value}" for one in kept if one.key not in implied]
+            lines += ["", "# As set for the base", *listed]
         drive = self.base.changed({**self.changes}) if self.changes else self.base
-        left = self._settings()
+        left = {key: value for key, value in self._settings().items() if key not in implied}
         for one in self.fitted:
-            if one.deviation is None:
+            if not one.is_changed:
                 continue
             parameter = one.parameter
+            precision = "(a bound)" if one.deviation is None else f"+- {100 * one.deviation:.1f} %"
             own = {key: left.pop(key) for key in parameter.settings(drive, self.values) if key in left}
             lines += [
                 "",
-                f"# {parameter.about}: {parameter.shown(one.value)} +- {_percent(one.deviation)}, fitted to "
-                f"{self.said(one)}",
+                f"# {parameter.about}: {parameter.shown(one.value)} {precision}, fitted to {self.said(one)}",
                 *(f"{key} = {_toml(value)}" for key, value in own.items()),
             ]
         if left:
@@ -140,6 +153,7 @@ class DriveFit(Finding):
                     "unit": {"time": "ns", "bandwidth": "bytes/s", "size": "bytes"}.get(one.parameter.unit, ""),
                     "value": one.value,
                     "deviation": one.deviation,
+                    "bounded": one.bounded,
                     "figures": [{"load": load, "figure": str(figure)} for load, figure in one.figures],
                     "tied": [*one.tied],
                     "measure": one.wanted,
@@ -173,10 +187,6 @@ class DriveFit(Finding):
 
     def __repr__(self) -> str:
         return f"<ssdlab.DriveFit of {len(self.values)} parameters to {len(self.residuals)} figures>"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _toml(value: str) -> str:

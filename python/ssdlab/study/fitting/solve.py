@@ -8,6 +8,10 @@ parameter is chosen if its uncertainty, and the uncertainties of the parameters 
 
 At the best point, derivatives are computed in both directions. If one bottleneck hides another, the metrics respond to
 a parameter in one direction only. The metrics then bound the parameter, but do not determine it.
+
+A parameter that is not determined is set to the base's value, and the others are fitted again. If this raises the
+misfit clearly, the base's value contradicts the metrics, and would distort the other parameters. The parameter is then
+bounded: it keeps the value that the search found.
 """
 
 import math
@@ -41,6 +45,14 @@ DETERMINED = 0.15
 WIDE = 2 * DETERMINED
 """Change of a parameter's logarithm for computing its uncertainty, applied in both directions."""
 
+CONTRADICTS = 9.0
+"""Rise of the sum of squared residuals at which the metrics contradict a parameter's base value: three standard
+deviations.
+"""
+
+VAGUE = 0.7
+"""Assumed standard deviation of the logarithm of a parameter that the metrics only bound: a factor of two."""
+
 FELT = 1.0
 """Smallest norm of a derivative at which the metrics count as dependent on the parameter. Its unit is one standard
 deviation of the metrics per unit of the parameter's logarithm.
@@ -71,6 +83,8 @@ class Solution:
     deviations: "list[float | None]"
     """Standard deviations of the logarithms; None for parameters that are not determined."""
     ties: dict[int, Tie]
+    bounded: frozenset[int]
+    """Parameters that are not determined, but whose base value the metrics contradict."""
     misfit: float
     """Root mean square of the residuals, in standard deviations of the metrics."""
     shares: "Numbers"
@@ -145,26 +159,39 @@ def solve(
         return point, here
 
     held: set[int] = set()
-    point = start
+    # For each bounded parameter, the change of the residuals with the base's value.
+    bounded: dict[int, Numbers] = {}
+    point, here = descend(start, held)
     while True:
-        point, here = descend(point, held)
         slopes = weaker(derivatives(point, here, WIDE), derivatives(point, here, -WIDE))
         chosen = choose(slopes, held)
-        held = {*range(count)} - {*chosen}
-        settled = np.where(np.isin(np.arange(count), chosen), point, base)
-        if np.array_equal(settled, point):
+        excess = max(1.0, math.sqrt(misfit_of(here) / max(len(here) - len(chosen), 1)))
+        others = [at for at in reversed(range(count)) if at not in chosen and at not in held]
+        if not others:
             break
-        point = settled
-    misfit = math.sqrt(misfit_of(here) / max(len(here), 1))
-    excess = max(1.0, math.sqrt(misfit_of(here) / max(len(here) - len(chosen), 1)))
-    known = deviations(slopes, chosen)
+        for at in others:
+            held.add(at)
+            settled, after = descend(np.where(np.arange(count) == at, base, point), held)
+            if misfit_of(after) - misfit_of(here) <= CONTRADICTS * excess**2:
+                point, here = settled, after
+            else:
+                bounded[at] = after - here
+    known = deviations(*_with_bounded(slopes, chosen, sorted(bounded)))
     return Solution(
         point,
         [excess * known[chosen.index(at)] if at in chosen else None for at in range(count)],
         {at: tie(slopes, at, chosen) for at in range(count) if at not in chosen},
-        misfit,
-        _shares(slopes),
+        frozenset(bounded),
+        math.sqrt(misfit_of(here) / max(len(here), 1)),
+        _shares(np.column_stack([bounded.get(at, slopes[:, at]) for at in range(count)])),
     )
+
+
+def _with_bounded(slopes: "Numbers", chosen: Sequence[int], bounded: Sequence[int]) -> "tuple[Numbers, list[int]]":
+    """Returns the derivatives, with a row per bounded parameter for its vague value, and the chosen and bounded
+    parameters.
+    """
+    return np.vstack([slopes, np.eye(slopes.shape[1])[list(bounded)] / VAGUE]), [*chosen, *bounded]
 
 
 def weaker(up: "Numbers", down: "Numbers") -> "Numbers":

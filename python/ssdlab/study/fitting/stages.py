@@ -13,10 +13,11 @@ If the metrics of a stage also depend on parameters of later stages, the stage i
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ssdlab.lazy import np
 from ssdlab.model.config import Config
-from ssdlab.study.fitting.load import RATE, Figure, Load, Measured
+from ssdlab.study.fitting.load import LESS_READ, RATE, Figure, Load, Measured
 from ssdlab.study.fitting.parameters import SUSPEND
 
 SATURATED = 10.0
@@ -33,6 +34,8 @@ MOST_LOADS = 3
 
 START = {"time": "60us", "slice": "250us", "spread": "20us"}
 """Suspension settings from which the search starts if the base drive does not suspend programs."""
+
+OPS: tuple[Literal["read", "write"], ...] = ("read", "write")
 
 Change = dict[str, str]
 
@@ -134,12 +137,27 @@ def _saturated(loads: Sequence[Measured]) -> list[Measured]:
         for only in _only(
             one,
             {
-                figure: value
-                for figure, value in one.figures.items()
-                if figure.is_rate or figure.name in ("p50", "mean", "p90")
+                **{
+                    figure: value
+                    for figure, value in one.figures.items()
+                    if figure.is_rate or figure.name in ("p50", "mean", "p90")
+                },
+                **_slot_time(one),
             },
         )
     ]
+
+
+def _slot_time(measured: Measured) -> dict[Figure, float]:
+    """Returns the time by which writes take longer than reads. Both wait alike for a command slot, and a write then
+    holds its slot for about this time. By Little's law, the slots are the product of this time and the write rate.
+    Latencies above the capacity vary much in a simulation, but this difference varies little.
+    """
+    for name in ("mean", "p50"):
+        read, write = (measured.figures.get(Figure(op, name)) for op in OPS)
+        if read is not None and write is not None and write > read:
+            return {Figure("write", f"{name}{LESS_READ}{name}"): write - read}
+    return {}
 
 
 def _is_paced(loads: Sequence[Measured]) -> bool:

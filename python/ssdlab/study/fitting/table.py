@@ -39,6 +39,13 @@ def read(path: Path, written: str, device: str | None) -> list[Measured]:
     unknown = [name for name in columns if name not in LOADS and not FIGURE.fullmatch(name)]
     if unknown:
         raise ConfigError(f"{where}:1: unknown column {text.path(unknown[0])}; use {EXAMPLE}")
+    twice = next((name for at, name in enumerate(columns) if name in columns[:at]), None)
+    if twice is not None:
+        raise ConfigError(f"{where}:1: column {twice} appears twice; rename or remove one")
+    for name in columns:
+        percentile = Figure("read", _percentile(name.partition("_")[2].removesuffix("_us"))).percentile
+        if FIGURE.fullmatch(name) and percentile is not None and not 0 < percentile < 100:
+            raise ConfigError(f"{where}:1: column {name}: a percentile must be above 0 and below 100")
     if not {"background_iops", SSD_IQ, "depth"} & {*columns}:
         raise ConfigError(f"{where}:1: no column describes the load; add a column background_iops or depth")
     rows = [(lines.line_num, row) for row in lines]
@@ -60,6 +67,8 @@ def read(path: Path, written: str, device: str | None) -> list[Measured]:
 class _Row:
     def __init__(self, where: str, row: Mapping[str, str | None]) -> None:
         self.where = where
+        if None in row:
+            raise ConfigError(f"{where}: more cells than columns; separate cells by commas")
         self.row = {name: (value or "").strip() for name, value in row.items() if name is not None}
 
     def number(self, name: str) -> float | None:
@@ -114,6 +123,8 @@ class _Row:
 
     def measured(self) -> Measured:
         load = self.load()
+        if (fault := load.fault()) is not None:
+            raise ConfigError(f"{self.where}: {fault}")
         figures: dict[Figure, float] = {}
         for name in self.row:
             match = FIGURE.fullmatch(name)

@@ -20,8 +20,8 @@ MOST_FIGURES = 15
 
 def page(fit: DriveFit) -> Page:
     """Returns the page of a fitted drive."""
-    determined = [one for one in fit.fitted if one.deviation is not None]
-    others = [one for one in fit.fitted if one.deviation is None]
+    determined = [one for one in fit.fitted if one.is_changed]
+    others = [one for one in fit.fitted if not one.is_changed]
     name = "parameters that the figures do not determine"
     undetermined = [Section(name, [_others(others)], detail=True)] if others else []
     return Page(
@@ -52,7 +52,7 @@ def _parameters(fit: DriveFit, fitted: list[Fitted]) -> Table:
             one.parameter.about,
             fit.said(one),
             one.parameter.shown(one.value),
-            text.MISSING if one.deviation is None else f"{100 * one.deviation:.1f} %",
+            "bound" if one.deviation is None else f"{100 * one.deviation:.1f} %",
         ]
         for one in fitted
     ]

@@ -2,6 +2,7 @@
 
 use super::ftl::{USUAL_ERASED, WITHOUT_ERASED, kept_erased, least_log_blocks, reserve_blocks};
 use super::provision::{DEFAULT_PERCENT, Provision};
+use super::scale::SCALE;
 use crate::checker::{Checker, Read};
 use crate::table::{TIB, U32};
 use ssdlab_core::units::{counted, write_bytes, write_percent};
@@ -229,9 +230,13 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Returns a change that provides enough blocks: more over-provisioning, a larger capacity, or both.
+    /// Returns a change that provides enough blocks: a scale model, more over-provisioning, a larger capacity, or the last
+    /// two.
     fn more_blocks(&self, key: &str, provision: &str, shape: &Shape<'_>, logical_pages: u64) -> String {
         let named = |other| if other == key { "it" } else { other };
+        if key == CAPACITY && self.as_model(shape).is_some_and(|model| model.blocks(logical_pages).suffice()) {
+            return format!("set {SCALE} to \"blocks\"");
+        }
         let blocks = shape.blocks(logical_pages);
         let percent = shape.provision.percent_for(blocks.needed(), logical_pages, blocks.pages_per_block.into());
         let of_provision = (percent <= self.most_percent(provision))

@@ -85,6 +85,13 @@ impl Checker<'_> {
         scaled.then(|| Ok(self.bytes(NOMINAL)?.div_ceil(page_bytes.into()))).transpose()
     }
 
+    /// Returns the shape as a scale model of the preset's drive; `None` if it is a scale model already, or the preset
+    /// sets no capacity.
+    pub(super) fn as_model<'s>(&self, shape: &Shape<'s>) -> Option<Shape<'s>> {
+        let nominal_pages = self.preset_bytes?.div_ceil(shape.page_bytes.into());
+        shape.nominal_pages.is_none().then_some(Shape { nominal_pages: Some(nominal_pages), ..*shape })
+    }
+
     /// Returns the number of logical pages of a scale model that is sized by the trace and has at least
     /// `logical_pages`. `None` after a violation.
     pub(super) fn modelled(&mut self, shape: &Shape<'_>, logical_pages: u64, nominal_pages: u64) -> Read<Option<u64>> {
