@@ -160,7 +160,7 @@ impl<T: Copy> HugeVec<T> {
     }
 
     fn fill(mut storage: Vec<T>, value: T, len: usize) -> Self {
-        advise_huge(storage.as_mut_ptr() as usize, len * size_of::<T>());
+        advise(storage.as_mut_ptr() as usize, len * size_of::<T>(), true);
         storage.resize(len, value);
         Self::in_memory(storage)
     }
@@ -185,8 +185,13 @@ impl<T: Plain> HugeVec<T> {
             }
             Vec::from_raw_parts(memory.cast::<T>(), len, len)
         };
-        advise_huge(storage.as_ptr() as usize, layout.size());
+        advise(storage.as_ptr() as usize, layout.size(), true);
         Self::in_memory(storage)
+    }
+
+    /// Asks the kernel for small pages. A huge page is cleared as a whole when one of its entries is set.
+    pub fn use_small_pages(&mut self) {
+        advise(self.as_ptr() as usize, size_of_val(&**self), false);
     }
 
     /// Creates an array from a mapped file that contains little-endian numbers.
@@ -237,21 +242,22 @@ impl<T: fmt::Debug> fmt::Debug for HugeVec<T> {
 }
 
 #[cfg(target_os = "linux")]
-fn advise_huge(address: usize, bytes: usize) {
+fn advise(address: usize, bytes: usize, huge: bool) {
     use rustix::mm::{Advice, madvise};
 
     const HUGE: usize = 2 << 20;
     let start = address.next_multiple_of(HUGE);
     let end = (address + bytes) / HUGE * HUGE;
     if start < end {
+        let advice = if huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
         // SAFETY: the range is inside an allocation of this module and page-aligned. The advice changes the backing,
         // never the contents. A refusal is harmless.
-        let _ = unsafe { madvise(start as *mut _, end - start, Advice::LinuxHugepage) };
+        let _ = unsafe { madvise(start as *mut _, end - start, advice) };
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise_huge(_address: usize, _bytes: usize) {}
+fn advise(_address: usize, _bytes: usize, _huge: bool) {}
 
 /// Prefetches `slice[index]` into the CPU cache; does nothing if the index is out of range.
 #[inline(always)]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::mem::prefetch;
 use crate::{Access, Archive, Archived, HugeVec};
 
 /// Bits per word of the bit array.
@@ -23,6 +24,12 @@ impl PageBits {
     #[inline(always)]
     pub fn is_set(&self, page: u32) -> bool {
         self.words[(page / WORD) as usize] >> (page % WORD) & 1 != 0
+    }
+
+    /// Prefetches the bit of a page, if there is such a page.
+    #[inline(always)]
+    pub fn prefetch(&self, page: u32) {
+        prefetch(&self.words, (page / WORD) as usize);
     }
 
     /// Clears the bit of a page.

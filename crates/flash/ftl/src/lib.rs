@@ -164,6 +164,10 @@ pub trait Ftl {
     /// Hints that the host will soon read, write or trim `lpn`; never changes a result.
     fn prefetch(&mut self, _lpn: Lpn) {}
 
+    /// Hints that the host will soon write `lpn`, some time after [`Self::prefetch`] for this page; never changes a
+    /// result.
+    fn prefetch_copy(&self, _lpn: Lpn) {}
+
     /// Returns the number of erased blocks that are not open for writing.
     fn free_blocks(&self) -> u32 {
         0

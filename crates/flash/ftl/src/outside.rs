@@ -45,6 +45,10 @@ impl Ftl for Outside {
         self.0.prefetch(lpn);
     }
 
+    fn prefetch_copy(&self, lpn: Lpn) {
+        self.0.prefetch_copy(lpn);
+    }
+
     fn free_blocks(&self) -> u32 {
         self.0.free_blocks()
     }

@@ -174,6 +174,12 @@ impl ClosedBlocks {
         *min = (*min).min(key);
     }
 
+    /// Prefetches the validity bit of page `ppn`, if there is such a page.
+    #[inline]
+    pub fn prefetch(&self, ppn: u32) {
+        self.valid.prefetch(ppn);
+    }
+
     /// Removes a closed block from the candidates for collection, because it is about to be emptied and erased.
     pub fn withdraw(&mut self, block: BlockId) {
         let index = block.index();

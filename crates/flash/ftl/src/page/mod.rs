@@ -526,6 +526,13 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.map.prefetch(lpn.0);
     }
 
+    #[inline]
+    fn prefetch_copy(&self, lpn: Lpn) {
+        if self.prefetching {
+            self.blocks.prefetch(self.ppn(lpn.0));
+        }
+    }
+
     fn free_blocks(&self) -> u32 {
         self.blocks.table().free_in_all()
     }

@@ -19,6 +19,9 @@ use super::{OpenBlock, PageFtl, Plane};
 use crate::map::MapModel;
 use crate::{Shape, Shares};
 
+/// Maps above this size stay in small pages: runs usually set a small part of so large a map, at random places.
+const SPARSE_BYTES: usize = 2 << 30;
+
 /// The maps of the part, from which entries of the device are computed.
 pub(super) struct Sections {
     shares: Shares,
@@ -29,8 +32,8 @@ pub(super) struct Sections {
     /// Page at which each block of the part is divided: the next page of an open block or a victim, otherwise the end
     /// of the block. In the device, all copies of the pages before the division precede all copies of the other pages.
     divisions: Vec<u32>,
-    /// Logical pages that were trimmed. They have no entry, and must not get one from the part.
-    trimmed: PageBits,
+    /// Logical pages that were trimmed, if any. They have no entry, and must not get one from the part.
+    trimmed: Option<PageBits>,
     /// For each block, true if pages of the block may have no entry in `p2l` of the device.
     is_pending: Vec<bool>,
 }
@@ -39,7 +42,7 @@ impl Sections {
     /// Returns the flash page of a logical page whose entry was not set; `u32::MAX` if the page is unmapped.
     fn ppn(&self, lpn: u32) -> u32 {
         match self.shares.origin(lpn) {
-            Some((section, page)) if !self.trimmed.is_set(lpn) => {
+            Some((section, page)) if !self.trimmed.as_ref().is_some_and(|trimmed| trimmed.is_set(lpn)) => {
                 let (start, end) = self.range(self.l2p[page as usize].page());
                 let at = self.l2p[page as usize].page() - start;
                 start * self.shares.count() + section * (end - start) + at
@@ -54,8 +57,30 @@ impl Sections {
         // Copies of page `p` of the part lie within the same range as page `p * sections`.
         let (start, end) = self.range(ppn / sections);
         let at = ppn - start * sections;
-        let held = self.p2l[(start + at % (end - start)) as usize];
-        if held == Entry::NONE { u32::MAX } else { self.shares.lpn(at / (end - start), held.page()) }
+        self.copied(at / (end - start), start + at % (end - start))
+    }
+
+    /// Returns the logical page in the copy of page `page` of the part in the given section; `u32::MAX` if none.
+    #[inline]
+    fn copied(&self, section: u32, page: u32) -> u32 {
+        let held = self.p2l[page as usize];
+        if held == Entry::NONE { u32::MAX } else { self.shares.lpn(section, held.page()) }
+    }
+
+    /// Sets the entries of a block's pages that are not set.
+    fn complete(&self, block: BlockId, entries: &mut [Entry]) {
+        let pages = self.block_of.divisor();
+        let (start, division) = (block.0 * pages, self.divisions[block.index()]);
+        let mut entries = entries.iter_mut();
+        for range in [start..division, division..start + pages] {
+            for section in 0..self.shares.count() {
+                for (page, entry) in range.clone().zip(&mut entries) {
+                    if *entry == Entry::NONE {
+                        *entry = Entry::of(self.copied(section, page));
+                    }
+                }
+            }
+        }
     }
 
     /// Returns the pages of the part's block that lie on the same side of its division as page `page` of the part.
@@ -104,13 +129,17 @@ impl<M: MapModel> PageFtl<M> {
         }
         self.planes[0].take_over(&part.planes[0], count);
         self.planes[0].tight = self.tight(0);
+        // No entry is set yet.
+        if size_of_val(&*self.l2p) > SPARSE_BYTES {
+            self.l2p.use_small_pages();
+        }
         self.sections = Some(Box::new(Sections {
             shares,
             l2p: part.l2p,
             p2l: part.p2l,
             block_of: part.block_of,
             divisions,
-            trimmed: PageBits::new(self.shape.logical_pages),
+            trimmed: None,
             is_pending: vec![true; self.shape.blocks as usize],
         }));
         if let Some(victim) = self.planes[0].victim {
@@ -138,14 +167,11 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Sets the entries of all pages of a block, before the block is collected.
     pub(super) fn complete_block(&mut self, block: BlockId) {
-        let pages = self.blocks.pages_per_block();
-        if self.sections.as_ref().is_some_and(|sections| sections.is_pending[block.index()]) {
-            for ppn in block.0 * pages..(block.0 + 1) * pages {
-                self.p2l[ppn as usize] = Entry::of(self.held(ppn));
-            }
-        }
-        if let Some(sections) = &mut self.sections {
-            sections.is_pending[block.index()] = false;
+        let pages = self.blocks.pages_per_block() as usize;
+        if let Some(sections) = &mut self.sections
+            && std::mem::replace(&mut sections.is_pending[block.index()], false)
+        {
+            sections.complete(block, &mut self.p2l[block.index() * pages..][..pages]);
         }
     }
 
@@ -162,7 +188,7 @@ impl<M: MapModel> PageFtl<M> {
     /// Records a trim of a logical page.
     pub(super) fn forget_taken_over(&mut self, lpn: u32) {
         if let Some(sections) = &mut self.sections {
-            sections.trimmed.set(lpn);
+            sections.trimmed.get_or_insert_with(|| PageBits::new(self.shape.logical_pages)).set(lpn);
         }
     }
 }

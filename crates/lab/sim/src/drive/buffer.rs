@@ -211,6 +211,11 @@ impl Buffer {
         None
     }
 
+    /// Returns the page that will be programmed after `count` others, if so many wait.
+    pub fn ahead(&self, count: usize) -> Option<u32> {
+        self.order.get(count).map(|&(slot, _)| self.slots[slot as usize].lpn)
+    }
+
     /// Frees a slot whose page has been programmed.
     pub fn programmed(&mut self, slot: u32) {
         let Held { lpn, number, .. } = self.slots[slot as usize];

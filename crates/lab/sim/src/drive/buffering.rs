@@ -12,6 +12,7 @@ use super::buffer::{Accepted, Buffer, BufferCounters};
 use super::event_loop::Owner;
 use super::pace::Pacer;
 use super::parts::{Parts, TimedParts};
+use super::serial::LOOKAHEAD;
 use super::stack::{Stack, context_of};
 use super::{InFlightRequest, TimedDrive};
 use crate::check::buffer::BufferOracle;
@@ -209,7 +210,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         self.accept_pages();
         let stage = self.buffer.as_mut().expect("the drive has a buffer");
-        if stage.stalled.iter().any(|stalled| stalled.index == index) {
+        // The part came last, so it is the last to wait.
+        if stage.stalled.back().is_some_and(|stalled| stalled.index == index) {
             let has_stalled = std::mem::replace(&mut self.requests[index].has_stalled, true);
             stage.buffer.counters.writes_stalled += u64::from(!has_stalled);
             if !stage.is_paced {
@@ -310,6 +312,12 @@ impl<P: TimedParts> TimedDrive<P> {
         while self.stack.sinks.flash.under_way() < self.most_under_way
             && let Some((slot, held)) = buffer.flush_next(self.stack.sinks.flash.gathered_for_host())
         {
+            if let Some(lpn) = buffer.ahead(LOOKAHEAD) {
+                self.stack.ftl.prefetch(Lpn(lpn));
+            }
+            if let Some(lpn) = buffer.ahead(LOOKAHEAD / 2) {
+                self.stack.ftl.prefetch_copy(Lpn(lpn));
+            }
             if let Some(oracle) = oracle {
                 oracle.flush(held.lpn, held.version);
             }

@@ -224,6 +224,8 @@ pub struct ParallelFlash {
     submission: Submission,
     /// Random part of suspension times.
     suspension_rng: Rng,
+    /// Flash page of the command that is being formed, by plane of the die. Valid for the planes of the command.
+    flash_pages: Vec<(u32, u16)>,
     /// Dies that may be able to begin a command.
     wake: Vec<u32>,
     done: VecDeque<Done>,
@@ -271,6 +273,7 @@ impl ParallelFlash {
             jobs: Slab::default(),
             submission: NOTHING_SUBMITTED,
             suspension_rng: Rng::named(options.seed, "suspend"),
+            flash_pages: vec![(NONE, 0); parallelism.planes as usize],
             wake: Vec::new(),
             done: VecDeque::new(),
             held_ns: 0,

@@ -120,6 +120,12 @@ impl Op {
         next: NONE,
     };
 
+    /// Returns the flash page that the operation reads, programs or copies to, within its plane: its block and its page.
+    #[inline]
+    pub fn flash_page(&self) -> (u32, u16) {
+        (self.block, self.page)
+    }
+
     /// Returns the operation in the form that the timing checker uses.
     pub fn seen(&self) -> Seen {
         let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));

@@ -231,6 +231,7 @@ impl ParallelFlash {
         if self.joins_others(self.ops[first].kind) {
             let mut last = self.ops.of_command(first).last().unwrap_or(first);
             let mut planes = 1_u64 << self.ops[first].plane;
+            self.flash_pages[usize::from(self.ops[first].plane)] = self.ops[first].flash_page();
             // A longer search rarely finds another operation that fits.
             for _ in 0..4 * self.chips.planes_per_die * self.layout.pages_per_flash_page() {
                 if candidate == NONE {
@@ -245,13 +246,17 @@ impl ParallelFlash {
                     && op.slc == head.slc
                     && match planes & plane {
                         0 => same_page && self.chips.commands.multiplane,
-                        _ => self.is_sensed(first, op),
+                        // The cells read a flash page once for all reads of its pages.
+                        _ => op.kind == Kind::Read && op.flash_page() == self.flash_pages[usize::from(op.plane)],
                     }
                     && (!self.chips.scheduler.role.in_order || op.number == self.dies[number as usize].begun);
                 if fits {
+                    if planes & plane == 0 {
+                        self.flash_pages[usize::from(op.plane)] = op.flash_page();
+                        planes |= plane;
+                    }
                     self.take(number, candidate);
                     self.ops[last].next = candidate;
-                    planes |= plane;
                     last = self.ops.of_command(candidate).last().unwrap_or(candidate);
                 } else if self.chips.scheduler.role.in_order {
                     break;
@@ -284,16 +289,6 @@ impl ParallelFlash {
             Kind::Program | Kind::Erase => multiplane && self.layout.planes() == 1,
             Kind::Copyback => false,
         }
-    }
-
-    /// True if a read is for a flash page that the command whose first operation is `first` already reads.
-    #[inline]
-    fn is_sensed(&self, first: u32, op: &Op) -> bool {
-        let same = |index| {
-            let sensed: &Op = &self.ops[index];
-            (sensed.plane, sensed.block, sensed.page) == (op.plane, op.block, op.page)
-        };
-        self.layout.pages_per_flash_page() > 1 && self.ops.of_command(first).any(same)
     }
 
     /// Removes an operation from the queue of its die.
