@@ -526,16 +526,16 @@ def test_a_fit_is_saved_with_its_residuals(tmp_path: Path) -> None:
 def test_figures_of_writes_count_by_how_much_simulations_vary(
     key: str, vary: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Caught(Exception):
+    class CaughtError(Exception):
         pass
 
     def caught(_model: object, _measured: "Numbers", spreads: "Numbers", **_: object) -> None:
-        raise Caught(spreads.tolist())
+        raise CaughtError(spreads.tolist())
 
     monkeypatch.setattr("ssdlab.study.fitting.fit.solve", caught)
     entry = sheet.ENTRIES[key]
     value = 90_000.0
-    with pytest.raises(Caught) as stopped:
+    with pytest.raises(CaughtError) as stopped:
         fit_drive([Measured(entry.load, {entry.figure: value})], Config("small-nvme", overrides=BOX))
     ([spread],) = stopped.value.args
     assert spread > entry.figure.spread(value) if vary else spread == entry.figure.spread(value)
