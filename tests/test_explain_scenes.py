@@ -76,7 +76,7 @@ def twin(blocks: int, size: int, writes: list[int], choose: Callable[[Any, Any],
         ("slc-cache", [12, 0], [6, 0]),
     ],
 )
-def test_scenes_have_the_counts_worked_by_hand(name: str, copies: list[int], erases: list[int]) -> None:
+def test_scenes_have_the_counts_computed_by_hand(name: str, copies: list[int], erases: list[int]) -> None:
     explanation = ssdlab.explain(name)
     host = len(pages_of(explanation.scene.requests))
     for at, recording in enumerate(explanation.recordings):

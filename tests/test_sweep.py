@@ -408,7 +408,7 @@ def test_commands_of_a_study_print_and_save(study: Path, cli: Cli, tmp_path: Pat
         assert done.returncode == 2 and "outcome" in done.stderr
 
 
-def test_showing_an_unfinished_study_is_no_interruption(tmp_path: Path, cli: Cli) -> None:
+def test_showing_an_unfinished_study_does_not_exit_as_interrupted(tmp_path: Path, cli: Cli) -> None:
     part = ssdlab.sweep(AXES, BASE, out=tmp_path / "s", jobs=1, monitor=lambda _phase, done, *_: done >= 2)
     left = part.asked - part.finished
     for form in [], ["--json"]:
