@@ -430,7 +430,7 @@ sys.exit(1 if mode == "mute" or mode == "broken" and not probe else 0)
 
 @pytest.fixture
 def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A sparse file of 256 MiB; the `fio` on the path is the recorded one."""
+    """A sparse file of 256 MiB; the `fio` on the path is a script that prints a recorded output."""
     folder = tmp_path / "bin"
     folder.mkdir()
     script = folder / "fio"

@@ -10,7 +10,7 @@ import ssdlab
 
 
 def pages_of(requests: str) -> list[int]:
-    """Pages that a scene writes."""
+    """Numbers of the pages that a scene writes."""
     ends = [[int(end) for end in word.split("-")] for word in requests.split()]
     return [page for first, *last in ends for page in range(first, (last or [first])[0] + 1)]
 

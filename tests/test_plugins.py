@@ -504,7 +504,7 @@ class LeastRecent(VictimPolicy):
 
 @pytest.mark.parametrize("cls", [Chance, LeastRecent])
 def test_a_policy_is_saved_with_its_drive(cls: type[VictimPolicy], tmp_path: Path) -> None:
-    """Two halves of a workload together wear the blocks as the whole does, because the policy goes on where it was.
+    """Two halves of a workload together wear the blocks as the whole does, because the policy keeps its saved state.
 
     By hand: 2,048 sequential pages are the drive's 1,024 pages twice, so that the second half begins like the first.
     """

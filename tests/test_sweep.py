@@ -557,8 +557,8 @@ class Timed(LocalWorkers):
 
 
 def test_a_dry_run_estimates_the_cost_of_each_axis(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests cost in proportion, timing a hundred times counting. Pilots at the first, middle and last run would miss
-    that few runs are slow.
+    """The time is proportional to the requests; timing takes a hundred times as long as counting. Pilot runs only at
+    the first, middle and last run would not show that few runs are slow.
     """
     axes = {"time": ["count", "event", "serial"], "workload.requests": "1000..10000:10", "seed": "1..3:3"}
     its, now = planned(axes), [0.0]
