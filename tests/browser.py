@@ -15,7 +15,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="the package play
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 if CHROMIUM is None:
-    pytest.skip("there is no Chromium on the path; apt-get install chromium", allow_module_level=True)
+    pytest.skip("Chromium is not on the path; apt-get install chromium", allow_module_level=True)
 
 
 @pytest.fixture(scope="module")

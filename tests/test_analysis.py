@@ -103,7 +103,7 @@ def test_streams_and_arrivals_are_recognised() -> None:
     assert all(scale["index"] is None for scale in closed["dispersion"])
 
 
-def test_the_random_read_benchmark_needs_no_pattern_of_its_own() -> None:
+def test_the_random_read_benchmark_needs_no_separate_pattern() -> None:
     trace = generated(requests=20_000, span="1GiB", size="4KiB", align="4KiB", reads="100%", pattern="uniform")
     figures = trace.analyze().to_dict()
     assert figures["requests"] == {"read": 20_000, "write": 0, "trim": 0, "flush": 0}

@@ -375,7 +375,7 @@ def test_impossible_samples_are_named() -> None:
 
 
 @pytest.mark.parametrize("command", [["sim", "--policy", "lru", "--size", "1MiB"], ["mrc", "--policy", "lru"]])
-def test_a_trace_with_nothing_to_cache_is_named(cli: Cli, tmp_path: Path, command: list[str]) -> None:
+def test_a_trace_without_cacheable_requests_is_reported(cli: Cli, tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "trims.csv").write_text("time_ns,op,sector,bytes\n0,D,0,4096\n5,X,0,4096\n")
     done = cli("cache", command[0], "trims.csv", *command[1:], check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)

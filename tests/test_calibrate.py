@@ -132,7 +132,7 @@ def test_a_stopped_calibration_gives_no_advice() -> None:
     assert "data-chart=" in measured.report_html() and "Partial result" in measured.report_html()
 
 
-def test_regions_are_powers_of_two_and_the_whole() -> None:
+def test_regions_are_powers_of_two_and_the_whole_drive() -> None:
     mebibyte = 1 << 20
     assert regions_of(None, 200 * mebibyte, 4096, "it") == (64 * mebibyte, 128 * mebibyte, 200 * mebibyte)
     assert regions_of(None, 128 * mebibyte, 4096, "it") == (64 * mebibyte, 128 * mebibyte)
@@ -152,7 +152,7 @@ def test_simulated_reads_follow_the_law_of_the_dies() -> None:
 
 
 @pytest.mark.parametrize("seed", [2, 3, 4])
-def test_seed_noise_is_no_difference_between_regions(seed: int) -> None:
+def test_noise_between_seeds_is_not_a_difference_between_regions(seed: int) -> None:
     measured = small(drive(seed=seed), regions=["16MiB", "64MiB", "128MiB", "256MiB"], in_flight=[16, 64], requests=300)
     assert measured.noise["read"] > measured.differences["read"] > 0.05 and not measured.region_matters
     alone = small(drive(seed=seed), regions=["16MiB"], in_flight=[16], requests=300)
@@ -430,7 +430,7 @@ sys.exit(1 if mode == "mute" or mode == "broken" and not probe else 0)
 
 @pytest.fixture
 def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A sparse file of 256 MiB; the `fio` on the path is the recorded one."""
+    """A sparse file of 256 MiB; the `fio` on the path is a script that prints a recorded output."""
     folder = tmp_path / "bin"
     folder.mkdir()
     script = folder / "fio"

@@ -30,7 +30,7 @@ def test_the_catalogue_has_all_registries() -> None:
     assert names["settings"] == tables
 
 
-def test_parameters_stand_below_their_owner() -> None:
+def test_parameters_are_listed_below_their_policy() -> None:
     (d,) = next(entry for entry in group("victims").entries if entry.name == "d_choices").parameters
     assert (d.name, d.default) == (
         "d",

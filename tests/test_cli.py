@@ -241,7 +241,7 @@ def test_configuration_commands(cli: Cli) -> None:
     }
 
 
-def test_a_reader_that_closes_early_is_no_error() -> None:
+def test_a_reader_that_closes_early_causes_no_error() -> None:
     command = f"{sys.executable} -m ssdlab config schema; echo status $? >&2"
     done = subprocess.run(f"({command}) | head -1", shell=True, capture_output=True, text=True, check=False)
     assert done.stdout == "{\n" and done.stderr in ("status 0\n", "status 1\n")
@@ -412,7 +412,7 @@ def test_a_shown_preset_is_a_file_for_a_run(cli: Cli, tmp_path: Path) -> None:
         assert {key: one["value"] for key, one in shown.items()} == {key: one["value"] for key, one in meant.items()}
 
 
-def test_a_configuration_file_that_is_cut_off_is_refused(cli: Cli, tmp_path: Path) -> None:
+def test_a_truncated_configuration_file_is_refused(cli: Cli, tmp_path: Path) -> None:
     for more in [], ["--all"]:
         (tmp_path / "shown.toml").write_text(cli("config", "show", "--preset", "enterprise-nvme", *more).stdout)
         done = cli("config", "check", "--config", "shown.toml", check=False)

@@ -155,14 +155,14 @@ def test_times_that_include_waiting_in_one_case_only_are_not_ranked() -> None:
     assert [cell.count("*") for cell in rows["write mean"]] == [1, 0]
 
 
-def test_a_life_at_a_lower_rate_is_no_better() -> None:
+def test_a_lifetime_at_a_lower_rate_is_not_better() -> None:
     slow = {"nand.program": "5ms"}
     rows = rows_of(ssdlab.compare({"fast": drive({"time": "event"}), "slow": drive({"time": "event", **slow})}))
     assert [cell.count("*") for cell in rows["write bandwidth"]] == [1, 0]
     assert [cell.count("*") for cell in rows["lifetime at that rate"]] == [0, 0]
 
 
-def test_a_life_stands_below_its_rate_even_if_that_is_equal() -> None:
+def test_a_lifetime_is_listed_below_its_rate_even_if_rates_are_equal() -> None:
     config = drive({"time": "event"})
     trace = ssdlab.generate(config.with_overrides({"workload.arrival.poisson.rate": "100/s"}))
     comparison = ssdlab.compare({"less": config, "more": config.with_overrides({"device.op": "40%"})}, trace)

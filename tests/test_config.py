@@ -68,7 +68,7 @@ def test_the_default_drive_is_a_small_one_of_many_dies() -> None:
     assert config["device.scale.blocks.capacity"] == whole["device.capacity"].strip('"')
 
 
-def test_the_small_drive_of_whole_pages_is_a_model_of_a_larger_one() -> None:
+def test_the_small_drive_that_maps_whole_pages_is_a_scale_model() -> None:
     values = {setting.key: setting.value for setting in ssdlab.Config("small-tlc").settings}
     whole = {setting.key: setting.value for setting in ssdlab.Config("tlc-nvme").settings}
     differs = {key for key in whole if values[key] != whole[key]}

@@ -86,7 +86,7 @@ def test_a_bug_is_found_with_few_operations(cls: type[Plugin], words: str) -> No
     assert len(lines) == len(found.operations) + 3 and lines[-1] == "repeat: check with seed=1"
 
 
-def test_an_endless_call_is_shown_as_it_is() -> None:
+def test_an_endless_call_is_reported() -> None:
     with pytest.raises(Counterexample, match=r"BlocksLeaked\.write ran for more than 0\.3 s"):
         check(BlocksLeaked)
 

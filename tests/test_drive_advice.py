@@ -246,7 +246,7 @@ def test_bad_input_is_one_clear_error(more: dict[str, object], message: str) -> 
 
 
 @pytest.mark.parametrize(("option", "shown"), [("--dwpd", "0"), ("--years", "-1"), ("--years", "inf"), ("--p99", "0")])
-def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown: str) -> None:
+def test_options_that_are_not_positive_are_named(cli: Cli, option: str, shown: str) -> None:
     done = cli("advise", "drive", PGBENCH, option, shown, check=False)
     assert (done.returncode, done.stderr) == (2, f"ssdlab: {option}: must be a number above 0, not {shown}\n")
 
@@ -261,7 +261,7 @@ def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown
         ({"host.repeat.times.count": 1, "host.warmup": 1000}, "the requests after the warm-up"),
     ],
 )
-def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str) -> None:
+def test_the_measured_replay_is_named(repeat: dict[str, object], measured: str) -> None:
     """The output names the last replay, and calls it steady only if it is steady."""
     flash = {"device.scale": "none", "nand.pages_per_block": 33, "nand.channels": 2, "nand.ways": 2, "nand.planes": 1}
     asked = {**flash, "time": "serial", "host.repeat": "until-steady", **repeat}

@@ -48,7 +48,7 @@ def test_bytes_survive_a_cut(ftl: str) -> None:
     assert drive.health["unsafe_shutdowns"] == 1
 
 
-def test_a_planned_cut_comes_after_its_operations() -> None:
+def test_a_planned_power_cut_happens_after_its_operations() -> None:
     drive = Drive(SMALL)
     drive.cut_power(after=5, torn=False)
     with pytest.raises(OSError, match="the drive is off"):

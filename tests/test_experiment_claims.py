@@ -351,7 +351,7 @@ columns = "limit"
         ('says = "a is the fastest", ', "", ["rate: claim: says", "is missing"]),
     ],
 )
-def test_a_wrong_sum_or_claim_is_one_line(sums: Path, before: str, after: str, words: list[str]) -> None:
+def test_a_wrong_sum_or_claim_gives_one_line(sums: Path, before: str, after: str, words: list[str]) -> None:
     assert before in SUMS
     sums.write_text(SUMS.replace(before, after, 1))
     with pytest.raises(ssdlab.ConfigError) as caught:

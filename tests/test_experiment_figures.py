@@ -217,7 +217,7 @@ def test_gains_over_the_best_and_the_worst_of_the_others(pardispatcher: Experime
             assert gain == pytest.approx(100 * (own - other) / other)
 
 
-def test_document_gains_stand_beside_ours(pardispatcher: ExperimentResult) -> None:
+def test_document_gains_are_compared_with_ours(pardispatcher: ExperimentResult) -> None:
     # Section III-B of the document.
     paper = {"fileserver": (9.9, 17.7), "webserver": (6.8, 8.7), "mailserver": (-0.3, 13.5), "database": (0.6, 6.4)}
     table = ssdlab.experiments.load("pardispatcher").table("gain_over")

@@ -137,7 +137,7 @@ def test_cells_without_their_trace_are_empty_and_the_table_has_a_remedy(cli: Cli
     assert "supply a trace of a shop" in (file.parent / "out" / "report.html").read_text()
 
 
-def test_a_table_without_runnable_cells_is_no_error(cli: Cli) -> None:
+def test_a_table_without_runnable_cells_causes_no_error(cli: Cli) -> None:
     whole = json.loads(cli("experiment", "run", "sbfast", "--only", "exec_time_tpce", "--json").stdout)
     (table,) = whole["result"]["tables"]
     assert (whole["result"]["runs"], whole["partial"], table["missing_traces"]) == (0, False, ["tpce"])

@@ -245,7 +245,7 @@ def test_a_wrong_reference_is_one_line(copy: Path, before: str, after: str, word
         assert word in str(caught.value)
 
 
-def test_references_come_in_several_shapes(copy: Path) -> None:
+def test_references_may_have_several_shapes(copy: Path) -> None:
     # Without labels there is one row. The reference may have more columns and rows than the table.
     (copy / "numbers.csv").write_text("op_15,op_30,op_60\n98.7,99.1,\n")
     document = """

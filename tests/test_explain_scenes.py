@@ -10,7 +10,7 @@ import ssdlab
 
 
 def pages_of(requests: str) -> list[int]:
-    """Pages that a scene writes."""
+    """Numbers of the pages that a scene writes."""
     ends = [[int(end) for end in word.split("-")] for word in requests.split()]
     return [page for first, *last in ends for page in range(first, (last or [first])[0] + 1)]
 
@@ -76,7 +76,7 @@ def twin(blocks: int, size: int, writes: list[int], choose: Callable[[Any, Any],
         ("slc-cache", [12, 0], [6, 0]),
     ],
 )
-def test_scenes_have_the_counts_worked_by_hand(name: str, copies: list[int], erases: list[int]) -> None:
+def test_scenes_have_the_counts_computed_by_hand(name: str, copies: list[int], erases: list[int]) -> None:
     explanation = ssdlab.explain(name)
     host = len(pages_of(explanation.scene.requests))
     for at, recording in enumerate(explanation.recordings):

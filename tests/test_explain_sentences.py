@@ -71,7 +71,7 @@ COST = re.compile(r"(\d+) reads?, (\d+) programs?, (\d+) erases?\.$")
 
 
 def told_cost(sentence: str) -> list[int]:
-    """Reads, programs and erases at the end of a sentence."""
+    """Numbers of reads, programs and erases at the end of a sentence."""
     match = COST.search(sentence)
     assert match is not None, sentence
     return [int(group) for group in match.groups()]

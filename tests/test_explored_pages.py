@@ -315,7 +315,7 @@ def test_other_operations_are_offered_where_they_exist(window: Any, tmp_path: Pa
 
 
 @pytest.mark.parametrize("width", [900, 1280])
-def test_titles_and_legends_are_complete_and_beside_the_ticks(explored: Callable[[Finding], Any], width: int) -> None:
+def test_titles_and_legends_are_complete_and_avoid_ticks(explored: Callable[[Finding], Any], width: int) -> None:
     page = explored(ssdlab.simulate(TIMED))
     page.set_viewport_size({"width": width, "height": 800})
     page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
@@ -328,7 +328,7 @@ def test_titles_and_legends_are_complete_and_beside_the_ticks(explored: Callable
     assert not [text for text in page.evaluate(parts) if "/" in text] and "the rest" in page.evaluate(parts)
 
 
-def test_an_axis_title_stands_beside_long_ticks(explored: Callable[[Finding], Any]) -> None:
+def test_an_axis_title_does_not_overlap_long_ticks(explored: Callable[[Finding], Any]) -> None:
     pytest.importorskip("optuna")
     cost = "cost=1e6 * device.physical_bytes"
     page = explored(ssdlab.tune(["device.op=20%..40%"], TIMED, outcomes=[cost], trials=4, repeats=1, jobs=1))

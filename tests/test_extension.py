@@ -177,7 +177,7 @@ def test_the_sources_must_be_there_and_of_this_version(here: Path, monkeypatch: 
         create("victim", "mine")
 
 
-def test_an_extension_of_its_own_takes_the_place_of_the_built_in_one(here: Path) -> None:
+def test_a_custom_extension_replaces_the_built_in_one(here: Path) -> None:
     (here / FILE).symlink_to(_ssdlab.__file__)
     code = [sys.executable, "-c", "import ssdlab; print(ssdlab._ssdlab.__file__)"]
     done = subprocess.run(code, env={**os.environ, EXTENSION: str(here)}, capture_output=True, text=True, check=True)

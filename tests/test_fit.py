@@ -437,7 +437,7 @@ def probe(background: float, write_p50: float, **more: float) -> Measured:
     return Measured(Load(f"{background}", queues), {**figures, **{Figure("write", k): v for k, v in more.items()}})
 
 
-def test_loads_above_the_capacity_are_told_by_their_rate_or_median() -> None:
+def test_loads_above_the_capacity_are_detected_by_rate_or_median() -> None:
     few, more, most = probe(5_000, 10_000), probe(50_000, 12_000), probe(90_000, 5e6)
     loads = [most, few, more]
     assert [is_saturated(one, loads) for one in loads] == [True, False, False]
@@ -576,7 +576,7 @@ def test_repeated_loads_are_simulated_once_with_all_their_figures() -> None:
     assert len(drive._done) == 1 and found[alone][tail] == found[again][tail] >= found[alone][median]
 
 
-def test_kept_simulations_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saved_simulations_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [Measured(Load("alone", (Queue(1, 1.0, 1),)), {Figure("read", "p50"): 1.0, Figure("read", "iops"): 1.0})]
     base = Config("small-nvme", overrides=BOX)
     with Store(tmp_path / "runs") as store:

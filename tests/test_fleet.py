@@ -286,7 +286,7 @@ def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: st
     assert facts.get("drives of unknown life") == (str(unknown) if unknown else None)
 
 
-def test_a_fleet_is_saved_whole(alone: Path, tmp_path: Path) -> None:
+def test_a_fleet_is_saved_completely(alone: Path, tmp_path: Path) -> None:
     fleet = ssdlab.open_fleet(alone)
     fleet.save(tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
@@ -324,7 +324,7 @@ def test_rules_pack_by_hand() -> None:
 
 
 @pytest.mark.parametrize("seed", range(max(1, examples(30) // 10)))
-def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
+def test_every_rule_packs_every_volume_within_the_capacity(seed: int) -> None:
     draw = random.Random(seed)
     ends = [draw.randrange(1, 40 * MIB) for _ in range(draw.randrange(1, 60))]
     volumes = [volume(f"v{at}", end, draw.randrange(10**6)) for at, end in enumerate(ends)]
@@ -382,7 +382,7 @@ def test_bad_input_is_one_clear_error(
     assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "f" / "study").exists()
 
 
-def test_foreign_folders_are_left_alone(trace: Path, cli: Cli, tmp_path: Path) -> None:
+def test_folders_of_other_programs_are_not_changed(trace: Path, cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "mine.txt").write_text("mine", encoding="ascii")
     done = cli("fleet", "run", trace, "--out", "f", check=False)

@@ -43,7 +43,7 @@ def columns(**more: Any) -> dict[str, Any]:
 
 
 def meant(**more: Any) -> dict[str, Any]:
-    """The expected columns, some replaced."""
+    """The expected columns, some of them replaced by the arguments."""
     return {**EXPECTED, **more}
 
 

@@ -129,7 +129,7 @@ BEYOND = (
 
 
 def refused(config: ssdlab.Config, trace: object, **more: object) -> str:
-    """Returns the error that ends a run."""
+    """Returns the message of the error that ends a run."""
     with pytest.raises(ssdlab.SimulationError) as caught:
         ssdlab.simulate(config, trace, **more)  # type: ignore[arg-type]
     return str(caught.value)

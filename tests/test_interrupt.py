@@ -259,7 +259,7 @@ def test_while_the_files_of_a_workload_are_created(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("ctrl_c_interrupts")
-def test_a_generator_hears_ctrl_c_while_files_are_created() -> None:
+def test_ctrl_c_interrupts_a_generator_while_it_creates_files() -> None:
     generator = _ssdlab.Generator(ssdlab.Config(overrides=MANY_FILES)._inner)
     before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
     signal.setitimer(signal.ITIMER_REAL, 0.1)
@@ -413,7 +413,7 @@ def test_a_ctrl_c_during_an_import_reaches_the_following_work(tmp_path: Path) ->
 
 @pytest.mark.usefixtures("ctrl_c_interrupts")
 @pytest.mark.parametrize("work", ["never asks again", "hears it"])
-def test_a_request_missed_by_finished_work_is_kept(work: str) -> None:
+def test_an_interrupt_missed_by_finished_work_is_not_lost(work: str) -> None:
     ended, raised = False, nullcontext() if work == "hears it" else pytest.raises(KeyboardInterrupt)
     with raised, asked_for() as request:
         assert not request.ask()

@@ -19,7 +19,7 @@ def written(path: Path, lines: list[str] = LINES) -> None:
             journal.append(line)
 
 
-def test_lines_come_back_in_order(tmp_path: Path) -> None:
+def test_lines_are_read_in_order(tmp_path: Path) -> None:
     assert list(entries(tmp_path / "none")) == []
     written(tmp_path / "j", LINES[:20])
     written(tmp_path / "j", LINES[20:])
@@ -80,7 +80,7 @@ def test_a_full_disk_leaves_the_journal_unchanged(tmp_path: Path, monkeypatch: p
     assert list(entries(path)) == [*LINES[:5], LINES[6]]
 
 
-def test_many_threads_write_whole_lines(tmp_path: Path) -> None:
+def test_many_threads_write_complete_lines(tmp_path: Path) -> None:
     path = tmp_path / "j"
     with Journal(path) as journal:
 

@@ -171,7 +171,7 @@ def test_the_trace_is_not_read_again(tmp_path: Path) -> None:
     assert loaded.diagnose().envelope()["source"] == loaded.source
 
 
-def test_the_simulating_version_is_kept(tmp_path: Path) -> None:
+def test_the_version_of_the_simulation_is_stored(tmp_path: Path) -> None:
     simulated({"time": "count"})(tmp_path).save(tmp_path / "out")
     path = tmp_path / "out" / "result.json"
     path.write_text(path.read_text().replace(f'"{ssdlab.__version__}"', '"0.0.7"'))

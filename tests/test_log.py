@@ -178,7 +178,7 @@ def test_tables_and_comparisons_show_the_log(cli: Cli) -> None:
     assert page["log"] is None and fast["log"]["capture_by_stream"][0]["stream"] == "random"
 
 
-def test_variants_come_with_their_meaning() -> None:
+def test_variants_are_listed_with_their_meaning() -> None:
     # Other tests of this process may have registered plug-ins.
     names = [name for name, _ in _ssdlab.variants("ftl") if not name.startswith("python:")]
     assert names == ["page", *LOGGED]

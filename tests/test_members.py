@@ -60,7 +60,7 @@ def test_s4_fifo_skips_uses_soon_after_insertion() -> None:
     assert policy.evict() == 1
 
 
-def test_strace_gives_the_requests_worked_by_hand(tmp_path: Path) -> None:
+def test_strace_gives_the_requests_computed_by_hand(tmp_path: Path) -> None:
     """A failed call, a call at the end of the file, a call without an offset and an exit give no request."""
     path = tmp_path / "trace.txt"
     path.write_text(

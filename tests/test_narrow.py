@@ -44,7 +44,7 @@ SIZES = "1%,2%,5%,10%,20%,50%,100%"
 
 
 @pytest.mark.parametrize("columns", [50, 80, 200])
-def test_numbers_are_whole_on_any_terminal(columns: int) -> None:
+def test_numbers_are_not_split_on_any_terminal(columns: int) -> None:
     out = on_terminal(columns, "cache", "sim", OLTP, "--policy", "lru,arc", "--size", SIZES)
     assert "…" not in out and "77.67 %" in out and "59.92 %" in out
     tables = out[out.index("miss ratio") :].splitlines()

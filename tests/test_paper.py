@@ -82,7 +82,7 @@ def test_figures_of_equal_title_are_numbered() -> None:
     assert list(files) == [f"figure-curves-1{number}{width}.png" for number in ("", "-2") for width in ("", "-wide")]
 
 
-def test_commands_write_them_beside_the_report(tmp_path: Path, cli: Cli) -> None:
+def test_commands_write_figures_to_the_folder_of_the_report(tmp_path: Path, cli: Cli) -> None:
     done = cli("compare", *SMALL_SETS, "--case", "seed=1", "--case", "seed=2", "--out", "out", "--figures", "svg")
     assert "figures as figure-*.svg" in " ".join(done.stdout.split())
     assert names(tmp_path / "out")

@@ -80,7 +80,7 @@ SUPERBLOCKS: dict[str, object] = {
     [({}, 1), (PLANES, 2), (DIES, 2), (SUPERBLOCKS, 1), ({"ftl.page.survivors": "shared"}, 1)],
 )
 def test_views_are_true_in_every_call(more: dict[str, object], areas: int, tmp_path: Path) -> None:
-    """Goal: arrays of which only changed elements are written equal arrays written as a whole.
+    """Goal: arrays with updates of changed elements equal arrays that are written completely.
 
     Method: a run from a saved drive begins with whole arrays. So a run in four parts has the same views in each call as
     a run in one.

@@ -488,7 +488,7 @@ def test_a_faulty_policy_is_one_line_of_a_command(mine: Path, cli: Cli) -> None:
     assert done.stderr == "ssdlab: mine.py:8: Greedy.choose raised IndexError: list index out of range\n"
 
 
-def test_what_cannot_use_a_plugin_says_so(mine: Path) -> None:
+def test_commands_without_plugin_support_say_so(mine: Path) -> None:
     config = {"device.capacity": "64MiB", "ftl.page.gc": "python:mine.Greedy"}
     with pytest.raises(ssdlab.ConfigError, match="plug-ins written in Python work in simulations only"):
         ssdlab.Drive(config)
@@ -529,7 +529,7 @@ class LeastRecent(VictimPolicy):
 
 @pytest.mark.parametrize("cls", [Chance, LeastRecent])
 def test_a_policy_is_saved_with_its_drive(cls: type[VictimPolicy], tmp_path: Path) -> None:
-    """Two halves of a workload together wear the blocks as the whole does, because the policy goes on where it was.
+    """Two halves of a workload together wear the blocks as the whole does, because the policy keeps its saved state.
 
     By hand: 2,048 sequential pages are the drive's 1,024 pages twice, so that the second half begins like the first.
     """
@@ -541,7 +541,7 @@ def test_a_policy_is_saved_with_its_drive(cls: type[VictimPolicy], tmp_path: Pat
     assert (first.erase_counts + second.erase_counts).tolist() == whole.erase_counts.tolist()
 
 
-def test_a_policy_may_save_bytes_of_its_own(tmp_path: Path) -> None:
+def test_a_policy_may_save_its_own_bytes(tmp_path: Path) -> None:
     for given in ("save_state", "state"):
         ssdlab.simulate(DRIVE, plugins=[OwnBytes], **{given: tmp_path / "a.drive"})  # type: ignore[arg-type]
 

@@ -55,7 +55,7 @@ def test_reads_return_the_last_write_and_flush_stores_it() -> None:
         assert statistics.memory["dirty_pages"] == 0
 
 
-def test_equal_runs_without_workers_count_alike() -> None:
+def test_equal_runs_without_workers_have_equal_counts() -> None:
     def run() -> dict[str, int]:
         draw = random.Random(2)
         with Pool("512KiB", "4KiB", Memory(), workers=0, policy="sieve", share="25") as pool:

@@ -154,7 +154,7 @@ def test_a_drive_that_cannot_keep_up_says_by_how_much() -> None:
     assert f"slow: {OVERLOADED}" in [paragraph.text for paragraph in page.lead]
 
 
-def test_options_stand_for_settings() -> None:
+def test_options_set_settings() -> None:
     assert replay_sets(None, None) == []
     assert replay_sets("recorded", "2x") == [("--replay", "host.replay=open"), ("--speed", "host.replay.open.speed=2")]
     assert replay_sets("closed", None) == [("--replay", "host.replay=closed")]

@@ -213,7 +213,7 @@ def test_a_trace_too_small_for_its_drive_never_settles(cli: Cli, tmp_path: Path)
     assert replays == pytest.approx(needed / written, rel=0.01) and "until-steady" not in told
 
 
-def test_the_proposed_number_of_replays_is_the_least_that_is_steady(tmp_path: Path) -> None:
+def test_the_suggested_number_of_replays_is_the_smallest_that_is_steady(tmp_path: Path) -> None:
     """A window consists of whole replays, so two windows need one replay more than flash and requests alone suggest."""
     trace = tmp_path / "few.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 70, offset=[0] * 70, bytes=[16384] * 70).save(trace)

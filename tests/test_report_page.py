@@ -317,7 +317,7 @@ MARKED = """(at) => [...drawn[at].element.querySelectorAll("svg text")]
 """Ends of the percentile labels."""
 
 
-def test_words_are_whole_and_labels_apart_on_a_phone(report: Any) -> None:
+def test_words_are_not_split_and_labels_do_not_overlap_on_a_phone(report: Any) -> None:
     page = report
     at = number_of(page, "Response time by percentile")
     for width in (320, 400, 1280):

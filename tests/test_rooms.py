@@ -41,7 +41,7 @@ def room_of(name: str) -> str:
 
 
 @pytest.mark.parametrize("room", BELOW)
-def test_a_room_imports_only_rooms_below(room: str) -> None:
+def test_a_layer_imports_only_lower_layers(room: str) -> None:
     paths = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] == room]
     assert paths
     upward = [

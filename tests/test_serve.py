@@ -105,7 +105,7 @@ def test_sigterm_shuts_down_cleanly(tmp_path: Path) -> None:
         assert payload["result"]["host"]["flush_requests"] == 0 and payload["result"]["cut_off"] == 0
 
 
-def test_an_unclean_drive_says_so_and_mount_work_is_not_the_clients(tmp_path: Path) -> None:
+def test_an_unclean_drive_is_reported_and_mount_work_is_counted_separately(tmp_path: Path) -> None:
     file = tmp_path / "disk.drive"
     protected = [word for key, value in PROTECTED.items() for word in ("--set", f"{key}={value}")]
     with served(tmp_path, "--file", str(file), *sets(), *protected) as (process, path):

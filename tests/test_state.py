@@ -168,7 +168,7 @@ def test_files_being_written_stay_unless_abandoned(cache: Path) -> None:
     assert [path.name for path in cache.iterdir()] == ["a.drive.1.0.part"]
 
 
-def test_the_first_large_drive_says_where_it_is_kept(
+def test_the_first_large_cached_drive_prints_the_cache_directory(
     large: ssdlab.Config, cache: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(kept, "TOLD_BYTES", 1)
@@ -185,7 +185,7 @@ def test_the_first_large_drive_says_where_it_is_kept(
     assert cli("run", *LARGE_SETS).stderr == "" and kept.drives()
 
 
-def test_drives_are_kept_in_a_directory_or_nowhere(small: ssdlab.Config, cache: Path, cli: Cli) -> None:
+def test_drives_are_cached_in_a_directory_or_not_at_all(small: ssdlab.Config, cache: Path, cli: Cli) -> None:
     cache.write_text("mine", encoding="utf-8")
     with pytest.raises(ssdlab.ConfigError, match=f"^{kept.DIRECTORY}: .*drives is not a directory; set a directory"):
         ssdlab.simulate(small)
@@ -193,7 +193,7 @@ def test_drives_are_kept_in_a_directory_or_nowhere(small: ssdlab.Config, cache: 
     assert cache.read_text(encoding="utf-8") == "mine"
 
 
-def test_a_small_drive_is_not_kept(small: ssdlab.Config, cache: Path) -> None:
+def test_a_small_drive_is_not_cached(small: ssdlab.Config, cache: Path) -> None:
     ssdlab.simulate(small)
     assert not kept.drives()
 
@@ -334,7 +334,7 @@ def test_packed_addresses_of_two_runs_differ(cli: Cli, tmp_path: Path) -> None:
         assert any(note.startswith(mismatch) for note in told) == packed
 
 
-def test_a_resumed_drive_is_not_told_to_resize(cli: Cli, tmp_path: Path) -> None:
+def test_a_resumed_drive_gets_no_advice_to_resize(cli: Cli, tmp_path: Path) -> None:
     """If a drive has not settled, the note suggests packed addresses for a first run, but not for a resumed run."""
     lines = [f"{time}000,W,{time * 7919 % 1000 * 8192},4194304,," for time in range(400)]
     (tmp_path / "few.csv").write_text("\n".join(["time_ns,op,sector,bytes,flags,pid", *lines, ""]))

@@ -415,7 +415,7 @@ def test_failed_runs_are_mentioned_in_every_output() -> None:
 
 @pytest.mark.parametrize("design", [{"design": "sobol", "samples": 32}, {"design": "saltelli", "samples": 8}])
 def test_samples_are_grouped_by_parts_of_their_range(design: dict[str, object]) -> None:
-    """Otherwise each column would hold a single sample."""
+    """Tables group samples into ranges of an axis; otherwise each column would contain a single sample."""
     axes = ["device.op=20%..60%", "workload.reads=0%..50%", "ftl.page.gc=greedy,fifo"]
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **design)  # type: ignore[arg-type]
     averaged = study.curves("write_amplification")

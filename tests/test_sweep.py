@@ -408,7 +408,7 @@ def test_commands_of_a_study_print_and_save(study: Path, cli: Cli, tmp_path: Pat
         assert done.returncode == 2 and "outcome" in done.stderr
 
 
-def test_showing_an_unfinished_study_is_no_interruption(tmp_path: Path, cli: Cli) -> None:
+def test_showing_an_unfinished_study_does_not_exit_as_interrupted(tmp_path: Path, cli: Cli) -> None:
     part = ssdlab.sweep(AXES, BASE, out=tmp_path / "s", jobs=1, monitor=lambda _phase, done, *_: done >= 2)
     left = part.asked - part.finished
     for form in [], ["--json"]:
@@ -557,8 +557,8 @@ class Timed(LocalWorkers):
 
 
 def test_a_dry_run_estimates_the_cost_of_each_axis(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests cost in proportion, timing a hundred times counting. Pilots at the first, middle and last run would miss
-    that few runs are slow.
+    """The time is proportional to the requests; timing takes a hundred times as long as counting. Pilot runs only at
+    the first, middle and last run would not show that few runs are slow.
     """
     axes = {"time": ["count", "event", "serial"], "workload.requests": "1000..10000:10", "seed": "1..3:3"}
     its, now = planned(axes), [0.0]

@@ -1,7 +1,7 @@
 """Starts Dask workers as SLURM jobs, and prints the address for `ssdlab sweep --cluster`.
 
-Needs `pip install '.[cluster]' dask-jobqueue` in an environment on all nodes. Run it on the login node and leave it
-running; workers end with it.
+Needs `pip install '.[cluster]' dask-jobqueue` in an environment on all nodes. Run this script on the login node and
+leave it running; its workers end with it.
 """
 
 import signal
@@ -11,15 +11,15 @@ from dask_jobqueue import SLURMCluster
 cluster = SLURMCluster(
     queue="normal",
     account="storage",
-    # One job: a node's share of cores and memory. One process per core, so a killed run takes no other with it.
+    # Cores and memory of one job. There is one process per core, so a killed run does not end other runs.
     cores=16,
     processes=16,
     memory="64GB",
     walltime="04:00:00",
-    # Node-local: keeps traces that nodes do not share.
+    # Folder on each node for traces that the nodes do not share.
     local_directory="/tmp",
 )
-# As many jobs as there is work. A sweep continues when workers come and go.
+# Starts as many jobs as the work needs. A sweep continues if workers are added or end.
 cluster.adapt(minimum_jobs=1, maximum_jobs=20)
 print(cluster.scheduler_address, flush=True)
 signal.pause()

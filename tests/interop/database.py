@@ -22,7 +22,7 @@ def _programs() -> Path:
     """Directory in which Debian installs the database programs."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     if not found:
-        raise MissingError("postgres is missing; Debian has it in postgresql")
+        raise MissingError("postgres is missing; apt-get install postgresql")
     return found[-1].parent
 
 
@@ -63,7 +63,7 @@ def survives_a_loss_of_power(machine: Machine) -> None:
     files.needs_mounts()
     needs("mkfs.ext4", "e2fsck", "setpriv")
     if not machine.makes_drives:
-        raise MissingError("the server has no --file")
+        raise MissingError("the command of the server has no option --file")
     programs = _programs()
     try:
         user = pwd.getpwnam(USER)

@@ -8,7 +8,7 @@ from machine import MIB, Machine, MissingError, needs, run
 def by_certificates(machine: Machine) -> None:
     needs("nbdinfo", "nbdcopy")
     if machine.certificates is None:
-        raise MissingError("--certificates is missing")
+        raise MissingError("needs the option --certificates FOLDER")
     folder = machine.certificates.resolve()
     there, back = machine.random_file("there", 16 * MIB), machine.folder / "back"
     with machine.server(size=16 * MIB, options=f"--tls {folder}") as uri:

@@ -48,7 +48,7 @@ def needs(*programs: str) -> None:
     for program in programs:
         if not shutil.which(program):
             package = PACKAGES.get(program)
-            raise MissingError(f"{program} is missing" + (f"; Debian has it in {package}" if package else ""))
+            raise MissingError(f"{program} is missing" + (f"; apt-get install {package}" if package else ""))
 
 
 def run(*command: str | Path, seconds: float = 120) -> str:

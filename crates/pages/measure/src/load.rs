@@ -17,7 +17,7 @@ use crate::watch::until_ended;
 /// Number of accesses between updates of the shared progress counter; frequent updates would slow down the accesses.
 const PROGRESS_STEP: usize = 256;
 
-/// Access to a page, as a number: the page number shifted left by one, with the lowest bit set for a write.
+/// Access to a page, encoded in a number: the page number shifted left by one, with the lowest bit set for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access(pub u64);
 
