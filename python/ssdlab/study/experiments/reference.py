@@ -43,7 +43,7 @@ def read_reference(
     for label in (*where, *columns):
         if label not in header:
             raise ConfigError(
-                f"{place}: has no column {label!r}; its columns are {_listed(header)}{suggestion(label, header)}"
+                f"{place}: has no column {label!r}; its columns: {_listed(header)}{suggestion(label, header)}"
             )
     first = next((name for name in header if name not in where), None)
     names = None if first in columns else first
@@ -71,7 +71,7 @@ def read_reference(
             known = list(dict.fromkeys(line[header.index(names)] for line in lines[1:]))
             column = f" in column {names}"
             raise ConfigError(
-                f"{place}: has no row {label!r}{column}; its rows are {_listed(known)}{suggestion(label, known)}"
+                f"{place}: has no row {label!r}{column}; its rows: {_listed(known)}{suggestion(label, known)}"
             )
     return tuple(by_label[label] for label in rows)
 
