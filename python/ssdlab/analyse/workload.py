@@ -154,7 +154,7 @@ class TraceAnalysis(TraceFinding):
 
     def _working_set(self) -> dict[str, Any]:
         pages = self.windows.pages
-        # The last window is left out if it is shorter, because it would bias the mean.
+        # A shorter last window is omitted, because it would bias the mean.
         last = sum(self.requests.values()) - int(self.windows.first_request[-1])
         whole = pages[:-1] if last < self.window_requests and len(pages) > 1 else pages
         return {

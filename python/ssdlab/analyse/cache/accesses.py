@@ -98,7 +98,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
 
 
 def _pareto(pages: int, accesses: int, writes: float) -> "Counts":
-    """Draws accesses so that 80 % go to 20 % of the pages, recursively within the most popular pages."""
+    """Draws accesses of which 80 % go to 20 % of the pages; the same rule holds within the most popular pages."""
     rng = np.random.Generator(np.random.PCG64(1))
     # The most popular fraction x of the pages gets x ** a of the accesses, with a = log 0.8 / log 0.2. The next line
     # inverts this function.

@@ -390,7 +390,7 @@ class _Runner:
         measured: list[list[dict[str, Any]]] = [[] for _ in variants]
         costs = self._costs() if any(share == _ADAPTIVE for share, _ in variants) else {}
         try:
-            # Each round runs every cache once, so that a temporary load of the machine affects all caches equally.
+            # Each round runs every cache once. A temporary load of the machine then affects all caches equally.
             for (share, codec), each in [*zip(variants, measured, strict=True)] * self._runs:
                 # Short runs never call the monitor, so this call lets the monitor stop the measurement.
                 if self._stop(0):

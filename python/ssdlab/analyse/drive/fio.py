@@ -116,7 +116,7 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
         Path(folder, LINK).symlink_to(job.path)
         command = [fio.program, *job.arguments(), "--output-format=json", f"--output={output}"]
         with errors.open("wb") as stream:
-            # fio has its own session, so that Ctrl-C reaches only ssdlab, which then ends fio.
+            # fio runs in a separate session. Ctrl-C then reaches only ssdlab, which ends fio.
             process = subprocess.Popen(
                 command,
                 cwd=folder,

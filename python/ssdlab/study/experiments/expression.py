@@ -138,7 +138,7 @@ def _streams(node: Any) -> Summary:
 
 
 def figure(summary: Summary, path: str) -> float | None:
-    """Returns the metric at a dotted path of a summary; None if the path is not that of a metric."""
+    """Returns the metric at a dotted path of a summary; None without a metric."""
     node = _node(summary, path)
     return float(node) if isinstance(node, int | float) and not isinstance(node, bool) else None
 

@@ -140,7 +140,7 @@ def solve(
             if not chosen:
                 break
             step = np.zeros(count)
-            # The derivatives are weighted so that outliers count less.
+            # Weights of the derivatives reduce the influence of outliers.
             weights = 1 / np.sqrt(1 + (here / LARGE) ** 2)
             counted = LARGE * np.arcsinh(here / LARGE)
             step[chosen] = -np.linalg.lstsq(weights[:, None] * slopes[:, chosen], counted, rcond=None)[0]

@@ -127,7 +127,7 @@ class Store:
         self.records[key] = Record(outcome.result, outcome.error)
 
     def forget_failures(self, keys: Sequence[str]) -> None:
-        """Removes the records of failed runs, so that they run again."""
+        """Removes the records of failed runs, which are then executed again."""
         for key in keys:
             if key in self.records and self.records[key].error is not None:
                 del self.records[key]

@@ -116,7 +116,7 @@ class Shared:
                     self._copied[name] = state
 
     def watched(self, monitor: Monitor | None) -> Monitor:
-        """Wraps a monitor so that it also copies files to the remote storage at intervals."""
+        """Returns a monitor that also copies files to the remote storage at intervals."""
 
         def watch(phase: str, done: int, total: int | None, requests: int) -> bool:
             if time.monotonic() - self._copied_at >= COPY_SECONDS:

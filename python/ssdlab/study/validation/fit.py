@@ -238,7 +238,7 @@ def box(number: int, drive: Callable[[Config], Drive]) -> Box:
     start = base()
     draw = random.Random(number)
     truth = {name: low * (high / low) ** draw.random() for name, (low, high) in DRAWN.items()}
-    # The black box is measured with random numbers that differ from those of the fit.
+    # The measurement of the black box and the fit use different random numbers.
     real = drive(start.changed({**settings_of(start, truth), "seed": str(1000 + number)}))
     flooded = Measured(probe(400_000), {Figure("write", RATE): 1.0})
     capacity = measured(real, real.small, [flooded])[0].figures[Figure("write", RATE)]
