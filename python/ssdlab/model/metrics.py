@@ -304,8 +304,8 @@ METRICS = (
         Metric("changes.hit_ratio", "share of 1", "hit ratio, writes and trims", better="more"),
         Metric("double_read_share", "share of 1", "reads that first read the map", "page reads that first read the "
                "map, because the entry was not in RAM", "less", "without reads"),
-        Metric("pages_read", "pages", "map pages read", "map pages read, for any cause", "less"),
-        Metric("pages_programmed", "pages", "map pages programmed", "map pages programmed, for any cause", "less"),
+        Metric("pages_read", "pages", "map pages read", "map pages read, for any reason", "less"),
+        Metric("pages_programmed", "pages", "map pages programmed", "map pages programmed, for any reason", "less"),
         Metric("translation_write_amplification", "ratio", "map pages programmed per page written",
                "map pages programmed per page the host wrote", "less", "if the host wrote nothing"),
     ),

@@ -75,7 +75,7 @@ def sizing(runs: Iterable[tuple[Config, Summary]], *, lifetimes: bool = True) ->
 
 
 def _model(nominal: str, capacity: str, summaries: list[Summary]) -> str:
-    """Returns the note on the scale models of a nominal drive with the given capacity."""
+    """Returns the note about scale models of a drive that has the given capacity."""
     devices = [summary["device"] for summary in summaries]
     has = _range(device["capacity_bytes"] for device in devices)
     needed = [device["scale_model"]["needed_bytes"] for device in devices]

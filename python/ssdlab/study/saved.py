@@ -19,7 +19,7 @@ from ssdlab.study.store.study import Study
 AGAIN = "copy all saved files, or repeat the command with --out"
 
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
-"""Names of the saved files in addition to page and JSON, by kind of result (run, comparison and so on)."""
+"""Names of the saved files besides the HTML page and the JSON file, by kind of result (run, comparison and so on)."""
 
 TUNING = "tuning.json"
 """JSON file of a search by `ssdlab tune`. Its folder is also a study."""

@@ -22,12 +22,12 @@ impl Counts {
         self.programs[Cause::Gc as usize] + self.programs[Cause::Fold as usize] + self.erased()
     }
 
-    /// Returns the number of pages programmed for any cause.
+    /// Returns the number of pages programmed for any reason.
     pub fn programmed(&self) -> u64 {
         self.programs.iter().sum()
     }
 
-    /// Returns the number of blocks erased for any cause.
+    /// Returns the number of blocks erased for any reason.
     pub fn erased(&self) -> u64 {
         self.erases.iter().sum()
     }

@@ -499,7 +499,7 @@ impl<F: LineFormat + Default> Lines<F> {
 pub(crate) struct Records<F> {
     format: F,
     state: DecodeState,
-    /// Offset in the file of the last record.
+    /// File offset of the last record.
     at: u64,
 }
 

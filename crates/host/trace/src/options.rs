@@ -30,9 +30,9 @@ pub enum Target {
     /// Requests address the bytes of a drive.
     #[default]
     Drive,
-    /// Requests address objects of a cache whose capacity is in bytes. A trim needs no size.
+    /// Objects of a cache whose capacity is in bytes. A trim needs no size.
     SizedObjects,
-    /// Requests address objects of a cache whose capacity is a number of objects. No request needs a size.
+    /// Objects of a cache whose capacity is a number of objects. Request sizes are optional.
     CountedObjects,
 }
 

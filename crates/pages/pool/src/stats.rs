@@ -26,7 +26,7 @@ ssdlab_core::counters! {
         store_errors: "pages", "Failed writes of dirty pages to the backing storage; the pages stay dirty.";
         load_errors: "pages", "Failed loads from the backing storage.";
         corrupted: "pages", "Compressed pages with a wrong checksum or a failed codec; they were loaded again.";
-        codec_panics: "times", "Panics of a codec; the page counts as incompressible or corrupted.";
+        codec_panics: "times", "Codec panics; the page counts as incompressible or corrupted.";
         worker_panics: "times", "Panics that ended a batch of a background worker; the pages of the batch stayed raw.";
         demoted_by_workers: "pages", "Victims of the raw pool handled by background workers.";
         demoted_by_callers: "pages", "Victims of the raw pool handled inline by a reader or writer.";

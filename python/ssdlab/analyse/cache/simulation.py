@@ -373,5 +373,5 @@ def _sample(written: str | None, replicas: int | None) -> tuple[float | None, in
         return None, int(written), replicas
     rate = _ssdlab.share(written)
     if not 0 < rate <= 1:
-        raise ConfigError(f"a sample of {written} must be above 0% and at most 100%, for example 1%")
+        raise ConfigError(f"the sample must be above 0% and at most 100%, not {written}; for example 1%")
     return rate, 0, replicas

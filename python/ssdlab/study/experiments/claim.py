@@ -1,4 +1,4 @@
-"""Claims of a document in words, and checks of these claims against tables."""
+"""Claims that a document makes in its text, checked against tables."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass

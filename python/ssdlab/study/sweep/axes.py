@@ -96,7 +96,7 @@ class Axis:
     levels: tuple[Point, ...]
     """Values of the axis in order; for a range without steps, its two ends."""
     range: Range | None = None
-    """Range of the axis, if it has a range without steps."""
+    """Range of a continuous axis; None if the axis has steps."""
     stepped: Mapping[str, Range] = field(default_factory=dict)
     """Ranges with steps, by key; the values of the steps are in `levels`."""
 

@@ -145,7 +145,7 @@ def signed(value: float) -> str:
 _COMPARISONS = {
     "value": "in % of the document's value",
     "points": "ours - document's",
-    "offset": "distances from the reference cell: ours against the document's, in % of the document's value",
+    "offset": "ratios to the reference cell: deviation from the ratio in the document, in %",
     "ratio": "ratios to the reference cell: ours against the document's, in %",
 }
 

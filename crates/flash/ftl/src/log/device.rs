@@ -370,7 +370,7 @@ impl LogDevice {
         self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);
     }
 
-    /// Starts to count the work for which a host page waits.
+    /// Starts recording the operations that delay a host page.
     #[inline]
     pub(crate) fn begin_page(&mut self) {
         self.waited = Waited::default();

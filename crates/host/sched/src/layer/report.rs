@@ -62,15 +62,15 @@ counters! {
         dispatched_reads: "requests", "Reads dispatched to the device.";
         dispatched_writes: "requests", "Writes and discards dispatched to the device.";
         dispatched_flushes: "requests", "Flushes dispatched to the device.";
-        dispatched_read_sectors: "sectors", "Sectors, of 512 bytes, in dispatched reads.";
-        dispatched_write_sectors: "sectors", "Sectors, of 512 bytes, in dispatched writes and discards.";
+        dispatched_read_sectors: "sectors", "512-byte sectors in dispatched reads.";
+        dispatched_write_sectors: "sectors", "512-byte sectors in dispatched writes and discards.";
         direction_changes: "events", "Changes between reads and writes in the sequence of dispatches.";
         plugs: "events", "Times the queue or a task was plugged.";
         unplugs_timer: "events", "Unplugs because the delay expired.";
         unplugs_threshold: "events", "Unplugs because enough requests waited or a task's plug was full.";
         unplugs_bio: "events", "Unplugs requested by a bio.";
         unplugs_task: "events", "Unplugs because a task finished its plug or went to sleep.";
-        unplugs_completion: "events", "Unplugs by the completion of a request.";
+        unplugs_completion: "events", "Unplugs because a request completed.";
         unplugs_scheduler: "events", "Times the scheduler asked to unplug the device.";
     }
 }

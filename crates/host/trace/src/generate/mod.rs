@@ -115,7 +115,7 @@ impl Workload {
     fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
         let most = BYTES_MAX / u64::from(largest.max(1));
         let (requests, size, total) = (self.total(), write_bytes(largest.into()), Bytes(BYTES_MAX));
-        let why = format!("{requests} requests of {size} exceed {total} in total; lower it to {most}");
+        let why = format!("{requests} requests of {size} exceed the limit of {total}; lower it to {most}");
         ensure!(requests <= most, "requests", "{why}");
         Ok(())
     }

@@ -43,10 +43,10 @@ impl InDrive {
 pub(crate) struct LatencyAttribution {
     /// Latency attribution of the requests in the drive, by number of the request in the drive.
     in_drive: Vec<InDrive>,
-    /// Time of all dies by stall cause, when a request began to wait for buffer space or for fewer flash operations in
+    /// Total time of all dies by stall cause, when a request began to wait for buffer space or for fewer flash operations in
     /// flight. Indexed by the number of the request.
     dies_before: Vec<StallTimes>,
-    /// Time of all dies by stall cause, when measuring began.
+    /// Total time of all dies by stall cause, when measuring began.
     dies_at_start: StallTimes,
     intervals: Intervals,
     /// Latency breakdowns of the run's requests, by operation and bucket of the response time.

@@ -137,7 +137,7 @@ pub struct ResponseSummary {
     pub read: Option<BreakdownByPercentile>,
     /// Latency breakdown of writes; `None` without writes.
     pub write: Option<BreakdownByPercentile>,
-    /// Time of all dies by type of work, in nanoseconds; [`StallCause::Dependency`] is idle time.
+    /// Total time of all dies by type of work, in nanoseconds; [`StallCause::Dependency`] is idle time.
     #[serde(serialize_with = "by_work")]
     pub dies_ns: StallTimes,
 }

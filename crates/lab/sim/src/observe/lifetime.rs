@@ -56,7 +56,7 @@ pub(crate) struct Life {
     pub scale: Option<f64>,
     pub physical_pages: u64,
     pub endurance_cycles: u32,
-    /// Number of pages programmed, for any cause, each weighted with the wear of its cells.
+    /// Number of pages programmed, for any reason, each weighted with the wear of its cells.
     pub programmed: f64,
     /// Number of bytes written by the host.
     pub written_bytes: u64,

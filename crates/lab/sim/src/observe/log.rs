@@ -54,7 +54,7 @@ impl LogMeter {
     }
 }
 
-/// Adds a run that has ended to the counters.
+/// Adds a finished run to the counters.
 fn close(run: PageRun, counts: &mut CaptureCounters) {
     match run.pages {
         0 => {}

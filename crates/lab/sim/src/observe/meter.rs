@@ -163,9 +163,9 @@ pub struct MapSummary {
     pub changes: LookupTally,
     /// Look-ups for all purposes.
     pub all: LookupTally,
-    /// Number of map pages read for any cause.
+    /// Number of map pages read for any reason.
     pub pages_read: u64,
-    /// Number of map pages programmed for any cause.
+    /// Number of map pages programmed for any reason.
     pub pages_programmed: u64,
     /// `pages_programmed` per page that the host wrote; `None` if the host wrote nothing.
     pub translation_write_amplification: Option<f64>,

@@ -8,7 +8,7 @@ pub fn register() -> Result<(), NameTaken> {
     placement::register(&MINE)
 }
 
-/// Description of the policy for lists, help and settings, and its rules.
+/// Rules of the policy, and its description for lists, help and settings.
 static MINE: PlacementInfo = PlacementInfo {
     name: "mine",
     help: "pages that garbage collection moves share the open block of the host",
