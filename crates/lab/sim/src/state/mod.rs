@@ -166,7 +166,7 @@ pub(crate) fn save(stack: &mut dyn Device, mut summary: PreconditionSummary, pat
     let lines = shape(stack.setup());
     write(stack, summary, path, lines).map_err(|error| {
         // Components that cannot be saved name their own remedy.
-        let remedy = if error.raw_os_error().is_some() { "; give --save-state a writable path" } else { "" };
+        let remedy = if error.raw_os_error().is_some() { "; pass a writable path to --save-state" } else { "" };
         SimError::Unsaved { path: path.into(), why: format!("{error}{remedy}") }
     })
 }
