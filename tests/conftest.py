@@ -27,8 +27,10 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 # All processes wrap lines at the same width.
 os.environ["COLUMNS"] = "100"
 
-# Restores SIGHUP: under `nohup make test`, programs would inherit that the signal is ignored.
+# Tests send SIGHUP and SIGINT to programs. Without this, programs would inherit that `nohup make test` ignores SIGHUP, and
+# that a background job of a script ignores SIGINT.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Hypothesis tries the same examples every time, except in tier `deep`, which prints how to replay a failure.
 hypothesis.settings.register_profile("tier", derandomize=TIER != "deep", print_blob=TIER == "deep")

@@ -189,6 +189,8 @@ from pathlib import Path
 from ssdlab.plugin import VictimPolicy
 
 class Loop(VictimPolicy):
+    time_limit = 600
+
     def choose(self, valid):
         Path("begun").touch()
         while True:
