@@ -27,8 +27,8 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 # All processes wrap lines at the same width.
 os.environ["COLUMNS"] = "100"
 
-# Tests send SIGHUP and SIGINT to programs. Programs would inherit that `nohup` ignores SIGHUP, and that a script ignores
-# SIGINT in background jobs.
+# Tests send SIGHUP and SIGINT to programs. Programs would inherit that `nohup` ignores SIGHUP, and that a script
+# ignores SIGINT in background jobs.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
