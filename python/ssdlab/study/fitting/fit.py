@@ -260,7 +260,7 @@ def _solved(
         values[one.name] if one.name in values else value if (guess := one.guess(config, chosen)) is None else guess
         for one, value in zip(parameters, base, strict=True)
     ]
-    lows = [drive.least_spare(others, changes) if one.name == "spare" else one.low for one in parameters]
+    lows = [max(one.low, drive.least_spare(others, changes)) if one.name == "spare" else one.low for one in parameters]
 
     def logs(numbers: Sequence[float]) -> "Numbers":
         pairs = zip(parameters, numbers, strict=True)
