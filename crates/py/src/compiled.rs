@@ -5,7 +5,7 @@ use pyo3::wrap_pymodule;
 use ssdlab::NameTaken;
 
 use crate::_ssdlab;
-use crate::errors::ConfigError;
+use crate::errors::{ConfigError, name_components};
 
 /// A crate of components (plug-in).
 pub struct Plugin {
@@ -24,6 +24,7 @@ pub struct Plugin {
 /// Registers the components of all plug-ins. Fills the module of the extension with the contents of the built-in module
 /// and a list of the plug-ins.
 pub fn fill(module: &Bound<'_, PyModule>, plugins: &[Plugin]) -> PyResult<()> {
+    name_components(plugins.iter().map(|plugin| plugin.manifest).collect());
     for plugin in plugins {
         (plugin.register)().map_err(|error| ConfigError::new_err(format!("{}: {error}", plugin.manifest)))?;
     }

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyBlockingIOError, PyException, PyOSError};
@@ -145,13 +146,30 @@ pub fn no_thread() -> PyErr {
 /// Start of the standard library's panic message when no thread can be started.
 const NO_THREAD: &str = "failed to spawn thread";
 
+/// Paths of the Cargo.toml of crates of components that were compiled in.
+static COMPONENTS: OnceLock<Vec<&'static str>> = OnceLock::new();
+
+/// Makes the messages of panics name the crates of components that were compiled in, by the paths of their Cargo.toml.
+pub fn name_components(manifests: Vec<&'static str>) {
+    COMPONENTS.get_or_init(|| manifests);
+}
+
 fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&str>) -> PyErr {
     let place = PANIC_PLACE.with(|last| last.borrow_mut().take()).unwrap_or_else(|| "unknown place".into());
     let message = panic_message(payload);
     if message.starts_with(NO_THREAD) {
         return no_thread();
     }
-    let error = InternalError::new_err(format!("{message} (at {place}); this is a bug in ssdlab, please report it"));
+    let components = COMPONENTS.get().map_or(&[][..], Vec::as_slice);
+    let in_crate = |manifest: &&str| place.starts_with(manifest.trim_end_matches("Cargo.toml"));
+    if components.iter().any(in_crate) {
+        return SimulationError::new_err(format!("{place}: {message}"));
+    }
+    let cause = match components {
+        [] => "this is a bug in ssdlab, please report it".into(),
+        _ => format!("a component broke its contract ({}), or this is a bug in ssdlab", components.join(", ")),
+    };
+    let error = InternalError::new_err(format!("{message} (at {place}); {cause}"));
     match error.value(py).setattr("config", config) {
         Ok(()) => error,
         Err(other) => other,

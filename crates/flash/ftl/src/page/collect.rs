@@ -78,7 +78,7 @@ impl<M: MapModel> PageFtl<M> {
                 self.stuck = true;
                 return;
             }
-            assert!(patience > 0, "garbage collection makes no progress: every victim was fully valid");
+            assert!(patience > 0, "all pages of every victim of {} were valid", self.options.gc.info.name);
             self.reclaim(plane, u32::MAX, sink);
             patience -= 1;
         }
@@ -94,9 +94,17 @@ impl<M: MapModel> PageFtl<M> {
 
     pub(super) fn choose(&mut self, plane: usize) -> (BlockId, VictimReason) {
         let view = self.blocks.plane(plane).with_map_blocks(&self.planes[plane].map_blocks);
+        let name = self.options.gc.info.name;
         let victim = self.policy.choose(view, self.host_pages);
+        let victim = victim.unwrap_or_else(|| panic!("victim policy {name} returned no block"));
+        let is_closed = view.blocks().contains(&victim.0) && view.is_closed(victim);
+        assert!(
+            is_closed,
+            "victim policy {name} returned block {}, which is not a closed block of the plane",
+            victim.0
+        );
         self.blocks.forget_changes(plane);
-        (victim.expect("a plane that is short of free pages has closed blocks"), VictimReason::Policy)
+        (victim, VictimReason::Policy)
     }
 
     /// Collects about `pages` pages of a plane in advance. Does nothing if the plane has `free_blocks` more free blocks
