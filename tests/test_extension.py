@@ -241,14 +241,11 @@ def test_a_compiled_in_copy_gives_equal_bytes(here: Path, capfd: pytest.CaptureF
     # A run that a component ends names its file.
     def failed(choice: str) -> str:
         (crate / "src/lib.rs").write_text(COPY.replace("NAME", "mine").replace("plane.least_valid()", choice))
-        command = [build([crate]).command, "run", "--preset", "tlc-chip", "-s", "ftl.page.gc=mine"]
-        done = subprocess.run(
-            [*command, *(f"--set={key}={value}" for key, value in SMALL.items())],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        return done.stderr
+        sets = [f"--set={key}={value}" for key, value in {**SMALL, "ftl.page.gc": "mine"}.items()]
+        command: list[str | Path] = [build([crate]).command, "run", "--preset", "tlc-chip", *sets]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
-    assert f"{crate.resolve()}/src/lib.rs:19:9: no idea\n" in failed('panic!("no idea")')
+    assert f"{crate.resolve()}/src/lib.rs:17:9: no idea\n" in failed('panic!("no idea")')
     said = failed("plane.blocks().map(BlockId).find(|&block| !plane.is_closed(block))")
     assert "victim policy mine returned block " in said and f"({crate.resolve()}/Cargo.toml)" in said
     (crate / "src/lib.rs").write_text(COPY.replace("NAME", "mine"))
