@@ -178,7 +178,7 @@ impl IoScheduler for Loses {
 
 #[test]
 fn a_lost_request_is_found() {
-    is_found(io_scheduler::every_request_is_served_once(&LOSES), "stuck", 4);
+    is_found(io_scheduler::every_request_is_served_once(&LOSES), "no event is due", 4);
 }
 
 /// A die scheduler with a bug: it picks host reads even if no host read is ready.

@@ -689,7 +689,7 @@ fn a_drive_far_smaller_than_its_preset_becomes_a_scale_model() {
     };
     assert_eq!(
         check(&["device.capacity=1GiB"]).unwrap_err().to_string(),
-        "--set: device.capacity: device.op = 7.37% gives 31 of the 160 blocks needed in 16 planes: 32 for data, 112 for \
+        "--set: device.capacity: device.op = 7.37% provides 31 blocks in 16 planes, but 160 are needed: 32 for data, 112 for \
          the FTL and 16 more; set device.scale to \"blocks\""
     );
     assert!(check(&["device.capacity=1GiB", "device.scale=blocks"]).is_ok());
