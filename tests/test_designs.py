@@ -250,6 +250,8 @@ def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() ->
         ),
         # Divisors of 512 pages a block.
         (["ftl.sbfast.sub_block=9..70:4"], "ftl.sbfast.sub_block", ["16", "32", "64"]),
+        # Blocks of a scale model of 4 GiB have 128 pages; 256 and 512 do not divide them.
+        (["ftl.sbfast.sub_block=100..600:3"], "ftl.sbfast.sub_block", ["128"]),
         (["block.scheduler.deadline.read_expire=1500us..4ms:3"], "block.scheduler.deadline.read_expire",
          ["2000000ns", "3000000ns", "4000000ns"]),
         (["cache.dirty=10.5%..12.5%:3"], "cache.dirty", ["11%", "12%"]),

@@ -9,7 +9,7 @@ import pytest
 import ssdlab
 from conftest import Cli
 from fleets import written
-from ssdlab.model.sizing import NO_LIFETIME, nominal_drive
+from ssdlab.model.sizing import NO_LIFETIME, nominal_drive, sizing
 from ssdlab.view.page import Facts
 
 PAGE = 4096
@@ -95,6 +95,15 @@ def test_pages_name_the_nominal_drive(trace: ssdlab.Trace, tmp_path: Path) -> No
     assert ssdlab.Result.load(tmp_path).summary["device"] == result.summary["device"]
     compared = ssdlab.compare({"7": drive(MODEL), "9": drive({**MODEL, "device.op": "35%"})}, trace).page()
     assert any(line.text.startswith("Scale model of the nominal 2.15 GB drive") for line in compared.lead)
+
+
+def test_the_remark_rounds_a_long_capacity_up(trace: ssdlab.Trace) -> None:
+    """1,000,204,886,016 bytes are 931.513 GiB. A drive smaller than the nominal drive would be a scale model too."""
+    config = drive({**MODEL, "device.scale.blocks.capacity": "1000204886016B"})
+    [remark] = sizing([(config, ssdlab.simulate(config, trace).summary)])
+    assert remark.endswith("Full size: --set device.capacity=931.52GiB")
+    full = config.with_overrides({"device.capacity": "931.52GiB"})
+    assert full.pages_per_block == 1536 and config.pages_per_block < 1536
 
 
 def test_a_trace_too_small_for_a_model_raises_the_capacity() -> None:

@@ -81,6 +81,11 @@ impl Config {
         self.inner.needs_extent()
     }
 
+    /// Returns the number of mapping units per block of the drive. Settings are checked as in [`Self::check`].
+    fn pages_per_block(&self, extent: Option<u64>) -> PyResult<u32> {
+        self.inner.settings(extent).map(|settings| settings.setup.geometry.pages_per_block).or_raise()
+    }
+
     /// Checks settings across options; `extent` is the first byte past the end of the trace.
     fn check(&self, extent: Option<u64>) -> PyResult<()> {
         self.inner.settings(extent).map(drop).or_raise()

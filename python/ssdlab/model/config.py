@@ -263,7 +263,22 @@ class Config(Mapping[str, Any]):
         Raises:
             ConfigError: One line for each fault.
         """
-        self._inner.check(0 if self._inner.needs_extent() else None)
+        self._inner.check(self._extent)
+
+    @property
+    def pages_per_block(self) -> int:
+        """Number of mapping units per erase block of the drive; blocks of a scale model have fewer than
+        `nand.pages_per_block`.
+
+        Raises:
+            ConfigError: As for `check`, with the same assumptions about the trace.
+        """
+        return self._inner.pages_per_block(self._extent)
+
+    @property
+    def _extent(self) -> int | None:
+        """Extent of the trace that checks assume, in bytes; None if the drive does not depend on the trace."""
+        return 0 if self._inner.needs_extent() else None
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").in_notebook(room("view.pages.configuration").page(self))

@@ -1,5 +1,6 @@
 """Remarks on drives whose capacity is derived from the trace: the capacity, and the drive to which lifetimes refer."""
 
+import math
 from collections.abc import Iterable
 
 from ssdlab import text
@@ -13,6 +14,9 @@ SIZED = "No lifetime: the drive was sized to the trace"
 """Remark on runs without the lifetimes that depend on the size of the drive."""
 NO_LIFETIME = f"{SIZED}; set device.capacity"
 """The remark `SIZED` with advice for the user."""
+
+MAX_CAPACITY = len("1024GiB")
+"""Number of characters above which a capacity in a remark is rounded."""
 
 
 def nominal_drive(summary: Summary) -> str | None:
@@ -83,8 +87,15 @@ def _model(nominal: str, capacity: str, summaries: list[Summary]) -> str:
     size = f"{has} instead of {_range(raised)}, because smaller models have too few blocks" if raised else has
     return (
         f"Scale model of {nominal}: {size}. Lifetimes are of the nominal drive. Full size: --set "
-        f"device.capacity={capacity}"
+        f"device.capacity={_full(capacity, devices[0]['scale_model']['nominal_capacity_bytes'])}"
     )
+
+
+def _full(capacity: str, capacity_bytes: int) -> str:
+    """Returns a capacity as in settings. A long number is rounded up to hundredths of a GiB, so that the drive is not
+    smaller than the nominal drive.
+    """
+    return capacity if len(capacity) <= MAX_CAPACITY else f"{math.ceil(capacity_bytes / 2**30 * 100) / 100:.2f}GiB"
 
 
 def _range(sizes: Iterable[int]) -> str:

@@ -12,6 +12,9 @@ from ssdlab.study.sweep.plan import Builder
 from ssdlab.study.sweep.quantity import quantity
 from ssdlab.study.sweep.spacing import Spacing
 
+PAGES_PER_BLOCK = "nand.pages_per_block"
+"""Setting that gives the pages per block of drives that are no scale models."""
+
 
 def fitted(axes: Sequence[Axis], base: Config) -> list[Axis]:
     """Restricts the ranges of axes to values that the settings allow.
@@ -66,13 +69,22 @@ def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int
     """
     levels = [level for axis in axes for level in axis.levels]
     values = [level[key] for level in levels if key in level]
-    if not values:
+    if key == PAGES_PER_BLOCK or not values:
         explained = _ssdlab.explain(owner)
         needed = dict(explained[3]) if explained else {}
-        presets: list[dict[str, str]] = [{PRESET: level[PRESET]} for level in levels if PRESET in level]
-        for preset in presets or [{}]:
+        points = [{name: level[name] for name in (PRESET, key) if name in level} for level in levels]
+        values = []
+        for point in [one for one in points if one] or [{}]:
             # Invalid configurations are ignored here; they are reported when the points are checked.
             with suppress(ConfigError, KeyError):
-                values.append(str(Builder(base).laid({**needed, **preset}, replays=False)[key]))
+                values.append(_value(key, owner, Builder(base).laid({**needed, **point}, replays=False)))
     numbers = [one.value for one in map(quantity, values) if one is not None]
     return [int(number) for number in numbers if number >= 1]
+
+
+def _value(key: str, owner: str, config: Config) -> str:
+    """Returns the value of a setting; of `nand.pages_per_block`, the pages of the drive's blocks. They may be fewer."""
+    if key != PAGES_PER_BLOCK:
+        return str(config[key])
+    # The value 1 divides all numbers of pages, so the drive is possible.
+    return str(config.with_overrides({owner: 1}).pages_per_block)
