@@ -308,6 +308,16 @@ def test_a_device_larger_than_memory_is_refused(cli: Cli) -> None:
     assert "of memory" in failed.stderr and "lower device.capacity" in failed.stderr
 
 
+def test_a_short_run_on_an_empty_drive_needs_little_memory(cli: Cli) -> None:
+    """The maps of a drive of 12 TiB have 26 GiB, of which two requests set a few entries."""
+    if os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") < 16 << 30:
+        pytest.skip("the system may refuse a map of 14 GiB")
+    empty = ["--set", "precondition.fill=0%", "--set", "precondition.overwrite=none"]
+    large = ["--preset", "client-nvme", "--set", "device.capacity=12TiB"]
+    done = cli("run", *large, *empty, "--set", "workload.requests=2", "--json")
+    assert json.loads(done.stdout)["result"]["device"]["capacity_bytes"] == 12 << 40
+
+
 def test_an_unknown_parquet_device_is_an_error(cli: Cli) -> None:
     cli("trace", "generate", "t.parquet", *SMALL_SETS)
     failed = cli("trace", "info", "t.parquet", "--device", "sda", check=False)

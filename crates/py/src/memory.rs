@@ -1,12 +1,16 @@
 //! Checks that a device fits into memory; otherwise the system may kill the process without a message.
 
 use pyo3::PyErr;
-use ssdlab_config::Config;
+use ssdlab_config::{Config, Settings};
+use ssdlab_core::PageSize;
 use ssdlab_core::units::write_bytes;
 use ssdlab_device::SPARE_BYTES;
-use ssdlab_sim::Setup;
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::map::ram;
+use ssdlab_sim::{Overwrite, Repeat, Setup};
+use ssdlab_trace::{Generator, Source, TraceError, Workload};
 
-use crate::errors::ConfigError;
+use crate::errors::{ConfigError, OrRaise};
 
 /// Bytes of FTL tables per logical and per physical page: the map and its inverse.
 const PER_PAGE: u64 = 4;
@@ -14,6 +18,10 @@ const PER_PAGE: u64 = 4;
 const PER_PAGE_CHECKED: u64 = 12;
 /// Bytes of FTL tables per block.
 const PER_BLOCK: u64 = 40;
+/// Bytes of memory that an access to a map may take: the system gives huge pages.
+const HUGE_PAGE_BYTES: u64 = 2 << 20;
+/// Number of requests that are generated at once to count their pages.
+const BATCH: usize = 256;
 /// Bytes that a mount reads per physical page: state, logical page, version and sequence number.
 const PER_PAGE_MOUNTED: u64 = 21;
 
@@ -23,6 +31,38 @@ const FEWER_PAGES: &str = "lower device.capacity, or raise nand.page_size or nan
 pub fn require(setup: &Setup) -> Result<(), PyErr> {
     let per_page = PER_PAGE + if setup.check { PER_PAGE_CHECKED } else { 0 };
     demand(setup, tables(setup, per_page), FEWER_PAGES)
+}
+
+/// Fails if a run of the configured workload on a new device needs more than the free memory. On an empty device, a
+/// short run needs memory only for the entries that it sets.
+pub fn require_run(settings: &Settings) -> Result<(), PyErr> {
+    let Settings { setup, workload, .. } = settings;
+    let is_whole_map =
+        matches!(&setup.ftl, FtlChoice::Page(options, map) if options.slc.is_none() && map.is(&ram::INFO));
+    let is_once =
+        matches!(setup.repeat, Repeat::Times(1)) && !matches!(setup.precondition.overwrite, Overwrite::Trace(_));
+    if setup.filled_pages() > 0 || setup.check || !is_whole_map || !is_once {
+        return require(setup);
+    }
+    let whole = tables(setup, PER_PAGE);
+    let fixed = u64::from(setup.geometry.blocks) * PER_BLOCK + setup.geometry.pages() / 8;
+    let per_access = 2 * HUGE_PAGE_BYTES;
+    let pages = accessed_pages(workload, setup.geometry.page_bytes, whole / per_access).or_raise()?;
+    let needed = whole.min(fixed + pages * per_access);
+    // The system grants the two maps separately, and need not have memory for all of their entries.
+    let maps = [u64::from(setup.logical_pages), setup.geometry.pages()].map(|pages| pages * PER_PAGE);
+    if maps.into_iter().any(is_refused) { require(setup) } else { demand(setup, needed, FEWER_PAGES) }
+}
+
+/// Returns the number of pages that the requests of a workload access, up to `most` pages; pages that several requests
+/// access count several times.
+fn accessed_pages(workload: &Workload, page_bytes: u32, most: u64) -> Result<u64, TraceError> {
+    let mut generator = Generator::new(workload)?;
+    let (page, mut batch, mut pages) = (PageSize::new(page_bytes), Vec::new(), 0);
+    while pages < most && generator.fill(&mut batch, BATCH)? > 0 {
+        pages += batch.drain(..).map(|request| u64::from(page.split(request.offset, request.end()).count)).sum::<u64>();
+    }
+    Ok(pages)
 }
 
 /// Fails if the drive of `config`, which stores bytes, would exceed the free memory when it is full. The stored bytes
@@ -98,11 +138,15 @@ struct Shortage {
 
 /// Returns the reason why `needed` bytes are not available; None if they are available.
 fn shortage(needed: u64) -> Option<Shortage> {
-    // Reserving the address space shows whether limits of the process forbid the allocation, and touches no memory.
-    let refused = Vec::<u8>::new().try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX)).is_err();
+    let refused = is_refused(needed);
     let free = free_bytes();
     let fits = !refused && free.is_none_or(|free| needed <= free);
     (!fits).then_some(Shortage { refused, free })
+}
+
+/// True if limits of the process or the system forbid an allocation. Reserving the address space touches no memory.
+fn is_refused(bytes: u64) -> bool {
+    Vec::<u8>::new().try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX)).is_err()
 }
 
 fn gib(bytes: u64) -> String {

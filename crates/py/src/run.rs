@@ -226,7 +226,11 @@ pub fn simulate(
     let space = space.map(AddressSpace::known);
     let mut settings = config.inner.settings(space.as_ref().map(Space::end_bytes)).or_raise()?;
     settings.setup.attribution = attribution;
-    memory::require(&settings.setup)?;
+    if source.is_none() && state.is_none() {
+        memory::require_run(&settings)?;
+    } else {
+        memory::require(&settings.setup)?;
+    }
     let toml = config.inner.to_toml();
     let mut monitor = PythonMonitor { watch: watch.as_ref(), ..PythonMonitor::new(monitor.as_ref()) };
     let packing = space.as_ref().and_then(Space::packing);
