@@ -110,7 +110,7 @@ def test_new_crates_resolve_with_the_dependencies_of_ssdlab(here: Path) -> None:
         ("victim", "../mine", "'../mine' is not a crate name; use lower-case letters, digits and _, such as my_comp"),
         ("victim", "plane", "the template already uses the name plane; choose another, such as my_plane"),
         ("victim", "greedy", "ftl.page.gc has a built-in greedy; choose another name, such as my_greedy"),
-        ("ftl", "taken", "taken exists; choose another name, or remove it"),
+        ("ftl", "taken", "taken already exists; choose another name, or remove it"),
     ],
 )
 def test_a_bad_name_is_refused(kind: str, name: str, message: str, here: Path) -> None:
@@ -173,7 +173,7 @@ def test_the_sources_must_be_there_and_of_this_version(here: Path, monkeypatch: 
     (here / "crates/ssdlab").mkdir(parents=True)
     (here / "Cargo.toml").write_text('[workspace.package]\nversion = "9.9.9"\n')
     monkeypatch.setenv(SOURCE, str(here))
-    with pytest.raises(ssdlab.ConfigError, match=r"is ssdlab 9\.9\.9, and 0\.2\.0 is installed; set SSDLAB_SOURCE"):
+    with pytest.raises(ssdlab.ConfigError, match=r"is ssdlab 9\.9\.9, but 0\.2\.0 is installed; set SSDLAB_SOURCE"):
         create("victim", "mine")
 
 

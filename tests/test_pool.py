@@ -252,6 +252,6 @@ def test_pages_too_large_to_store_are_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_budgets_beyond_memory_are_one_clear_error() -> None:
-    for budget, said in (("1000000TiB", "GiB free"), (2**64, "is out of range")):
+    for budget, said in (("1000000TiB", "GiB of free memory"), (2**64, "is out of range")):
         with pytest.raises(ssdlab.ConfigError, match=said):
             ssdlab.Pool(budget, "4KiB", Storage())

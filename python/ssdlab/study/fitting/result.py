@@ -139,7 +139,8 @@ class DriveFit(Finding):
             loads.setdefault(load, []).append(figure)
         (first, figures), *more = loads.items()
         labels = {(one.load.name, one.figure): label(one.figure, one.load) for one in self.residuals}
-        names = ", ".join(labels[first, figure] for figure in figures[:2])
+        # A stage may fit differences of figures, which are not among the residuals.
+        names = ", ".join(labels.get((first, figure), str(figure)) for figure in figures[:2])
         others = f", {text.counted(len(more), 'more loads')}" if more else ""
         return f"{names} of {first}{others}"
 
