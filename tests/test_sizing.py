@@ -101,8 +101,8 @@ def test_the_remark_rounds_a_long_capacity_up(trace: ssdlab.Trace) -> None:
     """1,000,204,886,016 bytes are 931.513 GiB. A drive smaller than the nominal drive would be a scale model too."""
     config = drive({**MODEL, "device.scale.blocks.capacity": "1000204886016B"})
     [remark] = sizing([(config, ssdlab.simulate(config, trace).summary)])
-    assert remark.endswith("Full size: --set device.capacity=931.52GiB")
-    full = config.with_overrides({"device.capacity": "931.52GiB"})
+    assert remark.endswith("Full size: --set device.capacity=932GiB")
+    full = config.with_overrides({"device.capacity": "932GiB"})
     assert full.pages_per_block == 1536 and config.pages_per_block < 1536
 
 

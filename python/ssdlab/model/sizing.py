@@ -92,10 +92,10 @@ def _model(nominal: str, capacity: str, summaries: list[Summary]) -> str:
 
 
 def _full(capacity: str, capacity_bytes: int) -> str:
-    """Returns a capacity as in settings. A long number is rounded up to hundredths of a GiB, so that the drive is not
-    smaller than the nominal drive.
+    """Returns a capacity as in settings. A long number is rounded up to whole GiB, so that the drive is not smaller than
+    the nominal drive.
     """
-    return capacity if len(capacity) <= MAX_CAPACITY else f"{math.ceil(capacity_bytes / 2**30 * 100) / 100:.2f}GiB"
+    return capacity if len(capacity) <= MAX_CAPACITY else f"{math.ceil(capacity_bytes / 2**30)}GiB"
 
 
 def _range(sizes: Iterable[int]) -> str:
