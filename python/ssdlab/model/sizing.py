@@ -92,8 +92,8 @@ def _model(nominal: str, capacity: str, summaries: list[Summary]) -> str:
 
 
 def _full(capacity: str, capacity_bytes: int) -> str:
-    """Returns a capacity as in settings. A long number is rounded up to whole GiB, so that the drive is not smaller than
-    the nominal drive.
+    """Returns a capacity as in settings. A long number is rounded up to whole GiB, so the drive is not smaller than the
+    nominal drive.
     """
     return capacity if len(capacity) <= MAX_CAPACITY else f"{math.ceil(capacity_bytes / 2**30)}GiB"
 
