@@ -120,7 +120,7 @@ pub fn written_files_are_read_back(example: Example) -> Checked {
                     Err(format!("request {number} was written as {one:?}, but is read back as {two:?}"))
                 }
                 None if requests.len() != read.len() => {
-                    Err(format!("{} requests were written, but {} are read back", requests.len(), read.len()))
+                    Err(format!("{} requests were written, but {} were read back", requests.len(), read.len()))
                 }
                 None => Ok(()),
             }

@@ -142,7 +142,7 @@ def _operations(screened: Screened, answer: Answer) -> Table:
         name = figure.name.removeprefix("below.")
         rows.append([name, *(_plain(values[scheduler]) for scheduler in (*others, tested)), change])
     headers = ("mean over seeds", *others, tested, "to their mean, %")
-    return Table(headers, rows, title="Figures, and operations on the second drive by cause, at the largest gain")
+    return Table(headers, rows, title="Metrics at the largest gain, and operations of the second drive by cause")
 
 
 def _plain(value: float) -> str:

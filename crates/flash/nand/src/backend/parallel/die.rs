@@ -166,7 +166,7 @@ impl Die {
         }
     }
 
-    /// Removes an operation from its ready list because it begins, together with the other operations of its program
+    /// Removes an operation that begins from its ready list, together with the other operations of its program
     /// unit.
     #[inline(always)]
     pub fn begin(&mut self, index: u32, ops: &mut Ops) {

@@ -379,7 +379,7 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     let why = "0 would stop the clock when all data is cached; raise it to 1us";
     ensure!(filebench.think_ns > 0, "think_ns", "{why}");
     ensure!(filebench.depth > 0, "depth", "a device with depth 0 serves no requests; raise it to 1");
-    ensure!(filebench.bytes_per_s > 0, "bytes_per_s", "a link without bandwidth transfers no data; raise it to 1");
+    ensure!(filebench.bytes_per_s > 0, "bytes_per_s", "the bandwidth of the link must not be 0; raise it to 1");
     Ok(())
 }
 

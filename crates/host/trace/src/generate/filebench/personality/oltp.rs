@@ -14,7 +14,7 @@ use super::{Personality, PersonalityRules, Work};
 
 pub(super) static OLTP: Personality = Personality {
     name: "oltp",
-    help: "database: small reads and durable small writes at random",
+    help: "database: small random reads and small synchronous random writes",
     source: "Filebench, workloads/oltp.f",
     parameters: &[],
     role: PersonalityRules {
