@@ -54,7 +54,7 @@ class Drive:
 
     def least_spare(self, values: Values, changes: Change) -> float:
         """Returns the smallest over-provisioning with which the small drive has enough blocks for its FTL."""
-        blocks = Geometry(self.small).blocks
+        blocks: int = Geometry(self.small).blocks
 
         def has_enough(spare: int) -> bool:
             try:
