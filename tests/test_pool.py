@@ -246,7 +246,7 @@ def test_pages_too_large_to_store_are_refused_at_once(tmp_path: Path) -> None:
         pool.flush()
     file.chmod(0o400)
     if os.access(file, os.W_OK):
-        pytest.skip("whoever runs this may write any file")
+        pytest.skip("this user may write any file")
     with ssdlab.Pool("1MiB", "4KiB", file) as pool, pytest.raises(PermissionError, match="give write permission"):
         pool.write(0, bytes(4096))
 

@@ -238,7 +238,7 @@ def test_its_study_names_points_that_lack_a_seed() -> None:
 
 def test_the_command_prints_and_saves_it(cli: Cli, tmp_path: Path) -> None:
     done = cli("experiment", "run", SMALL, "--out", "out", "--jobs", 1, "--set", "workload.requests=100")
-    assert "Main effects" in done.stdout and "operations on the second drive" in done.stdout
+    assert "Main effects" in done.stdout and "operations of the second drive" in done.stdout
     saved = json.loads((tmp_path / "out" / "screening.json").read_text(encoding="utf-8"))
     assert saved["kind"] == "screening" and saved["result"]["overrides"] == ["workload.requests=100"]
     assert (tmp_path / "out" / "effects.csv").read_text(encoding="utf-8").startswith("part,figure,against,term,")
