@@ -44,9 +44,9 @@ impl Calendar {
         };
         match *self.kind.get_or_insert(kind) {
             first if first == kind => Ok(time_ns),
-            Kind::Number => Err("is not a number like the times before it"),
+            Kind::Number => Err("is not a number, but the earlier times are"),
             Kind::Clock => Err("is not a clock time, but the earlier times are"),
-            Kind::Date => Err("is not a date like the times before it"),
+            Kind::Date => Err("is not a date, but the earlier times are"),
         }
     }
 

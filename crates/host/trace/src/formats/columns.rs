@@ -479,7 +479,7 @@ mod tests {
         ] {
             let message = fails(columns, &format!("{first},W,0,4096\n{second},W,0,4096\n"));
             let expected =
-                format!("memory:2: field \"time\": \"{second}\" is not a {kind} like the times before it; fix it");
+                format!("memory:2: field \"time\": \"{second}\" is not a {kind}, but the earlier times are; fix it");
             assert!(message.starts_with(&expected), "{message}");
         }
         let message = fails(columns, "17:58:57,W,0,4096\n17:58:99,W,0,4096\n");
