@@ -21,7 +21,7 @@ pub struct Example {
 /// All checks of trace formats, with their names.
 pub const CHECKS: &[Check<Example>] = trace_format_checks!([table]);
 
-/// A trace file, of which only the format is known.
+/// Format of a trace file.
 #[derive(Clone, Copy, Debug)]
 struct File(Format);
 

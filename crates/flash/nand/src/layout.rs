@@ -159,7 +159,7 @@ impl Layout {
         (Stripe { block, word_line, die }, (in_block + 1).is_multiple_of(program_unit * data))
     }
 
-    /// Returns the stripe whose last page is `ppn`; `None` if `ppn` ends no stripe, or if there is no parity.
+    /// Returns the stripe whose last page is `ppn`; `None` for other pages, and without parity.
     #[inline]
     pub fn completed_stripe(&self, ppn: Ppn) -> Option<Stripe> {
         self.has_parity().then(|| self.stripe(ppn)).filter(|&(_, is_last)| is_last).map(|(stripe, _)| stripe)

@@ -5,7 +5,7 @@
 //! block of the part:    [ written | rest ]
 //! block of the device:  [ written of section 0 | written of section 1 | ... | rest of section 0 | ... ]
 //! ```
-//! A superblock extends over all planes, and a sample of the planes would divide it. But a superblock has so many pages
+//! A superblock extends over all planes, so a sample cannot consist of planes. But a superblock has so many pages
 //! that their number hardly affects collection: blocks with fewer pages have the same ages and the same shares of valid
 //! pages.
 //!

@@ -11,7 +11,7 @@
 //! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
 //! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die must end first |
 //!
-//! A die has a clock per cause, of which exactly one is running. When an operation waits for its die, the clocks of the
+//! A die has one clock per cause; exactly one clock is running. When an operation waits for its die, the clocks of the
 //! die are read at the start and at the end of the wait. The operation is charged the difference. If an operation
 //! waited for another operation of the same request, it inherits the charges of the other operation. A request gets the
 //! charges of its last operation.
