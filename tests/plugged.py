@@ -20,6 +20,20 @@ DRIVE = {
     "workload.reads": "0%",
 }
 
+BY_HAND = {
+    "device.capacity": "32KiB",
+    "device.op": "150%",
+    "nand.pages_per_block": 4,
+    "ftl.page.survivors": "shared",
+    "precondition.fill": "0%",
+    "precondition.overwrite": "none",
+    "time": "serial",
+    "check": True,
+}
+"""Settings of a drive of 8 pages in 5 blocks, for examples worked by hand."""
+WRITTEN = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 4, 0, 5, 0, 5, 3, 6, 6, 6]
+"""Pages that these examples write, one per request."""
+
 
 def random_trace(*seeds: int) -> ssdlab.Trace:
     """900 requests of three streams for each seed: writes of 1 to 4 pages, and a few reads and trims."""

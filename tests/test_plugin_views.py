@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ssdlab
-from plugged import DRIVE, random_trace
+from plugged import BY_HAND, DRIVE, WRITTEN, random_trace
 from ssdlab.plugin import VictimPolicy
 
 OUTSIDE = 2**31
@@ -110,24 +110,13 @@ def test_a_block_belongs_to_the_stream_that_opened_it() -> None:
     to 3 with its pages 1, 5, 9 and 13. Garbage collection opens block 4 for page 3, from block 0, which the first
     stream opened. Blocks 4 and 0 are written by other streams too.
     """
-    pages = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 4, 0, 5, 0, 5, 3, 6, 6, 6]
     streams = [2, 1, 1, 1, 3, 3, 3, 3, 1, 2, 2, 2, 3, 1, 1, 1, 1, 1, 3, 1]
     trace = ssdlab.Trace.from_columns(
-        op=["write"] * len(pages), offset=[4096 * page for page in pages], bytes=[4096] * len(pages),
+        op=["write"] * len(WRITTEN), offset=[4096 * page for page in WRITTEN], bytes=[4096] * len(WRITTEN),
         stream=[f"stream {number}" for number in streams],
     )  # fmt: skip
-    drive = {
-        "device.capacity": "32KiB",
-        "device.op": "150%",
-        "nand.pages_per_block": 4,
-        "ftl.page.survivors": "shared",
-        "precondition.fill": "0%",
-        "precondition.overwrite": "none",
-        "time": "serial",
-        "check": True,
-    }
     policy = Owners()
-    ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=drive), trace, plugins=[policy])
+    ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=BY_HAND), trace, plugins=[policy])
     # Names get numbers in the order of appearance: stream 2 is the first.
     assert policy.calls == [[1, 3, 2, 3, 0], [1, 3, 2, 3, 1]]
 

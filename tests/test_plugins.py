@@ -16,7 +16,7 @@ import pytest
 
 import ssdlab
 from conftest import Cli
-from plugged import DRIVE, figures
+from plugged import BY_HAND, DRIVE, WRITTEN, figures
 from ssdlab.model.plugins import register_files
 from ssdlab.plugin import VictimPolicy
 
@@ -289,22 +289,11 @@ def test_a_policy_sees_the_blocks_of_its_plane() -> None:
     The last pages of blocks 0 to 3 became outdated with the 11th, 14th, 13th and 16th page of the host, later a page of
     block 1 with the 18th, and one of block 4 with the 19th.
     """
-    pages = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 4, 0, 5, 0, 5, 3, 6, 6, 6]
     trace = ssdlab.Trace.from_columns(
-        op=["write"] * len(pages), offset=[4096 * page for page in pages], bytes=[4096] * len(pages)
+        op=["write"] * len(WRITTEN), offset=[4096 * page for page in WRITTEN], bytes=[4096] * len(WRITTEN)
     )
-    drive = {
-        "device.capacity": "32KiB",
-        "device.op": "150%",
-        "nand.pages_per_block": 4,
-        "ftl.page.survivors": "shared",
-        "precondition.fill": "0%",
-        "precondition.overwrite": "none",
-        "time": "serial",
-        "check": True,
-    }
     seen: list[Any] = []
-    result = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=drive), trace, plugins=[Sees(seen)])
+    result = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=BY_HAND), trace, plugins=[Sees(seen)])
     outside = 2**31
     assert seen == [
         [[1, 2, 3, 2, outside], [4, 8, 12, 16, 0], [0, 0, 0, 0, 0], 0, 0, 16],
