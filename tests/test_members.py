@@ -77,5 +77,5 @@ def test_strace_gives_the_requests_computed_by_hand(tmp_path: Path) -> None:
         [1, 0, 3], [4096, 16384, 0], [8192, 512, 0], [0, 250_000, 500_000]
     ]  # fmt: skip
     path.write_text("7 100.000000 pwrite64(\nno line of strace\n")
-    with pytest.raises(ssdlab.TraceError, match=r"trace.txt:2: .*strace.py:26: .*not a line of strace -ttt"):
+    with pytest.raises(ssdlab.TraceError, match=r"trace.txt:2: .*strace.py:26: .*not a line of strace -ttt output"):
         ssdlab.read_trace(path, format="python:strace.Strace")

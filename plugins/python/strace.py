@@ -23,7 +23,7 @@ class Strace(TraceFormat):
         operation = _OPERATIONS.get(call[4]) if call else None
         if call is None or operation is None:
             if not _LINE.match(line):
-                raise ValueError("not a line of strace -ttt")
+                raise ValueError("not a line of strace -ttt output; record the trace with strace -f -ttt -y")
             return None  # a signal, an exit, another system call, or a call that strace splits over two lines
         pid, seconds, micros, _, descriptor, arguments, result = call.groups()
         time_ns = int(seconds) * 10**9 + int(micros) * 1000

@@ -31,22 +31,28 @@ pub fn register() -> Result<(), NameTaken> {
     map::register(&LEAFTL)
 }
 
-const GAMMA: Parameter =
-    Parameter::new("gamma", Unit::Count("pages"), 0, [0, 128], "Largest error of a predicted flash page.").example(4);
+const GAMMA: Parameter = Parameter::new(
+    "gamma",
+    Unit::Count("pages"),
+    0,
+    [0, 128],
+    "Maximum error of a predicted flash page number, in pages.",
+)
+.example(4);
 
 const BUFFER: Parameter = Parameter::new(
     "buffer",
     Unit::Count("pages"),
     2048,
     [1, 1 << 24],
-    "Number of pages whose exact flash pages are buffered before lines are fitted.",
+    "Number of exact mappings buffered before linear functions are fitted to them.",
 )
 .example(256);
 
 /// Registry entry of this map.
 static LEAFTL: MapInfo = MapInfo {
     name: "leaftl",
-    help: "learned map in RAM: lines predict the flash pages of logical pages (LeaFTL)",
+    help: "learned map in RAM: linear functions predict the flash page of each logical page (LeaFTL)",
     source: "Sun et al., ASPLOS 2023",
     parameters: &[GAMMA, BUFFER],
     role: MapRules {

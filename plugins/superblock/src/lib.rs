@@ -48,7 +48,7 @@ pub const PARAMETERS: &[Parameter] = &[SIZE, UPDATES];
 /// Registry entry of this FTL.
 static SUPERBLOCK: FtlInfo = FtlInfo {
     name: "superblock",
-    help: "Superblock FTL: page mapping within groups of adjacent logical blocks, which share update blocks",
+    help: "Superblock FTL: page mapping within groups of adjacent logical blocks; each group has its own update blocks",
     source: "Jung et al., ACM TECS 9(4), 2010",
     parameters: PARAMETERS,
     role: FtlRules {
@@ -109,7 +109,7 @@ impl SuperblockFtl {
         let logical_blocks = logical_pages.div_ceil(pages_per_block);
         let Some(all_updates) = blocks.checked_sub(logical_blocks + 1).filter(|&updates| updates > 0) else {
             return Err(format!(
-                "{logical_blocks} data blocks need {} blocks, but the device has {blocks}",
+                "the device has {blocks} blocks but needs {} ({logical_blocks} for data and 2 more); raise device.op",
                 logical_blocks + 2
             ));
         };
@@ -150,7 +150,7 @@ impl SuperblockFtl {
         if let Some(block) = self.open_block(at) {
             return block;
         }
-        let block = self.free.pop_front().expect("collection keeps a block free");
+        let block = self.free.pop_front().expect("garbage collection keeps a block free");
         self.updates_in_use += u32::from(self.superblocks[at].blocks.len() >= self.data_blocks(at));
         self.superblocks[at].blocks.push(block);
         sink.note(Note::Opened { block: BlockId(block), role: Role::Data, number: 0 });
@@ -193,7 +193,7 @@ impl SuperblockFtl {
                 let has_updates = |&other: &usize| self.superblocks[other].blocks.len() > self.data_blocks(other);
                 let rest = (0..self.superblocks.len()).filter(has_updates);
                 let oldest = rest.min_by_key(|&other| self.superblocks[other].written);
-                self.collect(oldest.expect("some superblock has the update blocks"), sink);
+                self.collect(oldest.expect("all update blocks are in use, so some superblock has update blocks"), sink);
             }
         }
     }
@@ -204,9 +204,9 @@ impl SuperblockFtl {
         let open = self.open_block(at);
         let full = self.superblocks[at].blocks.iter().copied();
         let full = full.filter(|&block| Some(block) != open || self.valid[block as usize] == 0);
-        let victim = full.min_by_key(|&block| self.valid[block as usize]).expect("a superblock has full blocks");
+        let victim = full.min_by_key(|&block| self.valid[block as usize]).expect("a superblock has a full block");
         let valid = self.valid[victim as usize];
-        assert!(valid < self.pages_per_block, "a superblock with update blocks must have invalid pages");
+        assert!(valid < self.pages_per_block, "a superblock with update blocks has a block with invalid pages");
         sink.note(Note::Victim { block: BlockId(victim), valid, choice: VictimReason::Policy });
         let first = victim * self.pages_per_block;
         for page in first..first + self.pages_per_block {
@@ -308,7 +308,7 @@ impl Ftl for SuperblockFtl {
         let taken: usize = self.superblocks.iter().map(|one| one.blocks.len()).sum();
         if updates != self.updates_in_use || taken + self.free.len() != self.valid.len() {
             return Err(format!(
-                "superblocks hold {updates} update blocks and {taken} blocks, but the counts are {} and {} of {}",
+                "found {updates} update blocks and {taken} used blocks, but the counters are {} and {} of {} blocks",
                 self.updates_in_use,
                 self.valid.len() - self.free.len(),
                 self.valid.len(),
@@ -319,7 +319,9 @@ impl Ftl for SuperblockFtl {
             if self.owner[page as usize] as usize != lpn
                 || !self.superblocks[at].blocks.contains(&(page / self.pages_per_block))
             {
-                return Err(format!("page {lpn} of superblock {at} is mapped to {page}, which does not hold it"));
+                return Err(format!(
+                    "logical page {lpn} is mapped to flash page {page}, which is not its page in superblock {at}"
+                ));
             }
         }
         Ok(())

@@ -35,11 +35,17 @@ const MOST: u64 = 1_000_000_000;
 
 /// Parameters of the scheduler. The defaults are estimates for an NVMe drive with TLC flash.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter::new("throttle_us", MICROS, 2000, [0, MOST], "Maximum lead of a tenant over the slowest tenant."),
-    Parameter::new("read_base_us", MICROS, 70, [0, MOST], "Base device time of a read."),
-    Parameter::new("read_sector_ns", Unit::Nanos, 150, [0, MOST], "Device time per sector read."),
-    Parameter::new("write_base_us", MICROS, 20, [0, MOST], "Base device time of a write."),
-    Parameter::new("write_sector_ns", Unit::Nanos, 600, [0, MOST], "Device time per sector written."),
+    Parameter::new(
+        "throttle_us",
+        MICROS,
+        2000,
+        [0, MOST],
+        "Maximum lead of a tenant over the slowest tenant, in device time divided by the tenant's weight.",
+    ),
+    Parameter::new("read_base_us", MICROS, 70, [0, MOST], "Estimated fixed device time per read request."),
+    Parameter::new("read_sector_ns", Unit::Nanos, 150, [0, MOST], "Estimated device time per sector read."),
+    Parameter::new("write_base_us", MICROS, 20, [0, MOST], "Estimated fixed device time per write request."),
+    Parameter::new("write_sector_ns", Unit::Nanos, 600, [0, MOST], "Estimated device time per sector written."),
 ];
 
 /// Registry entry of this I/O scheduler.
