@@ -283,7 +283,7 @@ def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path)
     (tmp_path / "named.csv").write_text("0,1,read,100,5s\n")
     (tmp_path / "many.csv").write_text("".join(f"{ttl},1,read,100,{ttl}\n" for ttl in range(1, 65_600)))
     for trace, stream, words in (
-        ("named.csv", "", "the trace has no streams; add the column with the seconds to the columns: stream=COLUMN"),
+        ("named.csv", "", "the trace has no streams; add stream=COLUMN to --columns, where"),
         ("named.csv", ",stream=4", "stream '5s' is not a number of seconds from 0 to 4294967295"),
         ("many.csv", ",stream=4", "more than 65,535 different times to live"),
     ):
@@ -340,8 +340,8 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
         (["lru"], ["0.1%"], {}, "a cache of 0.1% of 10 pages is smaller than one item"),
         (["lru"], ["10MB%"], {}, "is not a percentage"),
         (["lru"], ["ten"], {}, "is not a size"),
-        (["lru"], ["1KiB"], {"granularity": "objects"}, "counted objects have no size"),
-        (["lru"], ["10"], {"granularity": "sized-objects"}, "objects differ in size"),
+        (["lru"], ["1KiB"], {"granularity": "objects"}, "a cache of 1KiB needs object sizes"),
+        (["lru"], ["10"], {"granularity": "sized-objects"}, "object sizes differ"),
         (["lirs"], ["10%"], {"granularity": "sized-objects"}, "supports only items of equal size"),
         (["lru"], ["10%"], {"granularity": "page"}, "did you mean pages?"),
         (["lru"], ["10%"], {"page": "3KiB"}, "use a power of two"),

@@ -187,12 +187,12 @@ def test_default_sizes_follow_the_footprint(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stats", "says"),
     [
-        ("", "stats.csv: has no columns with hits and reads; use a CSV of pg_stat_io, pg_stat_database"),
+        ("", "stats.csv: has no columns with hits and reads; use a CSV export of pg_stat_io, pg_stat_database"),
         ("blks_hit,blks_read\nx,1\n", "stats.csv:2: blks_hit: 'x' is not a count"),
         ("blks_hit,blks_read\n1\n", "stats.csv:2: blks_read: no value"),
         (
             "blks_hit,blks_read\n0,0\n",
-            "stats.csv: all counters are 0; write the CSV again after the database has served its load",
+            "stats.csv: all counters are 0; run the workload, then export the CSV again",
         ),
     ],
 )
@@ -216,7 +216,7 @@ def test_bad_statistics_are_refused(tmp_path: Path, stats: str, says: str) -> No
         (["--read-p99", "1ms", "--set", "time=count"], 'set it to "event"'),
         (["-A", "cache.size=1MiB"], "axis cache.size: already varied by memory; set its values with memory"),
         (["--stats", "none.csv"], "none.csv: No such file"),
-        (["--stats", "t.parquet", "--accesses"], "--stats: with --accesses, the trace has no cache above it"),
+        (["--stats", "t.parquet", "--accesses"], "--stats needs a trace of cache misses"),
     ],
 )
 def test_bad_input_is_one_line(cli: Cli, tmp_path: Path, arguments: list[str], says: str) -> None:

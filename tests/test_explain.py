@@ -247,7 +247,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
         steps.excerpt(flushes, 4096, count=1)
     trace.save(tmp_path / "trace.csv")
     output = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout
-    about = "The trace is trace.csv: 2 requests after the first 1. The 2 touched pages are renumbered"
+    about = "The trace is trace.csv: 2 requests, after skipping 1. The 2 accessed pages are renumbered"
     page = (tmp_path / "own.html").read_text()
     assert about in " ".join(output.split()) and about in page and "FTL fast, step by step" in page
     for option in (["--skip", "1"], ["--most", "5"]):
@@ -289,9 +289,9 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
         ("", "no requests; enter pages to write, such as 0 4 8-11"),
         ("title = ", "Invalid value (at end of document); correct the file"),
         ("titel = 1", "titel: unknown key; did you mean title?"),
-        ("title = 1", 'title: 1 is not text; write title = "..."'),
-        ('requests = ["0", "1"]', "requests: ['0', '1'] is not text; write requests = \"...\""),
-        ("[device]", "device: unknown key; a scene has title, text, before, requests, [set] and [[case]]; use"),
+        ("title = 1", 'title: 1 is not text; set title = "..."'),
+        ('requests = ["0", "1"]', "requests: ['0', '1'] is not text; set requests = \"...\""),
+        ("[device]", "device: unknown key; use title, text, before, requests, [set] or [[case]]; for a"),
         ("set = 3", "a scene file needs one [set] table and one or two [[case]] tables"),
         ("case = 3", "a scene file needs one [set] table and one or two [[case]] tables"),
         ("case = []", "a scene file needs one [set] table and one or two [[case]] tables"),

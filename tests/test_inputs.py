@@ -290,7 +290,9 @@ def test_libcachesim_objects_go_through_caches(
         cli("cache", "sim", trace, *asked).stdout
     )
     paged = cli("cache", "mrc", tmp_path / "objects.bin", check=False)
-    assert paged.returncode == 2 and paged.stderr.endswith("add --objects, or --sized-objects for their sizes\n")
+    assert paged.returncode == 2 and paged.stderr.endswith(
+        "add --objects, or --sized-objects to include object sizes\n"
+    )
     refused = cli("run", tmp_path / "objects.bin", check=False)
     assert refused.returncode == 2
     assert f"objects.bin: holds cache objects ({format}), which have no drive addresses" in refused.stderr
@@ -376,7 +378,7 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
         (["run", "--save-state", "nowhere/aged.drive"], "--save-state nowhere/aged.drive: directory "),
         (["trace", "intervals", "t.csv", "--log", "10%,12x"], '--log: "12x" is not a log size; use a share'),
         (["cache", "sim", "t.csv", "--size", "10%,12x"], '--size: "12x" is not a size: unknown unit "x"'),
-        (["cache", "sim", "t.csv", "--size", "0"], "--size: a cache of 0 is smaller than one page; make it larger"),
+        (["cache", "sim", "t.csv", "--size", "0"], "--size: a cache of 0 is smaller than one page; use a larger cache"),
         (["cache", "mrc", "t.csv", "--size", "12x"], '--size: "12x" is not a size: unknown unit "x"'),
         (["cache", "bench", "--budget", "12x"], '--budget: "12x" is not a size: unknown unit "x"'),
         (["cache", "bench", "--budget", "0.1"], '--budget: "0.1" is not a size: the unit is missing'),

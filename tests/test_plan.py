@@ -74,7 +74,7 @@ def test_ratios_are_by_bytes_of_shrinking_pages() -> None:
     assert (nothing.ratio, nothing.shrinking, nothing.decompress_us) == (1.0, 0.0, 0.0)
     plan = ssdlab.cache.plan("1GiB", "10GiB", page="4KiB", device_us=100, compressors=[nothing])
     assert not plan.compress and plan.best.us == pytest.approx(plan.raw_us)
-    with pytest.raises(ssdlab.ConfigError, match="no file is as large as a page of 8KiB"):
+    with pytest.raises(ssdlab.ConfigError, match="every file is smaller than a page of 8KiB"):
         compressors.measure(["lz4"], contents=Corpus("noise", (NOISE,)), page_bytes=8192)
 
 
@@ -117,7 +117,7 @@ def test_the_model_is_compared_with_the_working_cache(cli: Cli, monkeypatch: pyt
     same = ["cache", "plan", "--memory", "1GiB", "--data", "2GiB", "--bench"]
     assert "omit one of the two" in cli(*same, "--paper", check=False).stderr
     modelled = cli(*same, "--device-us", "5", "--compressor", "modelled:2:1:1", check=False).stderr
-    assert "all compressors are modelled, so no cache can be measured" in modelled
+    assert "all compressors are modelled, so a cache cannot be measured" in modelled
 
 
 @pytest.mark.parametrize("with_fio", [True, False])
@@ -213,7 +213,7 @@ def test_a_wrong_point_of_a_curve_is_named_as_written(cli: Cli, tmp_path: Path, 
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "use one of lz4, zstd"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "--compressor", "lz5"], 'did you mean "lz4"'),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--distribution", "70/30"], "must be even, 80/20"),
-        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no readable file with contents"),
+        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no readable file that contains data"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "140%"], "140 %, but must be from 0 to 100 %"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "-1%"], "is not a percentage"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "half"], "is not a percentage"),

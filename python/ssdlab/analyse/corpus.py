@@ -21,8 +21,8 @@ DEFAULT_BYTES = 1 << 20
 """Size of each file of the default corpus, in bytes."""
 
 DEFAULT = (
-    "default corpus: 1 MiB each of Python's own sources, machine code, a block trace as CSV and as binary records, "
-    "rows of a table, two database indexes and noise"
+    "default corpus (1 MiB each): Python sources, machine code, a block trace as CSV and as binary records, table "
+    "rows, two database indexes and noise"
 )
 
 
@@ -103,7 +103,7 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
     corpus = Corpus(title, tuple(members), skipped, tuple(shortened))
     if not members:
         remark = "".join(f" ({remark})" for remark in corpus.remarks())
-        raise ConfigError(f"{title}: no readable file with contents{remark}; use other files or directories")
+        raise ConfigError(f"{title}: no readable file that contains data{remark}; use other files or directories")
     return corpus
 
 

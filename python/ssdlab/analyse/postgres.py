@@ -24,17 +24,17 @@ def hit_ratio(path: Path) -> float:
     hits = [name for name in names if name == "hits" or name.endswith("blks_hit")]
     reads = [name for name in names if name == "reads" or name.endswith("blks_read")]
     if not hits or not reads:
-        raise ConfigError(f"{where}: has no columns with hits and reads; use a CSV of {VIEWS}")
+        raise ConfigError(f"{where}: has no columns with hits and reads; use a CSV export of {VIEWS}")
 
     def total(row: dict[str, str | None], columns: list[str], line: int) -> int:
         counted = 0
         for name in columns:
             if row[name] is None:
-                raise ConfigError(f"{where}:{line}: {name}: no value; write the CSV with psql --csv")
+                raise ConfigError(f"{where}:{line}: {name}: no value; export the CSV with psql --csv")
             # Counters that do not apply to a row are empty.
             written = row[name] or "0"
             if not written.isascii() or not written.isdigit():
-                raise ConfigError(f"{where}:{line}: {name}: {written!r} is not a count; write the CSV with psql --csv")
+                raise ConfigError(f"{where}:{line}: {name}: {written!r} is not a count; export the CSV with psql --csv")
             counted += int(written)
         return counted
 
@@ -43,5 +43,5 @@ def hit_ratio(path: Path) -> float:
         hit += total(row, hits, rows.line_num)
         read += total(row, reads, rows.line_num)
     if hit + read == 0:
-        raise ConfigError(f"{where}: all counters are 0; write the CSV again after the database has served its load")
+        raise ConfigError(f"{where}: all counters are 0; run the workload, then export the CSV again")
     return hit / (hit + read)

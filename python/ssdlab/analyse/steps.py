@@ -215,10 +215,10 @@ _TEXTS = ("title", "text", "before", "requests")
 def _of_document(document: Mapping[str, Any]) -> Scene:
     for key, value in document.items():
         if key not in (*_TEXTS, "set", "case"):
-            known = f"; a scene has {', '.join(_TEXTS)}, [set] and [[case]]; use --config for a configuration file"
+            known = f"; use {', '.join(_TEXTS)}, [set] or [[case]]; for a configuration file, use --config"
             raise ConfigError(f"{key}: unknown key{text.suggestion(key, _TEXTS) or known}")
         if key in _TEXTS and not isinstance(value, str):
-            raise ConfigError(f'{key}: {value!r} is not text; write {key} = "..."')
+            raise ConfigError(f'{key}: {value!r} is not text; set {key} = "..."')
     shared, cases = document.get("set", {}), document.get("case", [{}])
     tables = [shared, *cases] if isinstance(cases, list) else []
     if not (2 <= len(tables) <= 3 and all(isinstance(table, dict) for table in tables)):

@@ -88,7 +88,7 @@ def drive(
         complete=options.complete_set,
     ),
     dwpd: float | None = option(
-        "--dwpd NUMBER", "Host writes per day, in drive capacities; the trace's write rate by default.", DRIVES
+        "--dwpd NUMBER", "Drive writes per day (DWPD); the trace's write rate by default.", DRIVES
     ),
     years: float = option("--years NUMBER", "Required lifetime.", DRIVES, default=YEARS),
     p99: str | None = option("--p99 TIME", "Maximum p99 response time.", DRIVES),
@@ -148,13 +148,12 @@ def cache(
     hit_ratio: str | None = option("--hit-ratio SHARE", "Minimum share of the pages read that are cached.", GOALS),
     stats: Path | None = option(
         "--stats FILE",
-        "CSV of PostgreSQL's view pg_stat_io, pg_stat_database or pg_statio, with the hits of the buffer pool above "
-        "the "
-        "trace.",
+        "CSV export of PostgreSQL's view pg_stat_io, pg_stat_database or pg_statio; its counters give the hit ratio of "
+        "the buffer pool.",
         GOALS,
     ),
     accesses: bool = option(
-        "--accesses", "The trace holds all accesses of the program, not only the misses of a cache.", GOALS
+        "--accesses", "The trace contains all accesses of the program, not only the misses of a cache.", GOALS
     ),
     seeds: int = option("--seeds INTEGER", "Number of seeds per combination.", CACHES, default=1, min=1),
     settings: ReplaySettings = group(),
@@ -174,7 +173,9 @@ def cache(
         above_zero("--read-p99", bound)
     wanted = None if hit_ratio is None else options.share("--hit-ratio", hit_ratio)
     if accesses and stats is not None:
-        raise ConfigError("--stats: with --accesses, the trace has no cache above it; omit --accesses")
+        raise ConfigError(
+            "--stats needs a trace of cache misses, but --accesses denotes a trace of all accesses; omit --accesses"
+        )
     above = None if stats is None else buffer_pool_hit_ratio(stats)
     base = settings.resolved(
         [*settings.shortcuts, *([] if policy is None else [("--policy", f"cache.policy={policy}")])]

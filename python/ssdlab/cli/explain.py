@@ -53,8 +53,8 @@ def _scene(
     another = "" if device is None or source.device is not None else " Choose another device with --device NAME."
     count = text.counted(len(requests.split()), "requests")
     about = (
-        f"The trace is {source_text(source.about)}{whose}: {count} after the first {text.count(skip)}. The "
-        f"{text.count(pages)} touched pages are renumbered from 0, in the order of their addresses.{another}"
+        f"The trace is {source_text(source.about)}{whose}: {count}, after skipping {text.count(skip)}. The "
+        f"{text.count(pages)} accessed pages are renumbered from 0 in address order.{another}"
     )
     return steps.of_configs(
         configs([f"device.capacity={max(pages, steps.SMALL_PAGES) * page_bytes}B"]), requests, about
@@ -71,7 +71,7 @@ def explain(
         "--requests PAGES", "Your own requests: pages to write, such as '5 4-7'; r5 reads, t5 trims."
     ),
     beside: list[str] = option(
-        "--beside KEY=VALUE", "Show a second drive, with this setting, beside the first; may be repeated."
+        "--beside KEY=VALUE", "Show a second drive with this setting next to the first; may be repeated."
     ),
     trace: list[Path] = option("--trace FILE", "Requests from files of one trace; may be repeated."),
     format: str | None = traces.FORMAT,

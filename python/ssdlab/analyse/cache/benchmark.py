@@ -61,7 +61,7 @@ class Pools:
     def __post_init__(self) -> None:
         within("workers", self.workers, 0, 256)
         if not (several(self.codecs) and several(self.shares)):
-            raise ConfigError("the cache needs at least one share and one codec, such as 25 and lz4")
+            raise ConfigError("name at least one share in percent and one codec, such as 25 and lz4")
 
     @property
     def page_bytes(self) -> int:
@@ -83,7 +83,7 @@ class Pools:
         is_share, number = read_budget(self.budget)
         budget = int(number * pages_bytes) if is_share else int(number)
         if budget >= 1 << 62:
-            raise ConfigError(f"the budget {text.path(self.budget)} is larger than any memory; lower it")
+            raise ConfigError(f"the memory budget {text.path(self.budget)} must be below 4 EiB; use 1GiB, for example")
         return budget
 
 
@@ -109,9 +109,9 @@ class Storage:
 
     def __post_init__(self) -> None:
         if self.directory is not None and self.drive is not None:
-            raise ConfigError("storage is either a file or a simulated drive; omit one of them")
+            raise ConfigError("storage must be either a file or a simulated drive; omit one of them")
         if not 0 <= self.cost_us <= 1e7:
-            raise ConfigError(f"the storage cost must be between 0 and 10 seconds, not {self.cost_us:g} us")
+            raise ConfigError(f"the storage cost must be a time from 0 to 10 seconds, not {self.cost_us:g} us")
 
     @contextmanager
     def opened(self, contents: bytes, pages: int, page_bytes: int, monitor: Monitor | None) -> Iterator["_Below"]:
@@ -135,7 +135,7 @@ class Storage:
         if self.drive is not None:
             return "on a simulated drive"
         if self.directory is not None:
-            return "on a file, " + ("direct I/O" if direct else "through the system's page cache")
+            return "on a file, " + ("direct I/O" if direct else "buffered I/O through the page cache")
         return f"storage delay of {self.cost_us:g} µs per page ({'busy-waiting' if self.busy else 'sleeping'})"
 
 

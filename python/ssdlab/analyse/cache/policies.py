@@ -194,7 +194,7 @@ def _policy(written: str, items: Items) -> Asked:
             )
         number = _number(value)
         if number is None:
-            raise ConfigError(f"{written!r}: {change!r} is not NAME=NUMBER; write {parameter}={takes[parameter]}")
+            raise ConfigError(f"{written!r}: {change!r} is not NAME=NUMBER; use {parameter}={takes[parameter]}")
         changes.append((parameter, number))
     _ssdlab.check_cache(name, changes, items.one_size)
     policy = known[name]

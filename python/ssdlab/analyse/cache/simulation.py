@@ -63,7 +63,7 @@ def _gather(
     """Adds the whole trace to `gathered`. Returns the trace's source, its report, and the footprint of the trace."""
     source = source_of(trace)
     pages = items.granularity == "pages"
-    instead = "add --objects, or --sized-objects for their sizes"
+    instead = "add --objects, or --sized-objects to include object sizes"
     reader = source.open_addresses(instead) if pages else source.open_objects(items.granularity)
     for batch in batches(reader, monitor, ahead=True):
         gathered.add(batch)
@@ -74,7 +74,7 @@ def _gather(
         fault = nothing_in(source.about, ingest)
         raise TraceError(f"{fault}, so there is nothing to cache; use a trace with reads or writes")
     if touched == 0:
-        raise ConfigError("the sample contains no item of the trace; raise the sampling rate")
+        raise ConfigError("none of the items in the trace is in the sample; raise the sampling rate")
     return {"source": source.about, "ingest": ingest, "footprint": (accesses, touched, units)}
 
 
@@ -239,15 +239,15 @@ def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) ->
     """
     if not any(streams):
         raise TraceError(
-            "ttl stream: the trace has no streams; add the column with the seconds to the columns: stream=COLUMN"
+            "ttl stream: the trace has no streams; add stream=COLUMN to --columns, where COLUMN contains the seconds"
         )
     if (counts := ingest_dict(ingest)) and counts["counts"]["streams_folded"]:
-        raise TraceError("ttl stream: the trace has more than 65,535 different times to live; round them")
+        raise TraceError("ttl stream: the trace has more than 65,535 different times to live; round them in the trace")
     for name in streams:
         if name and not (name.isascii() and name.isdigit() and int(name) <= MOST_SECONDS):
             raise TraceError(
                 f"ttl stream: stream {name!r} is not a number of seconds from 0 to {MOST_SECONDS}; "
-                "add the column with the seconds to the columns: stream=COLUMN"
+                "add stream=COLUMN to --columns, where COLUMN contains the seconds"
             )
     return [int(name or 0) for name in streams]
 
@@ -295,7 +295,7 @@ def mrc(
     Args:
         trace: As in `simulate`.
         policies: As in `simulate`.
-        sizes: As in `simulate`; by default the footprint, halved repeatedly.
+        sizes: As in `simulate`; by default the footprint, 1/2 of it, 1/4 and so on.
         granularity: As in `simulate`.
         page: As in `simulate`.
         ignore_trims: As in `simulate`.

@@ -22,7 +22,7 @@ class Size(NamedTuple):
         if units < 1:
             raise ConfigError(
                 f"a cache of {self.text} of {text.count(footprint)} {items.word} is smaller than one item; "
-                "make it larger"
+                "use a larger share"
             )
         return units
 
@@ -33,22 +33,21 @@ def _size(written: str | int, items: Items) -> Size:
         return Size(name, None, _ssdlab.share(name))
     if name.isascii() and name.isdigit():
         if items.granularity == "sized-objects":
-            raise ConfigError(f"a cache of {name}: objects differ in size; use a size in bytes, such as 64MiB")
+            raise ConfigError(f"a cache of {name} objects: object sizes differ; use a size in bytes, such as 64MiB")
         units = int(name) if len(name) < 20 else 1 << 62
         unit = items.word
     else:
         size = _ssdlab.size(name)
         if items.unit_bytes is None:
             raise ConfigError(
-                f"a cache of {name}: counted objects have no size in bytes; use a number of objects, a share such as "
-                "10%, or sized objects"
+                f"a cache of {name} needs object sizes; use a number of objects, a share such as 10%, or sized objects"
             )
         units = size // items.unit_bytes
         unit = f"page of {items.page}" if items.granularity == "pages" else "byte"
     if units < 1:
-        raise ConfigError(f"a cache of {name} is smaller than one {unit.removesuffix('s')}; make it larger")
+        raise ConfigError(f"a cache of {name} is smaller than one {unit.removesuffix('s')}; use a larger cache")
     if units >= 1 << 62:
-        raise ConfigError(f"a cache of {name} is larger than any trace; make it smaller")
+        raise ConfigError(f"a cache of {name} is larger than any trace; use a smaller cache")
     return Size(name, units, 0.0)
 
 

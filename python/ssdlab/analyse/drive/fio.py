@@ -165,13 +165,11 @@ def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[
     except (ValueError, KeyError, TypeError):
         if status or not brace:
             raise CalibrationError(f"fio failed on {where}: {_reason(said, before, status)}") from None
-        raise CalibrationError(
-            f"{fio.version} reported no requests per second for {where} in its JSON; {REMEDY}"
-        ) from None
+        raise CalibrationError(f"{fio.version} did not report the IOPS of {where} in its JSON; {REMEDY}") from None
     if status or failed:
         raise CalibrationError(f"fio failed on {where}: {_reason(said, before, status)}")
     if not (math.isfinite(iops) and iops > 0 and requests > 0):
-        raise CalibrationError(f"{where} completed no request in {job.seconds:g} s; measure for more seconds")
+        raise CalibrationError(f"{where} completed no requests in {job.seconds:g} s; use a longer measuring time")
     return requests, iops
 
 

@@ -72,12 +72,12 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
     """Measures a small cache with a plan's proportions, on one thread, above storage with the plan's read time."""
     if not isinstance(plan.distribution, str):
         raise ConfigError(
-            "a miss-ratio curve does not contain the order of accesses; to measure a cache, use a distribution"
+            "a miss-ratio curve has no order of accesses; to measure a cache, use a distribution such as 80/20"
         )
     real = [compressor for compressor in plan.compressors if _is_real(compressor)]
     if not real:
         raise ConfigError(
-            "all compressors are modelled, so no cache can be measured; add a real compressor such as lz4"
+            "all compressors are modelled, so a cache cannot be measured; add a real compressor, such as lz4"
         )
     proportion = plan.memory_bytes / plan.data_bytes
     pages = max(PAGES, round(CACHED / proportion))

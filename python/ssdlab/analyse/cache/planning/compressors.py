@@ -60,7 +60,7 @@ def of_paper(wanted: str | Compressor) -> Compressor:
     if isinstance(wanted, Compressor):
         return wanted
     if wanted not in PAPER:
-        raise ConfigError(f"Harper 2018 has no times for {text.path(wanted)}; use one of {', '.join(PAPER)}")
+        raise ConfigError(f"Harper 2018 does not list times for {text.path(wanted)}; use one of {', '.join(PAPER)}")
     return PAPER[wanted]
 
 
@@ -79,7 +79,7 @@ def measure(
     modelled = {name: _ssdlab.modelled_codec(name) for name in several(names)}
     if all(len(member.data) < page_bytes for member in contents.members):
         size = text.exact_size(page_bytes)
-        raise ConfigError(f"{contents.title}: no file is as large as a page of {size}; use larger files")
+        raise ConfigError(f"{contents.title}: every file is smaller than a page of {size}; use larger files")
     real = [name for name, costs in modelled.items() if costs is None]
     measured = {}
     if real:
