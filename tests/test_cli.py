@@ -403,7 +403,7 @@ def test_a_configuration_without_its_option_names_the_option(cli: Cli, tmp_path:
     for command in (["config", "check"], ["run", "trace.csv"], ["compare", "trace.csv"]):
         done = cli(*command, "mine.toml", check=False)
         assert done.returncode == 2
-        assert done.stderr == "ssdlab: mine.toml: is a configuration file, not a trace; write --config mine.toml\n"
+        assert done.stderr == "ssdlab: mine.toml: is a configuration file, not a trace; use --config mine.toml\n"
 
 
 def test_too_many_seeds_are_refused(cli: Cli) -> None:

@@ -597,7 +597,7 @@ def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "nothing to fit; add a result of fio, a table or --sheet numbers"),
+        ([], "nothing to fit; add a fio result, a table or --sheet numbers"),
         (["--write"], "--write needs --job"),
         (["--job", "--base", "tlc-nvme"], "--job only prints a job for fio; omit files, --base"),
         (

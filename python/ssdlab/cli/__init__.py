@@ -34,7 +34,7 @@ COMMANDS = {
     "view": "Open the page of a saved result or of a study in a browser.",
     "fit": "Fit the parameters of a drive to fio results, measured loads or a data sheet.",
     "calibrate": "Find region and batch sizes for the I/O scheduler pardispatcher with a microbenchmark.",
-    "validate": "Compare write amplification with theory, generated Filebench with captures, fits with known drives.",
+    "validate": "Compare write amplification with theory, Filebench workloads with captures, fits with known drives.",
     "experiment": "Reproduce tables of published documents and compare them cell by cell.",
     "diagnose": "Find the bottleneck of a run, what slow requests wait for, and changes that help.",
     "explain": "Animate an FTL step by step on a small drive, in a web page.",
@@ -47,8 +47,8 @@ COMMANDS = {
     "list": "List all names: settings, presets, policies, formats, experiments ...",
     "find": "Search settings, presets, policies, commands, metrics and terms for words.",
     "config": "Show, check and explain configurations.",
-    "new": "Write a Rust crate with a component of your own: a policy, an FTL, a scheduler, a format ...",
-    "build": "Build a command of ssdlab with components written in Rust.",
+    "new": "Create a Rust crate for a component of your own: a policy, an FTL, a scheduler, a format ...",
+    "build": "Build an ssdlab command that includes your components written in Rust.",
 }
 """All commands by name, each with the first sentence of its help."""
 
@@ -198,5 +198,5 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 def _remedy(error: OSError) -> str:
     if error.errno in FULL:
-        return "free space there, or write elsewhere"
+        return "delete files on that disk, or write to another disk"
     return "check the path and its permissions"

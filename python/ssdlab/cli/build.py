@@ -20,9 +20,13 @@ ssdlab build --with ./mine --with ./other --wheel dist
 
 @app.command(examples=EXAMPLES)
 def build(
-    with_: list[Path] = option("--with DIRECTORY", "Directory of a crate of components; can be repeated."),
-    out: Path | None = option("--out -o DIRECTORY", "Write the command and its extension here."),
-    wheel: Path | None = option("--wheel DIRECTORY", "Also write a wheel of ssdlab with the components here."),
+    with_: list[Path] = option("--with DIRECTORY", "Directory of a Rust crate with components; may be repeated."),
+    out: Path | None = option(
+        "--out -o DIRECTORY", "Write the built command and its Python extension to this directory."
+    ),
+    wheel: Path | None = option(
+        "--wheel DIRECTORY", "Also write a Python wheel of ssdlab with the components to this directory."
+    ),
 ) -> None:
     """The crates are compiled and linked statically, with the sources of ssdlab; a second build of the same sources
     takes no time. Prints the path of the new command, which works like 'ssdlab' and also has these components.

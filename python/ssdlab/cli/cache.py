@@ -104,12 +104,15 @@ def mrc(
     trace: TraceFile,
     policy: str = POLICY,
     size: str | None = option(
-        "--size SIZES", "Cache sizes, as in 'ssdlab cache sim'; by default the footprint, halved repeatedly.", CACHES
+        "--size SIZES",
+        "Cache sizes, as in 'ssdlab cache sim'; by default the footprint, 1/2 of it, 1/4 and so on.",
+        CACHES,
     ),
     items: CachedItems = group(),
     sample: str | None = option(
         "--sample RATE",
-        "Estimate from a sample: a share of the items, such as 1%, or a number of items. By default all are simulated.",
+        "Estimate from a sample: a share of the items, such as 1%, or a number of items. By default, all items are "
+        "simulated.",
         CACHES,
     ),
     replicas: int | None = option(

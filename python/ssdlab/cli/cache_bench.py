@@ -36,7 +36,8 @@ class Pools:
 
     share: str = option(
         "--share PERCENT",
-        "Maximum shares of the budget for compressed pages, separated by commas; 'adaptive' adjusts it during the run.",
+        "Maximum shares of the budget for compressed pages, separated by commas; 'adaptive' adjusts the share during "
+        "the run.",
         CACHE,
         default=",".join(POOLS.shares),
     )
@@ -51,8 +52,8 @@ class Pools:
     page: str = option("--page SIZE", "Page size.", CACHE, default=POOLS.page_size, check=_ssdlab.size)
     policy: str = option(
         "--policy NAME",
-        "Replacement policy of raw pages: clock, fifo, lru, s3-fifo or sieve. Other policies of 'ssdlab list caches', "
-        "with parameters as in lru-k:k=3, take a lock on each hit.",
+        "Replacement policy of raw pages: clock, fifo, lru, s3-fifo or sieve. All other policies of 'ssdlab list "
+        "caches', with parameters as in lru-k:k=3, also work but take a lock on each hit.",
         CACHE,
         default=POOLS.policy,
     )
@@ -116,17 +117,19 @@ class Storage:
 
     cost: str = option(
         "--cost TIME",
-        "Time to load or store a page, such as 110us; a plain number is in microseconds.",
+        "Fixed storage delay per page load or store, such as 110us; a plain number is in microseconds.",
         BELOW,
         default=f"{STORAGE.cost_us:g}us",
     )
-    busy: bool = option("--busy", "Spin instead of sleeping for the cost; this keeps processors busy.", BELOW)
+    busy: bool = option(
+        "--busy", "Busy-wait instead of sleeping during the storage delay; this keeps processors busy.", BELOW
+    )
     directory: Path | None = option(
-        "--directory DIR", "Use a temporary file in this directory instead of a fixed cost.", BELOW
+        "--directory DIR", "Use a temporary file in this directory instead of a fixed delay.", BELOW
     )  # fmt: skip
     drive: str | None = option(
         "--drive PRESET",
-        "Use a simulated drive instead of a fixed cost: a preset or a TOML file. See 'ssdlab presets list'.",
+        "Use a simulated drive instead of a fixed delay: a preset or a TOML file. See 'ssdlab presets list'.",
         BELOW,
     )
     set: list[str] = option("--set -s KEY=VALUE", "Change a setting of the simulated drive; may be repeated.", BELOW)

@@ -54,17 +54,17 @@ def plan(
         "--curve-policy NAME", "Policy to read from the --curve file; required if the file has several."
     ),
     share: str | None = option(
-        "--share PERCENT", "Share of the memory for compressed pages, such as 40%; the best by default."
+        "--share PERCENT", "Share of the memory for compressed pages, such as 40%; by default, the best share."
     ),
     compressor: str = option("--compressor NAMES", "Compressors to compare.", COSTS, default=",".join(COMPRESSORS)),
-    paper: bool = option("--paper", "Use all costs and ratios of Harper 2018.", COSTS),
+    paper: bool = option("--paper", "Use all costs and compression ratios from Harper 2018.", COSTS),
     device: Path | None = option(
         "--device PATH", "Measure read times of this file or unused block device; nothing is written.", COSTS
     ),
     device_us: str | None = option(
         "--device-us MICROSECONDS", "Time to read a page in microseconds, such as 80.", COSTS
     ),
-    seconds: float = option("--seconds SECONDS", "Measuring time per read size.", COSTS, default=SECONDS),
+    seconds: float = option("--seconds SECONDS", "Measuring time for each read size.", COSTS, default=SECONDS),
     bench: bool = option(
         "--bench", "Also measure a small cache with the same proportions, and compare it with the model.", COSTS
     ),
@@ -145,7 +145,7 @@ def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[
             sys.float_info.max,
             f"a size of at least {cached:.0f} bytes; sizes must not decrease from line to line",
         )
-        wanted = f"a share from 0 to {misses:g}; larger caches must not miss more"
+        wanted = f"a miss ratio from 0 to {misses:g}; miss ratios must not rise with cache size"
         misses = number(line, row, "miss_ratio", 0, misses, wanted)
         points.append((min(1.0, cached / whole), 1 - misses))
     return points

@@ -36,7 +36,7 @@ def calibrate(
     ),
     in_flight: str | None = option(
         "--in-flight INTEGERS",
-        "Requests in flight in a region, separated by commas; by default powers of two up to 256, or up to the "
+        "Numbers of requests in flight, separated by commas; by default powers of two up to 256, or up to the "
         "queue depth of a simulated drive.",
         GRID,
     ),
@@ -58,7 +58,10 @@ def calibrate(
     ),
     write: bool = option("--write", "Also measure writes: DESTROYS ALL DATA ON THE TARGET.", REAL),
     seconds: float | None = option(
-        "--seconds SECONDS", f"Measuring time per cell in each of {ROUNDS} rounds; {SECONDS:g} by default.", REAL
+        "--seconds SECONDS",
+        f"Measuring time for each region size and number of requests in flight, in each of {ROUNDS} rounds; "
+        f"{SECONDS:g} by default.",
+        REAL,
     ),
     offset: str | None = option("--offset SIZE", "Start of every region; 0B by default.", REAL),
     jobs: int | None = options.JOBS,
@@ -67,7 +70,7 @@ def calibrate(
     """Measures the throughput of random reads and random writes in one region, for each region size and number of
     requests in flight. The advised batch is the fewest requests in flight that reach 95 % of the region's maximum; the
     advised region is the smallest that reaches 95 % of the overall maximum. A simulated drive is filled first, and
-    overwritten only if precondition.overwrite is set. Ctrl-C prints the finished cells.
+    overwritten only if precondition.overwrite is set. Ctrl-C prints the finished measurements.
     """
     sizes = None if regions is None else regions.split(",")
     depths = None if in_flight is None else options.numbers("--in-flight", in_flight)

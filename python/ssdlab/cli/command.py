@@ -127,7 +127,7 @@ class Command(click.Command):
         """Rejects a configuration file given as an argument."""
         for path in map(str, paths):
             if path.endswith(".toml") and any(parameter.name == "config" for parameter in self.params):
-                raise ConfigError(f"{path}: is a configuration file, not a trace; write --config {path}")
+                raise ConfigError(f"{path}: is a configuration file, not a trace; use --config {path}")
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Returns the part of the usage line that follows the command's name."""

@@ -35,9 +35,7 @@ def _chosen(case: str, word: str) -> str | None:
     """
     keys = [key for key in NAMED if word in (name for name, _ in variants(key))]
     if len(keys) > 1:
-        raise ConfigError(
-            f"--case {case!r}: {word!r} is ambiguous; write {' or '.join(f'{key}={word}' for key in keys)}"
-        )
+        raise ConfigError(f"--case {case!r}: {word!r} is ambiguous; use {' or '.join(f'{key}={word}' for key in keys)}")
     return keys[0] if keys else None
 
 

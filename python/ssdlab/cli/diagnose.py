@@ -30,7 +30,7 @@ def diagnose(
     trace: TraceFile | None = None,
     settings: ReplaySettings = group(),
     workload: str | None = options.WORKLOAD,
-    no_what_ifs: bool = option("--no-what-ifs", "Do not try the changes that findings suggest."),
+    no_what_ifs: bool = option("--no-what-ifs", "Do not simulate the changes that findings suggest."),
     output: Output = options.saving(Diagnosis),
 ) -> int:
     """Prints the bottleneck of throughput, the causes of slow requests and of write amplification, and suspicious

@@ -30,7 +30,7 @@ def _shipped() -> list[tuple[str, str]]:
 
 NAME = argument(
     "NAME",
-    "Name of an experiment, or the path of a folder with experiment.toml or of a TOML file.",
+    "Name of an experiment, or path of a TOML file or of a folder with experiment.toml.",
     choices=_shipped,
 )
 
@@ -94,9 +94,9 @@ def run(
     set: list[str] = options.SET,
     trace: list[str] = option(
         "--trace NAME=FILE",
-        "File of a trace that the experiment needs; may be repeated, also for several files of one trace.",
+        "Trace file that the experiment needs; may be repeated, with the same NAME for several files of one trace.",
     ),
-    full: bool = option("--full", "Run a screening experiment in full, not its short form."),
+    full: bool = option("--full", "Run the full form of a screening experiment instead of its short form."),
     jobs: int | None = options.WORKERS,
     cluster: str | None = options.CLUSTER,
     output: Output = options.saving(ExperimentResult),
@@ -125,7 +125,7 @@ def run(
             )
         return output.deliver(screened)
     if full:
-        raise ConfigError(f"{experiment.name} has only one form; omit --full")
+        raise ConfigError(f"{experiment.name} has no short form and always runs in full; omit --full")
     if cluster is not None:
         raise ConfigError(f"{experiment.name} runs only on this machine; omit --cluster")
     with watching(experiment.name) as watch:

@@ -46,11 +46,11 @@ def _target(written: str) -> Path:
 @app.command(examples=EXAMPLES)
 def drive(
     data: list[Path] = argument(
-        "RESULT.json|LOADS.csv", "Results of fio, or tables of loads with percentiles.", default=None
+        "RESULT.json|LOADS.csv", "Results of fio, or tables of loads with latency percentiles.", default=None
     ),
     sheet_values: list[str] = option(
         "--sheet KEY=VALUE",
-        f"A figure from the data sheet: {sheet.CAPACITY}, {', '.join(sheet.ENTRIES)}. May be repeated.",
+        f"A value from the data sheet: {sheet.CAPACITY}, {', '.join(sheet.ENTRIES)}. May be repeated.",
         choices=lambda: [f"{key}=" for key in (sheet.CAPACITY, *sheet.ENTRIES)],
     ),
     settings: Settings = group(
@@ -64,7 +64,7 @@ def drive(
     job: bool = option("--job", "Print the fio job that measures a drive instead; reads only.", MEASURING),
     device: str | None = option(
         "--device NAME",
-        "With --job, the unused block device to measure; otherwise, the device to read from a table of several "
+        "With --job, the unused block device to measure; otherwise, the device to select in a table of several "
         "devices.",
         MEASURING,
     ),
@@ -94,7 +94,7 @@ def drive(
         raise ConfigError("--write needs --job")
     loads = [*(one for path in data for one in read(path, device)), *loads]
     if not loads:
-        raise ConfigError("nothing to fit; add a result of fio, a table or --sheet numbers: see 'ssdlab fit drive -h'")
+        raise ConfigError("nothing to fit; add a fio result, a table or --sheet numbers; see 'ssdlab fit drive -h'")
     base = settings.resolved(origin="--base")
     capacity = numbers.get(sheet.CAPACITY)
     with watching("fit") as watch:

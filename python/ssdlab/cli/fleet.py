@@ -83,7 +83,7 @@ ssdlab fleet show fleets/alibaba -O latency.read.p99_9_ns --years 3
 """
 )
 def show(
-    path: Path = argument("PATH", "Folder of a fleet: --out of 'ssdlab fleet run'."),
+    path: Path = argument("PATH", "Folder of a fleet, written by 'ssdlab fleet run --out'."),
     outcome: list[str] = options.OUTCOMES,
     years: float = option(
         "--years YEARS", "Years of service; drives that wear out are replaced.", default=SERVICE_YEARS, min=0.0

@@ -110,7 +110,7 @@ CLUSTER = option("--cluster ADDRESS", "Run on the workers of the Dask scheduler 
 RETRY = option("--retry", "Repeat failed runs.", RUNS)
 OUTCOMES = option(
     "--outcome -O FIGURE",
-    "Figure of the results, such as write_amplification or time.iops; append :min or :max for the better direction. "
+    "Metric of the results, such as write_amplification or time.iops; append :min or :max to set the better direction. "
     "May be repeated.",
     OUTPUT,
 )
@@ -219,7 +219,7 @@ def writable(written: str) -> Path:
     create the directory yet.
     """
     if not written:
-        raise ConfigError("--out '': the directory name is empty; write --out DIR, or omit --out")
+        raise ConfigError("--out '': the directory name is empty; use --out DIR, or omit --out")
     if "://" in written:
         raise ConfigError(f"--out {text.path(written)}: only 'ssdlab sweep' writes to an address; choose a directory")
     directory = Path(written)

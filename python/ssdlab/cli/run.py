@@ -73,7 +73,7 @@ def run(
             keep=not no_cache,
         )  # fmt: skip
     if result.partial and watch.phase in BEFORE_MEASURING:
-        raise KeyboardInterrupt(f"nothing is measured yet, the run was still {BEFORE_MEASURING[watch.phase]}")
+        raise KeyboardInterrupt(f"nothing was measured, because the run was still {BEFORE_MEASURING[watch.phase]}")
     for use in result.plugins:
         print(f"ssdlab: {use}", file=sys.stderr)
     if result.partial and save_state:

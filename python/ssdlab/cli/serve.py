@@ -54,7 +54,9 @@ def serve(
         DRIVE,
     ),
     state: Path | None = option(
-        "--state FILE", "Start a new drive from a state of 'ssdlab run --save-state'; its pages read as zeros.", DRIVE
+        "--state FILE",
+        "Start a new drive from a state saved by 'ssdlab run --save-state'; its pages read as zeros.",
+        DRIVE,
     ),
     time: str = option(
         "--time none|real|SCALE",

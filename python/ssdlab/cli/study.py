@@ -18,10 +18,10 @@ from ssdlab.study.survey.outcome import USUAL
 
 app = App()
 
-PATH = argument("PATH", "Folder or address of a study: --out of 'ssdlab sweep'.", parser=place)
+PATH = argument("PATH", "Folder or address of a study, written by 'ssdlab sweep --out'.", parser=place)
 OUTCOME = option(
     "--outcome -O FIGURE",
-    "Figure of the results, such as write_amplification or time.iops; append :min or :max for the better direction. "
+    "Metric of the results, such as write_amplification or time.iops; append :min or :max to set the better direction. "
     "The study's first outcome by default.",
 )
 
@@ -41,7 +41,7 @@ ssdlab study show studies/op --out out/study
 def show(
     path: Any = PATH,
     outcome: list[str] = options.OUTCOMES,
-    outcomes: bool = option("--outcomes", "List the figures available as outcomes instead.", options.OUTPUT),
+    outcomes: bool = option("--outcomes", "List the metrics available for --outcome instead.", options.OUTPUT),
     output: Output = options.saving(Study),
 ) -> int:
     """Show every point with its outcomes: mean and 95 % confidence interval over seeds."""
@@ -66,7 +66,7 @@ def plot(
     path: Any = PATH,
     outcome: str | None = OUTCOME,
     x: str | None = option("--x AXIS", "Axis to plot along x; by default, the axis with the most values."),
-    by: str | None = option("--by AXIS", "Axis with one curve per value."),
+    by: str | None = option("--by AXIS", "Axis with a separate curve for each value."),
     output: Output = options.saving(Curves),
 ) -> int:
     """Plot an outcome against one or two axes: curves with confidence bands over seeds, and a heat map.

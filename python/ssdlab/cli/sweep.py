@@ -54,7 +54,7 @@ class DesignOptions:
         complete=options.complete_set,
     )
     file: Path | None = option(
-        "--file -F FILE", "Read the sweep from a TOML file; options add to this file or override it.", DESIGN
+        "--file -F FILE", "Read the sweep from a TOML file; options extend or override the file.", DESIGN
     )
     without: list[str] = option(
         "--without CONDITION",
@@ -66,7 +66,7 @@ class DesignOptions:
     )  # fmt: skip
     samples: int | None = option(
         "--samples INTEGER",
-        f"Points of a random or space-filling design; {DEFAULT_SAMPLES} by default.",
+        f"Number of points in a random or space-filling design; {DEFAULT_SAMPLES} by default.",
         DESIGN,
     )
     resolution: int | None = option(

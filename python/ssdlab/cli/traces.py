@@ -25,8 +25,7 @@ FORMAT = option(
 )
 COLUMNS = option(
     "--columns SPEC",
-    "Meaning of the columns of a text file, by number from 0 or by heading, with units: "
-    "time=0:us,op=2,offset=3:sectors,size=4.",
+    "Columns of a text file, by number (from 0) or by heading, with units: time=0:us,op=2,offset=3:sectors,size=4.",
     PANEL,
 )
 ACTION = option(

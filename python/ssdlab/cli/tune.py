@@ -94,7 +94,7 @@ def tune(
     printed: Printed = group(),
     out: Path | None = option(
         "--out -o DIR",
-        f"Folder for the study and {Tuned.saved}; a search in the folder is resumed.",
+        f"Folder for the study and {Tuned.saved}; an existing search in the folder is resumed.",
         options.OUTPUT,
         parser=options.writable,
     ),
