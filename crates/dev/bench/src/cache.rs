@@ -29,7 +29,7 @@ fn zipf(objects: u64, count: u64) -> Vec<Request> {
     };
     let mut source = Generator::new(&workload).expect("the workload is valid");
     let mut requests = Vec::with_capacity(count as usize);
-    while source.fill(&mut requests, BATCH).expect("a generator does not fail") > 0 {}
+    while source.fill(&mut requests, BATCH).expect("generators cannot fail") > 0 {}
     requests
 }
 
@@ -81,9 +81,9 @@ pub fn report(scale: Scale) {
         Scale::Smoke => (1000, 20_000, 1),
         Scale::Real => (1_000_000, 20_000_000, 3),
     };
-    println!("## Cache policies: {objects} objects, a cache of a tenth of them, {count} accesses, one core\n");
+    println!("## Cache policies: {objects} objects, cache for 10 % of the objects, {count} accesses, one core\n");
     println!(
-        "| accesses | policy | M accesses per second of processor time | relative to a bare FIFO | misses | result |"
+        "| accesses | policy | M accesses per second of processor time | relative to a bare FIFO | misses | result hash |"
     );
     println!("|---|---|---|---|---|---|");
     let skewed = zipf(objects, count);
@@ -104,19 +104,20 @@ fn rows(label: &str, requests: &[Request], capacity: u32, rounds: u32) {
         println!("| {label} | {name} | {millions:.1} | **{:.2}** | {share} | {hash} |", bare / seconds);
     };
     row("bare FIFO", bare, Some(&[bare_misses]));
-    row("numbering (shared by all)", numbering, None);
+    row("numbering of objects (used by all policies)", numbering, None);
     for info in POLICIES.iter() {
-        let simulate = || trace.simulate(info, &[], u64::from(capacity)).expect("all objects have one size").misses;
+        let simulate =
+            || trace.simulate(info, &[], u64::from(capacity)).expect("all objects have the same size").misses;
         let (seconds, misses) = best(rounds, simulate);
         assert!(
             info.name != "fifo" || misses == bare_misses,
-            "fifo has {misses} misses, but the bare FIFO has {bare_misses}"
+            "policy fifo has {misses} misses, but the bare FIFO has {bare_misses}"
         );
         row(info.name, seconds, Some(&[misses]));
         // Belady's one-pass curve is left out: it takes too long here, because its time grows with the number of items
         // moved in the stack.
         let Some(one_pass) = info.role.one_pass.filter(|_| !info.role.needs_future) else { continue };
-        let (seconds, curve) = best(1, || one_pass(&trace, trace.items()).expect("the trace has no drops"));
+        let (seconds, curve) = best(1, || one_pass(&trace, trace.items()).expect("the trace removes no items"));
         assert_eq!(curve.misses()[capacity as usize - 1], misses, "{}", info.name);
         row(&format!("{}, all sizes", info.name), seconds, Some(curve.misses()));
     }

@@ -115,7 +115,9 @@ pub fn report(scale: Scale) {
     println!(
         "## Page compressors: {count} pages of 8 KiB, one core, through ssdlab's trait and by direct library calls\n"
     );
-    println!("| codec | ratio | compress, us | library, us | rate | restore, us | library, us | rate | result |");
+    println!(
+        "| codec | compression ratio | compress, us | library compress, us | speed ratio | decompress, us | library decompress, us | speed ratio | result hash |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|");
     for mut library in libraries() {
         let mut codec: Box<dyn Codec> =

@@ -121,7 +121,7 @@ pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads:
 
 /// Returns the events per CPU second of the flash array alone, for random page reads at a queue depth of `depth`.
 fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
-    let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has a drive") };
+    let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has event timing") };
     let mut flash =
         ParallelFlash::new(&setup.geometry, &timing, drive.array(1), UntimedFlash::new(&setup.geometry, None));
     let mut rng = Rng::named(1, "bare");
@@ -152,7 +152,7 @@ pub fn report(scale: Scale) {
     };
     println!("## Timed drives: random 4 KiB requests, 8 channels x 8 dies, page mapping, greedy, 28 % OP\n");
     println!(
-        "| requests | depth | k requests/s | M flash operations/s | simulated IOPS | WA | start-up, s | resident bytes/page | result |"
+        "| requests | depth | k requests/s | M flash operations/s | simulated IOPS | WA | start-up, s | resident bytes/page | result hash |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     let steady = Overwrite::Steady(Method::Auto);
@@ -182,7 +182,7 @@ pub fn report(scale: Scale) {
         );
     }
     println!(
-        "\nThe flash array alone, random single-page reads: each is one event of the die and one of the channel.\n"
+        "\nThe flash array alone with random single-page reads. Each read is one die event and one channel event.\n"
     );
     println!("| depth | M events per second of processor time |");
     println!("|---|---|");
@@ -195,8 +195,8 @@ pub fn report(scale: Scale) {
 
 /// Prints the cost of latency attribution.
 fn report_attribution(requests: u64) {
-    println!("Cost of latency attribution on a drive of 1 GiB, depth 64.\n");
-    println!("| requests | ns/request | ns added by attribution | overhead | result |");
+    println!("Cost of latency attribution on a drive of 1 GiB, queue depth 64.\n");
+    println!("| requests | ns/request | ns added by attribution | overhead | result hash |");
     println!("|---|---|---|---|---|");
     let drive = |overwrite| setup(1 << 30, 64, overwrite);
     let steady = Overwrite::Steady(Method::Auto);

@@ -40,7 +40,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
 pub fn report(scale: Scale) {
     println!("## Untimed page mapping: uniform random 4 KiB overwrites, greedy, 256-page blocks\n");
     println!(
-        "| device | OP | bare loop, M programs/s | ssdlab, M programs/s | ratio | M host writes/s | WA loop | WA ssdlab | map bytes/page | resident bytes/page | result |"
+        "| device | OP | bare loop, M programs/s | ssdlab, M programs/s | ratio | M host writes/s | WA loop | WA ssdlab | map bytes/page | resident bytes/page | result hash |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     let (sizes, rounds): (&[(u64, u64)], u32) = match scale {

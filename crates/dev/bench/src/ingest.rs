@@ -30,8 +30,8 @@ fn requests(count: u64) -> Vec<Request> {
 fn write(path: &Path, format: &str, requests: &[Request]) {
     let format = parse(format).expect("a known format");
     let mut writer = open_writer(path, format).expect("the temporary directory is writable");
-    writer.write(requests, &[String::new()]).expect("the disk has room");
-    writer.finish().expect("the disk has room");
+    writer.write(requests, &[String::new()]).expect("the disk has free space");
+    writer.finish().expect("the disk has free space");
 }
 
 /// Reads the whole trace into memory; returns seconds, number of requests and a hash of their contents.
@@ -61,7 +61,7 @@ pub fn report(scale: Scale) {
         Scale::Real => (4_000_000, 5),
     };
     println!("## Trace ingest: {count} requests, file to memory, one core\n");
-    println!("| format | MB | MB/s | M requests/s | speed relative to a bare scan | result |");
+    println!("| format | MB | MB/s | M requests/s | speed relative to a bare scan | result hash |");
     println!("|---|---|---|---|---|---|");
     let requests = requests(count);
     let directory = std::env::temp_dir().join(format!("ssdlab-bench-{}", std::process::id()));
@@ -86,6 +86,6 @@ pub fn report(scale: Scale) {
             bare / best * 100.0,
         );
     }
-    fs::remove_dir_all(&directory).expect("the directory is removable");
+    fs::remove_dir_all(&directory).expect("the directory can be removed");
     println!();
 }

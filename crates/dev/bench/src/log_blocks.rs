@@ -40,10 +40,10 @@ pub fn report(scale: Scale) {
         Scale::Real => (32 << 10, 2_000_000, 20_000_000),
     };
     println!(
-        "## Untimed log-block FTLs: 4 KiB overwrites of {capacity_mib} MiB, drive filled, log of 7 %, 256-page blocks\n"
+        "## Untimed log-block FTLs: 4 KiB overwrites of {capacity_mib} MiB, full drive, 7 % log blocks, 256-page blocks\n"
     );
     println!(
-        "| FTL | workload | M programs/s | bare merges, M programs/s | ratio | write amplification | M random reads/s | map bytes/page | result |"
+        "| FTL | workload | M programs/s | bare merges, M programs/s | ratio | write amplification | M random reads/s | map bytes/page | result hash |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     let pages = capacity_mib * 256;

@@ -85,14 +85,15 @@ pub fn report(scale: Scale) {
         Scale::Real => (1_000_000, 5),
     };
     println!("## Advice on map caches: 7 cache sizes and 4 segment sizes, one core\n");
-    println!("| requests | look-ups | 28 runs, s | one pass, s | ns/look-up | ratio | result |");
+    println!("| requests | look-ups | time of 28 runs, s | time of one pass, s | ns/look-up | ratio | result hash |");
     println!("|---|---|---|---|---|---|---|");
     let generated = format!("workload.requests={count}");
     for pattern in ["uniform", "zipf", "sequential", "varmail.csv.zst"] {
         let (settings, requests) = if pattern.contains('.') {
             let settings = settings(&[]);
             let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../traces").join(pattern);
-            let mut reader = TraceReader::open(&[path], &ReadOptions::default()).expect("the trace is shipped");
+            let mut reader =
+                TraceReader::open(&[path], &ReadOptions::default()).expect("the trace is part of the repository");
             let mut requests = requests(&mut reader, count);
             // Rounds requests to whole pages, so that each page is looked up once.
             let page = u64::from(settings.setup.geometry.page_bytes);

@@ -13,7 +13,7 @@ pub fn report(scale: Scale) {
         Scale::Real => (&[1 << 10, 32 << 10], 20_000_000),
     };
     println!("## Untimed maps in flash: uniform random 4 KiB reads of a filled drive, a quarter of the map cached\n");
-    println!("| device | map | M reads/s | relative to the map in RAM | hit ratio | result |");
+    println!("| device | map | M reads/s | relative to the map in RAM | hit ratio | result hash |");
     println!("|---|---|---|---|---|---|");
     for &capacity_mib in capacities_mib {
         rows(capacity_mib, reads);

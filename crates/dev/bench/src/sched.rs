@@ -22,7 +22,7 @@ pub fn report(scale: Scale) {
         Scale::Real => 20_000,
     };
     println!("## I/O schedulers: {QUEUED} queued requests of 16 processes, 70 % reads, uniformly random\n");
-    println!("| scheduler | ns per decision, median | ns per request, median | result |");
+    println!("| scheduler | ns per decision, median | ns per request, median | result hash |");
     println!("|---|---|---|---|");
     for info in SCHEDULERS.iter() {
         let row = Bench::new(info).run(rounds);

@@ -14,9 +14,11 @@ pub fn report(scale: Scale) {
         Scale::Real => (64 << 30, 1_000_000),
     };
     println!(
-        "## The block layer above a drive: random 4 KiB requests, {DEPTH} outstanding, the drive of the section above\n"
+        "## The block layer above a drive: random 4 KiB requests, {DEPTH} outstanding, drive of section `drive`\n"
     );
-    println!("| requests | scheduler | slots | k requests/s | relative to the drive alone | simulated IOPS | result |");
+    println!(
+        "| requests | scheduler | slots | k requests/s | relative to the drive alone | simulated IOPS | result hash |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for (label, reads) in [("reads", 1.0), ("70 % reads", 0.7)] {
         let alone = setup(capacity_bytes, DEPTH, Overwrite::None);

@@ -7,10 +7,10 @@ use std::fmt::Write;
 pub fn formats_markdown() -> String {
     let mut page = String::from(
         "# Trace formats\n\n\
-         Generated from the table `FORMATS`; do not edit. Each format has a file below\n\
-         `crates/host/trace/src/formats/` with its columns and units. `ssdlab trace convert` writes the formats with\n\
-         `yes` in column `written`.\n\n\
-         | format | | source | written | objects of a cache |\n|---|---|---|---|---|\n",
+         Generated from the table `FORMATS`; do not edit. The source file of each format, in\n\
+         `crates/host/trace/src/formats/`, describes its columns and units. `ssdlab trace convert` writes the formats\n\
+         with `yes` in column `written`.\n\n\
+         | format | | source | written | cache objects |\n|---|---|---|---|---|\n",
     );
     for info in FORMATS.iter() {
         let [written, objects] = [info.role.encoder.is_some(), info.role.objects].map(|is| if is { "yes" } else { "" });

@@ -1,4 +1,4 @@
-//! Reference page of replacement policies and admissions: description, source, parameters and memory.
+//! Reference page of replacement and admission policies: description, source, parameters and memory.
 
 use ssdlab_cache::{ADMISSIONS, POLICIES, build_policy};
 use ssdlab_core::Parameter;
@@ -19,11 +19,11 @@ fn parameters(parameters: &[Parameter]) -> String {
 pub fn policies_markdown() -> String {
     let mut page = String::from(
         "# Replacement policies\n\n\
-         Generated from the tables `POLICIES` and `ADMISSIONS`; do not edit. Each policy has a file below\n\
-         `crates/host/cache/src/policy/` with pseudo-code, source and our choices where the source is silent. Memory is\n\
-         per item for a trace of 1,000,000 items and a cache of 100,000; speed is in\n\
-         [benchmarks](../benchmarks.md), section `cache`.\n\n\
-         | policy | | source | parameters | sizes | bytes per item |\n|---|---|---|---|---|---|\n",
+         Generated from the tables `POLICIES` and `ADMISSIONS`; do not edit. The source file of each policy, in\n\
+         `crates/host/cache/src/policy/`, has pseudo-code, the publication, and our choices where the publication is\n\
+         silent. Bytes per item are for a trace of 1,000,000 items and a cache of 100,000 items. For the speed of\n\
+         each policy, see section `cache` of the [benchmarks](../benchmarks.md).\n\n\
+         | policy | | source | parameters | supports item sizes | bytes per item |\n|---|---|---|---|---|---|\n",
     );
     for info in POLICIES.iter() {
         let policy = build_policy(info, &[], CAPACITY, ITEMS, true).expect("the defaults are valid");
@@ -36,8 +36,9 @@ pub fn policies_markdown() -> String {
         );
     }
     page.push_str(
-        "\n## Admissions\n\nAn admission in front of any policy decides which missed items enter the cache.\n\n\
-         | admission | | source | parameters | sizes |\n|---|---|---|---|---|\n",
+        "\n## Admission policies\n\n\
+         An admission policy in front of any replacement policy decides which missed items enter the cache.\n\n\
+         | admission policy | | source | parameters | supports item sizes |\n|---|---|---|---|---|\n",
     );
     for info in ADMISSIONS.iter() {
         let (parameters, sizes) = (parameters(info.parameters), if info.role.sizes { "yes" } else { "no" });

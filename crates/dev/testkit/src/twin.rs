@@ -142,7 +142,7 @@ impl Twin {
             policy if policy.is(&gc::greedy::INFO) => closed.min_by_key(|(_, block)| block.valid()),
             other => panic!("the reference FTL does not support {other:?}"),
         };
-        victim.expect("there is a closed block").0 as u32
+        victim.expect("the plane has a closed block").0 as u32
     }
 
     /// Writes `count` logical pages, starting at `lpn`.
@@ -185,7 +185,7 @@ impl Twin {
             if !self.has_begun(plane) {
                 return;
             }
-            let block = self.planes[plane].host.expect("a program unit has begun");
+            let block = self.planes[plane].host.expect("a program unit is open");
             let pages = &mut self.blocks[block as usize].pages;
             let ppn = Ppn(block * self.shape.pages_per_block + pages.len() as u32);
             pages.push((u32::MAX, false));
