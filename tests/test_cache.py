@@ -363,7 +363,7 @@ def test_impossible_caches_are_named(policies: list[str], sizes: list[str], more
 def test_impossible_samples_are_named() -> None:
     for more, message in (
         ({"sample": "0%"}, "must be above 0%"),
-        ({"sample": "0.5"}, "may mean 0.5% or, as a fraction, 50%"),
+        ({"sample": "0.5"}, 'write "0.5%", or "50%" if you mean a fraction'),
         ({"sample": "1%", "replicas": 1}, "must be from 2 to 64"),
         ({"sample": "3", "replicas": 8}, "is too small for 8 replicas"),
     ):

@@ -59,7 +59,7 @@ def test_a_setting_alone_takes_all_its_values() -> None:
         ("ftl.page.gcc", "did you mean ftl.page.gc"),
         ("ftl.page.gc=fifo ftl.page.gc", "appears twice"),
         ("device.op=7%,7%", "listed twice"),
-        ("device.capacity=8MiB..1e30GiB", 'axis device.capacity: "1e30GiB" is too large; write at most 16777215TiB'),
+        ("device.capacity=8MiB..1e30GiB", 'axis device.capacity: "1e30GiB" is too large; the maximum is 16777215TiB'),
         ("nand.read=1us..1e400s:3", 'axis nand.read: "1e400s" is too large; use a smaller number'),
         ("block.frame=modern", 'axis block.frame: was renamed to block.layer = "single-queue" or "multi-queue"'),
         ("device.op=30%..3%:4", "must increase"),

@@ -220,7 +220,10 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
     ("more", "message"),
     [
         ({"dwpd": 0}, "^dwpd: must be a number above 0, not 0$"),
-        ({"op": ["7"]}, '^op: device.op: "7" may mean 7% or, as a fraction, 700%; write "7%" or "700%"$'),
+        (
+            {"op": ["7"]},
+            '^op: device.op: "7" is ambiguous without a % sign; write "7%", or "700%" if you mean a fraction$',
+        ),
         ({"op": "7%,7%"}, "^op: the value 7% is listed twice; list it once$"),
         ({"op": ["7%", ""]}, "^op: a value is empty; write values separated by commas, such as A,B$"),
         ({"op": "7%..9%"}, "^op: 7%..9% is a range without steps; write 7%..28%:4$"),

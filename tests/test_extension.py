@@ -252,7 +252,10 @@ def test_a_compiled_in_copy_gives_equal_bytes(here: Path, capfd: pytest.CaptureF
 
     # The name of a built-in component is found when the extension is loaded.
     (crate / "src/lib.rs").write_text(COPY.replace("NAME", "greedy"))
-    assert refused("mine") == f"{crate.resolve()}/Cargo.toml: another victim policy is named `greedy`; rename one"
+    assert (
+        refused("mine")
+        == f"{crate.resolve()}/Cargo.toml: another victim policy has the name `greedy`; choose a different name"
+    )
     capfd.readouterr()
     (crate / "src/lib.rs").write_text(COPY.replace("least_valid", "least"))
     assert refused("mine") == f"{crate.resolve()}/Cargo.toml: does not compile; see the compiler's message above"

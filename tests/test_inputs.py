@@ -346,9 +346,12 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
     [
         (
             ["run", "-s", "device.op=7"],
-            '--set: device.op: "7" may mean 7% or, as a fraction, 700%; write "7%" or "700%"',
+            '--set: device.op: "7" is ambiguous without a % sign; write "7%", or "700%" if you mean a fraction',
         ),
-        (["run", "--set", "device.op=0.07"], '"0.07" may mean 0.07% or, as a fraction, 7%; write "0.07%" or "7%"'),
+        (
+            ["run", "--set", "device.op=0.07"],
+            '"0.07" is ambiguous without a % sign; write "0.07%", or "7%" if you mean a fraction',
+        ),
         (["run", "-s", "ftl.fast.log=3", "-s", "ftl=bast"], '--set: ftl.fast.log: needs ftl = "fast"'),
         (
             ["run", "--repeat", "3", "-s", "host.repeat=until-steady"],
@@ -382,7 +385,10 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
         (["cache", "mrc", "t.csv", "--size", "12x"], '--size: "12x" is not a size: unknown unit "x"'),
         (["cache", "bench", "--budget", "12x"], '--budget: "12x" is not a size: unknown unit "x"'),
         (["cache", "bench", "--budget", "0.1"], '--budget: "0.1" is not a size: the unit is missing'),
-        (["advise", "drive", str(ROOT / "traces/varmail.csv.zst"), "--op", "7%,3"], '--op: device.op: "3" may mean 3%'),
+        (
+            ["advise", "drive", str(ROOT / "traces/varmail.csv.zst"), "--op", "7%,3"],
+            '--op: device.op: "3" is ambiguous without a % sign',
+        ),
         (["advise", "drive", "t.csv", "--op", "7%..9%"], "--op: 7%..9% is a range without steps"),
         (
             ["explain", "--set", "ftl=fast", "--requests", "0", "--beside", "ftl=fasst"],
@@ -391,7 +397,7 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
         (["explain", "--requests", "0", "--beside", "fl=fast"], "--beside: fl: unknown setting; did you mean ftl?"),
         (["explain", "--set", "ftl=fas", "--requests", "0", "--beside", "ftl=fast"], '--set: ftl: "fas" is not one of'),
         (["cache", "bench", "--pages", "many"], '--pages: "many" is not a whole number'),
-        (["cache", "bench", "--writes", "0.1"], '--writes: "0.1" may mean 0.1% or'),
+        (["cache", "bench", "--writes", "0.1"], '--writes: "0.1" is ambiguous without a % sign'),
         (
             ["cache", "plan", "--memory", "1GiB", "--data", "8GiB", "--paper", "--share", "40"],
             '--share: "40" is not a percentage: the % sign is missing; write "40%"',
@@ -405,7 +411,7 @@ def test_errors_blame_the_typed_option(cli: Cli, arguments: list[str], said: str
 
 
 def test_errors_blame_python_keywords() -> None:
-    with pytest.raises(ssdlab.ConfigError, match=r'^overrides: device\.op: "7" may mean 7%'):
+    with pytest.raises(ssdlab.ConfigError, match=r'^overrides: device\.op: "7" is ambiguous without a % sign'):
         ssdlab.Config(overrides={"device.op": 7})
     with pytest.raises(ssdlab.ConfigError, match=r"^config: nand\.reed: unknown setting"):
         ssdlab.simulate({"nand": {"reed": "25us"}})

@@ -139,7 +139,7 @@ fn steps(operations: &[Operation]) -> Vec<Option<Access>> {
         Operation::Evict => None,
     };
     let accesses = operations.iter().filter_map(access).collect();
-    let trace = AccessTrace::from_accesses(accesses, ITEMS).expect("item numbers are below the number of items");
+    let trace = AccessTrace::from_accesses(accesses, ITEMS).expect("all item numbers are below ITEMS");
     let mut known = trace.accesses().iter();
     operations.iter().map(|operation| access(operation).and_then(|_| known.next().copied())).collect()
 }
@@ -169,7 +169,7 @@ impl Shadow {
             return match policy.victim() {
                 Some(item) => self.evicts(item),
                 None => {
-                    ensure(self.cached.is_empty(), || "evict() evicts no item, but the cache is not empty".to_owned())
+                    ensure(self.cached.is_empty(), || "victim() returns no item, but the cache is not empty".to_owned())
                 }
             };
         };
@@ -210,10 +210,12 @@ impl Shadow {
         }
         let used = self.cached.values().map(|&size| u64::from(size)).sum::<u64>();
         ensure(policy.used() == used, || {
-            format!("used() returns {}, but the cached items have {used} units", policy.used())
+            format!("used() returns {}, but the cached items occupy {used} units", policy.used())
         })?;
         let capacity = policy.capacity();
-        ensure(used <= capacity, || format!("the cached items have {used} units, but the capacity is {capacity} units"))
+        ensure(used <= capacity, || {
+            format!("the cached items occupy {used} units, but the capacity is {capacity} units")
+        })
     }
 }
 
@@ -281,7 +283,7 @@ pub fn counts_add_up(part: Part) -> Checked {
     )
 }
 
-/// Checks that two caches with equal parameters hold the same items after equal accesses.
+/// Checks that two caches with equal parameters hold the same items after the same accesses.
 pub fn equal_runs_are_equal(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "equal_runs_are_equal", cases: 50 };
     check(
@@ -299,7 +301,7 @@ pub fn equal_runs_are_equal(part: Part) -> Checked {
                 let (first, second) = (held(&*one), held(&*two));
                 ensure(first == second, || {
                     format!(
-                        "after equal accesses, two equal caches hold different items: {:?} and {:?}",
+                        "after the same accesses, two identical caches hold different items: {:?} and {:?}",
                         first.keys(),
                         second.keys()
                     )
@@ -333,13 +335,13 @@ pub fn equals_its_twin<T: Twin>(part: Part) -> Checked {
                 } else if u64::from(access.size) <= cache.capacity || policy.contains(item) {
                     let (hit, twins) = (policy.access(access, &mut Vec::new()), twin.access(access));
                     ensure(hit == twins, || {
-                        format!("the access to item {item} returns hit={hit}, but the twin returns {twins}")
+                        format!("the access to item {item} returns hit={hit}, but the reference returns {twins}")
                     })?;
                 }
                 let differs = (0..ITEMS).find(|&item| policy.contains(item) != twin.contains(item));
                 if let Some(item) = differs {
                     let [is, twins] = [policy.contains(item), twin.contains(item)];
-                    return Err(format!("contains({item}) returns {is}, but the twin returns {twins}"));
+                    return Err(format!("contains({item}) returns {is}, but the reference returns {twins}"));
                 }
             }
             Ok(())

@@ -60,7 +60,7 @@ impl Display for Counterexample {
             writeln!(f, "see each step: {command}")?;
         }
         let Self { check, cases, seed, .. } = self;
-        write!(f, "repeat: PROPTEST_RNG_SEED={seed} PROPTEST_CASES={cases} cargo test {check}")
+        write!(f, "reproduce: PROPTEST_RNG_SEED={seed} PROPTEST_CASES={cases} cargo test {check}")
     }
 }
 
@@ -85,7 +85,7 @@ pub type Check<C> = (&'static str, fn(C) -> Checked);
 ///
 /// # Panics
 /// Panics if the check found a counterexample, or if the component rejected every test case.
-#[allow(clippy::print_stdout, reason = "the test harness shows it with --nocapture")]
+#[allow(clippy::print_stdout, reason = "the test harness shows the output with --nocapture")]
 pub fn conclude(checked: Checked) {
     match checked {
         Ok(Verdict::Kept) => {}
@@ -99,7 +99,7 @@ pub fn conclude(checked: Checked) {
 
 /// Checks a component with each set of parameter values. Skips values that no small test case accepts.
 pub(crate) fn check_limits<V>(limits: impl Iterator<Item = V>, check: impl Fn(V) -> Checked) -> Checked {
-    let mut all = Verdict::Skipped("no parameter has a minimum or maximum that fits a small test case");
+    let mut all = Verdict::Skipped("no small test case can use the minimum or maximum of a parameter");
     for values in limits {
         if check(values)? == Verdict::Kept {
             all = Verdict::Kept;

@@ -18,7 +18,7 @@ struct Die;
 
 impl Display for Die {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("die with waiting operations")
+        f.write_str("one die and its waiting operations:")
     }
 }
 
@@ -36,8 +36,8 @@ impl Display for Waiting {
     }
 }
 
-/// Checks that the scheduler only picks a class with a ready operation, and makes equal choices for equal views. It may
-/// leave the die idle only if the earliest operation is not ready.
+/// Checks that the scheduler only picks a class with a ready operation, and always picks the same class for the same
+/// view. It may leave the die idle only if the earliest operation is not ready.
 pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
     let component = format!("die scheduler {}", info.name);
     let subject = Subject { component, check: "a_ready_operation_begins", cases: 2_000 };
@@ -61,7 +61,7 @@ pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
             waiting.iter().try_for_each(|Waiting(view)| {
                 let picked = (info.role.pick)(view);
                 if (info.role.pick)(view) != picked {
-                    return Err("the scheduler makes different choices for equal views".to_owned());
+                    return Err("the scheduler makes different choices for the same waiting operations".to_owned());
                 }
                 let earliest = view.ready.into_iter().min().unwrap_or(NOTHING);
                 match picked {
@@ -73,7 +73,7 @@ pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
                         Err(format!("{class:?} is picked, but has no ready operation"))
                     }
                     Some(class) if info.role.in_order && view.ready[class as usize] != earliest => {
-                        Err(format!("{class:?} is picked out of order, but the scheduler has in_order: true"))
+                        Err(format!("{class:?} is picked out of order, but the scheduler declares in_order: true"))
                     }
                     Some(_) => Ok(()),
                 }

@@ -206,20 +206,20 @@ impl Visitor for Count<'_> {
                 Request::Read(first, count) => {
                     let pages = &mapped[first as usize..][..count as usize];
                     let never = pages.iter().filter(|&&is_mapped| !is_mapped).count() as u64;
-                    equal("pages never written, as returned by the read", unmapped_now.into(), never)?;
+                    equal("never-written pages, as counted by the read", unmapped_now.into(), never)?;
                     read += u64::from(count);
                     unmapped += never;
                 }
                 Request::Trim(first, count) => mapped[first as usize..][..count as usize].fill(false),
                 Request::Collect(..) | Request::Flush => {}
             }
-            equal("programs of host pages", tally.host, written)?;
-            equal("programs caused by the host", counts.programs[Cause::Host as usize], written)?;
-            equal("reads caused by the host", counts.reads[Cause::Host as usize], read - unmapped)?;
+            equal("programmed host pages", tally.host, written)?;
+            equal("programs with cause host", counts.programs[Cause::Host as usize], written)?;
+            equal("reads with cause host", counts.reads[Cause::Host as usize], read - unmapped)?;
             let copying = [Cause::Gc, Cause::MapGc, Cause::Fold].into_iter().chain(Cause::ALL[3..8].iter().copied());
             for cause in copying.clone() {
                 let [programs, reads] = [&counts.programs, &counts.reads].map(|counts| counts[cause as usize]);
-                equal(&format!("reads for copies of cause {}", cause.name()), reads, programs)?;
+                equal(&format!("reads for copies with cause {}", cause.name()), reads, programs)?;
             }
             let copies = copying.map(|cause| counts.programs[cause as usize]).sum();
             // Garbage collection either copies a map page or writes a new version of it.
@@ -228,7 +228,7 @@ impl Visitor for Count<'_> {
             equal("mapped pages", found as u64, mapped.iter().filter(|&&is_mapped| is_mapped).count() as u64)?;
             if !ftl.erase_counts().is_empty() && ftl.erase_counts() != tally.erases {
                 return Err(format!(
-                    "the FTL's erase counts of the blocks are {:?} instead of {:?}",
+                    "the FTL's erase counts per block are {:?} instead of {:?}",
                     ftl.erase_counts(),
                     tally.erases
                 ));

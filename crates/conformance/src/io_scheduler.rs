@@ -50,7 +50,7 @@ impl Display for Delayed {
                 write!(f, ", {flags:?}, {class:?} {level}")
             }
             Event::Complete(which) => {
-                write!(f, "the device completes the request at index {which}, modulo the number of its requests")
+                write!(f, "the device completes its outstanding request at index {which} (modulo their number)")
             }
             Event::Plug(pid) => write!(f, "process {pid} plugs"),
             Event::Unplug(pid) => write!(f, "process {pid} unplugs"),
@@ -205,7 +205,7 @@ impl Host {
             self.log.push(dispatched);
             assert!(
                 self.slots_in_use().iter().all(|&used| used <= self.options.slots),
-                "more requests than device slots"
+                "more requests in flight than device slots"
             );
         }
         let left = self.layer.left();
@@ -245,7 +245,7 @@ impl Host {
         self.now = until;
     }
 
-    /// Completes the device's request at index `which`, modulo the number of its requests.
+    /// Completes the device's outstanding request at index `which`, modulo the number of outstanding requests.
     pub fn complete(&mut self, which: usize) {
         if self.at_device.is_empty() {
             return;
@@ -352,9 +352,10 @@ fn known(info: &'static SchedulerInfo) -> &'static SchedulerInfo {
     let role = SchedulerRules { ..*role };
     let copy = Box::leak(Box::new(SchedulerInfo { name: name.leak(), help, source, parameters, role }));
     // Another test may have registered the copy in the meantime.
-    SCHEDULERS
-        .register(copy)
-        .map_or_else(|taken| known(SCHEDULERS.find(taken.name).expect("the name is taken")), |()| copy)
+    SCHEDULERS.register(copy).map_or_else(
+        |taken| known(SCHEDULERS.find(taken.name).expect("a rejected name is already registered")),
+        |()| copy,
+    )
 }
 
 fn with_host(
@@ -411,7 +412,7 @@ pub fn equal_runs_are_equal(info: &'static SchedulerInfo) -> Checked {
 /// Checks that a scheduler with `bounded_wait` dispatches an old write while reads of another process keep arriving.
 pub fn waits_are_bounded(info: &'static SchedulerInfo) -> Checked {
     if !info.role.bounded_wait {
-        return Ok(Verdict::Skipped("the scheduler has bounded_wait: false"));
+        return Ok(Verdict::Skipped("the scheduler declares bounded_wait: false"));
     }
     with_host(info, "waits_are_bounded", 1, |info, _, _| {
         let base = if info.role.kind == BlockLayerKind::SingleQueue { Options::legacy } else { Options::modern };

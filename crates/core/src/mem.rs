@@ -198,7 +198,7 @@ impl<T: Plain> HugeVec<T> {
     pub fn mapped(mut mapping: Mapping) -> Self {
         let bytes = &mut mapping.0;
         let address = bytes.as_mut_ptr().cast::<T>();
-        assert!(address.is_aligned(), "a file is mapped in pages");
+        assert!(address.is_aligned(), "mmap returns page-aligned addresses");
         let slice = NonNull::slice_from_raw_parts(
             NonNull::new(address).expect("mmap never returns address 0"),
             bytes.len() / size_of::<T>(),

@@ -261,7 +261,7 @@ impl fmt::Display for Owner {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// The owner has no parameter with the given name.
-    #[error("{owner} has no {} `{name}`; it has {known}", owner.parameter)]
+    #[error("{owner} has no {} `{name}`; available: {known}", owner.parameter)]
     Unknown {
         /// Policy, scheduler or other component to which the parameters belong.
         owner: Owner,
@@ -446,10 +446,10 @@ mod tests {
         assert_eq!(refused("wait", 1), "tunable `wait` of scheduler `cfq` is 1, but must be from 2 to 3600000 ms");
         assert_eq!(
             refused("what", 1),
-            "scheduler `cfq` has no tunable `what`; it has wait, part, merges, region, depth, skew"
+            "scheduler `cfq` has no tunable `what`; available: wait, part, merges, region, depth, skew"
         );
         let none = Settings::new(OWNER, &[], &[("what", 1)]).unwrap_err();
-        assert_eq!(none.to_string(), "scheduler `cfq` has no tunable `what`; it has none");
+        assert_eq!(none.to_string(), "scheduler `cfq` has no tunable `what`; available: none");
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub fn registered() -> usize {
 
 /// Error: another entry of the registry has the name of the entry to register.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("another {kind} is named `{name}`; rename one")]
+#[error("another {kind} has the name `{name}`; choose a different name")]
 pub struct NameTaken {
     /// Type of component, such as `victim policy`.
     pub kind: &'static str,
@@ -149,7 +149,10 @@ impl<R> Registry<R> {
     /// # Panics
     /// Panics if an entry has parameters.
     pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
-        assert!(self.iter().all(|info| info.parameters.is_empty()), "choices of a parameter cannot have parameters");
+        assert!(
+            self.iter().all(|info| info.parameters.is_empty()),
+            "an entry used as a parameter value cannot have parameters"
+        );
         self.iter().map(|info| (info.name, info.help)).collect()
     }
 

@@ -19,7 +19,7 @@ pub enum UnitError {
     #[error("{0}")]
     Malformed(String),
     /// The text is a quantity that exceeds 64 bits; the second string is the largest possible quantity.
-    #[error("{0:?} is too large; write at most {1}")]
+    #[error("{0:?} is too large; the maximum is {1}")]
     TooLarge(String, String),
 }
 
@@ -71,7 +71,7 @@ enum Fraction {
     Rounded,
 }
 
-const TOO_LARGE: &str = "it is too large";
+const TOO_LARGE: &str = "the value is too large";
 
 /// Splits `"e30GiB"` into 30 and `"GiB"`; without an exponent the number is 0.
 fn split_exponent(unit: &str) -> (u32, &str) {
@@ -91,10 +91,10 @@ fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Resu
     let number: String = number.chars().filter(|&c| c != '_').collect();
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if whole.is_empty() || (number.contains('.') && fraction.is_empty()) || fraction.contains('.') {
-        return Err("the number cannot be read");
+        return Err("the number is malformed");
     }
     if fraction.len() > 18 {
-        return Err("it has more than 18 decimals");
+        return Err("the number has more than 18 decimal places");
     }
     let scale = 10_u128.pow(fraction.len() as u32);
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| TOO_LARGE)?;
@@ -102,7 +102,7 @@ fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Resu
     let scaled = digits.checked_mul(u128::from(multiplier)).ok_or(TOO_LARGE)?;
     // A fraction of the smallest unit, such as half a byte, is always an error.
     if !scaled.is_multiple_of(scale) && (rest == Fraction::Refused || multiplier == 1) {
-        return Err("it is not a whole number of the smallest unit");
+        return Err("fractions of the smallest unit are not allowed");
     }
     u64::try_from(scaled / scale + u128::from(scaled % scale >= scale.div_ceil(2))).map_err(|_| TOO_LARGE)
 }
@@ -130,7 +130,7 @@ fn parse(
         |why: &str| Err(UnitError::Malformed(format!("{text:?} is not {what}: {why}; write it like {examples}")));
     let (number, unit) = split_number(text);
     if number.is_empty() {
-        return fail("it does not start with a number");
+        return fail("the text does not start with a number");
     }
     let (exponent, unit) = split_exponent(unit);
     if unit.starts_with("e-") || unit.starts_with("E-") {
@@ -196,21 +196,21 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
             Ok(0.0) => return Ok(0.0),
             Ok(number) if (0.0..=MOST_WHOLES).contains(&number) => ambiguous_share(text, number),
             Ok(number) if number.is_finite() && number > 0.0 => fail(UNSIGNED, &format!("{:?}", write_percent(number))),
-            Ok(number) if number < 0.0 => malformed("it is negative"),
+            Ok(number) if number < 0.0 => malformed("the value is negative"),
             _ => malformed(UNSIGNED),
         });
     };
     if !number.starts_with(|c: char| c.is_ascii_digit()) {
         return Err(malformed(if number.starts_with('-') {
-            "it is negative"
+            "the value is negative"
         } else {
-            "it does not start with a number"
+            "the text does not start with a number"
         }));
     }
     if number.contains(['e', 'E']) {
-        return Err(malformed("it has an exponent"));
+        return Err(malformed("an exponent is not allowed"));
     }
-    let value: f64 = number.parse().map_err(|_| malformed("the number cannot be read"))?;
+    let value: f64 = number.parse().map_err(|_| malformed("the number is malformed"))?;
     Ok(value / 100.0)
 }
 
@@ -226,7 +226,7 @@ fn ambiguous_share(text: &str, number: f64) -> UnitError {
     let of_one = (number * 1e11).round() / 1e9;
     let [percent, share] = [number, of_one].map(write_percent);
     UnitError::Malformed(format!(
-        "{text:?} may mean {percent} or, as a fraction, {share}; write \"{percent}\" or \"{share}\""
+        "{text:?} is ambiguous without a % sign; write \"{percent}\", or \"{share}\" if you mean a fraction"
     ))
 }
 
@@ -253,7 +253,7 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
 /// Reads a bandwidth such as `"600MB/s"` as bytes per second, rounded to the nearest whole number.
 pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     if text.trim_end().ends_with("b/s") {
-        return Err(UnitError::Malformed(format!("{text:?} is in bits (b); write bytes (B), like \"600MB/s\"")));
+        return Err(UnitError::Malformed(format!("{text:?} is in bits (b); use bytes (B), such as \"600MB/s\"")));
     }
     parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }
@@ -370,9 +370,9 @@ mod tests {
         }
         assert_eq!(parse_bandwidth("0.1MiB/s"), Ok(104_858));
         let why = |text| Bytes::parse(text).unwrap_err().to_string();
-        assert!(why("1.3B").contains("is not a size: it is not a whole number of the smallest unit; write it like"));
+        assert!(why("1.3B").contains("is not a size: fractions of the smallest unit are not allowed; write it like"));
         // 2^64 - 1 bytes are 16,777,216 TiB less one byte.
-        let most = "is too large; write at most 16777215TiB";
+        let most = "is too large; the maximum is 16777215TiB";
         assert_eq!(why("99999999TiB"), format!("\"99999999TiB\" {most}"));
         assert_eq!(why("1e30GiB"), format!("\"1e30GiB\" {most}"));
         assert_eq!(why("1e99999999999GiB"), format!("\"1e99999999999GiB\" {most}"));
@@ -384,8 +384,8 @@ mod tests {
         assert_eq!((Bytes::parse("1e3KiB"), Bytes::parse("2E0 GiB")), (Ok(Bytes(1_024_000)), Ok(Bytes(2 << 30))));
         assert!(why("99999999999999999999999999999999999999999B").contains("is too large"));
         assert!(why("16777215.999999999999999TiB").contains("is too large"));
-        assert!(why("4.KiB").contains("the number cannot be read"));
-        assert!(why("1.0000000000000000001KiB").contains("it has more than 18 decimals"));
+        assert!(why("4.KiB").contains("the number is malformed"));
+        assert!(why("1.0000000000000000001KiB").contains("the number has more than 18 decimal places"));
         assert!(Bytes::parse_exact("1.3KiB").is_err() && Bytes::parse_exact("1.5KiB") == Ok(Bytes(1536)));
         assert!(
             Nanos::parse("1.3ns").is_err() && Nanos::parse("1.0001us").is_err() && parse_rate("1.0005k/s").is_err()
@@ -404,13 +404,21 @@ mod tests {
         assert_eq!(parse_percent("7%"), Ok(0.07));
         assert_eq!(parse_percent("12.5 %"), Ok(0.125));
         assert_eq!((parse_percent("0"), parse_percent("0.0")), (Ok(0.0), Ok(0.0)));
-        assert!(parse_percent("-7%").unwrap_err().to_string().contains("it is negative"));
-        assert!(parse_percent("1e1%").unwrap_err().to_string().contains("it has an exponent"));
-        assert!(parse_percent("device.op=7%").unwrap_err().to_string().contains("it does not start with a number"));
+        assert!(parse_percent("-7%").unwrap_err().to_string().contains("the value is negative"));
+        assert!(parse_percent("1e1%").unwrap_err().to_string().contains("an exponent is not allowed"));
+        assert!(
+            parse_percent("device.op=7%").unwrap_err().to_string().contains("the text does not start with a number")
+        );
         assert!(parse_percent("7").is_err() && parse_percent("%").is_err() && parse_percent("nan%").is_err());
         let ambiguous = |text| parse_percent(text).unwrap_err().to_string();
-        assert_eq!(ambiguous("7"), "\"7\" may mean 7% or, as a fraction, 700%; write \"7%\" or \"700%\"");
-        assert_eq!(ambiguous("0.07"), "\"0.07\" may mean 0.07% or, as a fraction, 7%; write \"0.07%\" or \"7%\"");
+        assert_eq!(
+            ambiguous("7"),
+            "\"7\" is ambiguous without a % sign; write \"7%\", or \"700%\" if you mean a fraction"
+        );
+        assert_eq!(
+            ambiguous("0.07"),
+            "\"0.07\" is ambiguous without a % sign; write \"0.07%\", or \"7%\" if you mean a fraction"
+        );
         assert_eq!(ambiguous("95"), "\"95\" is not a percentage: the % sign is missing; write \"95%\"");
         assert!(ambiguous("-7").ends_with("negative; write it like \"7%\" or \"12.5%\""));
         assert_eq!([parse_rate("20k/s"), parse_rate("20K/s")], [Ok(20_000.0), Ok(20_000.0)]);

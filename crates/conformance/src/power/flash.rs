@@ -200,7 +200,7 @@ impl Flash {
 
     fn ordered(&mut self, sequence: u64) {
         if self.last_sequence.is_some_and(|last| last >= sequence) {
-            self.blame(format!("sequence number {sequence} is not above the previous one"));
+            self.blame(format!("sequence number {sequence} is not above the previous sequence number"));
         }
         self.last_sequence = Some(sequence);
     }
@@ -225,7 +225,10 @@ impl Flash {
 impl FlashSink for Flash {
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         if !self.is_off() && self.content(ppn).is_none() {
-            self.blame(format!("read of page {ppn} for {cause:?}, but the page holds {:?}", self.cells[ppn.index()]));
+            self.blame(format!(
+                "read of page {ppn} for {cause:?}, but the state of the page is {:?}",
+                self.cells[ppn.index()]
+            ));
         }
     }
 
@@ -239,7 +242,7 @@ impl FlashSink for Flash {
         if self.cells[ppn.index()] != Cell::Erased || passed || self.half_erased[block] || self.bad[block] {
             let (cell, next, half) = (self.cells[ppn.index()], self.next[block], self.half_erased[block]);
             self.blame(format!(
-                "program of page {ppn} (offset {page}, {cell:?}): next offset is {next}, block half erased: {half}"
+                "program of page {ppn} (offset {page}, {cell:?}); next offset of the block: {next}, half erased: {half}"
             ));
         }
         self.ordered(oob.sequence);
@@ -247,14 +250,17 @@ impl FlashSink for Flash {
             Source::Map | Source::Padding => (oob.sequence, 0),
             Source::Host(page) => {
                 if oob.lpn.0 != self.payload.0 + page {
-                    self.blame(format!("host page {page} is programmed as {}", oob.lpn));
+                    self.blame(format!("page {page} of the write request is programmed as logical page {}", oob.lpn));
                 }
                 (oob.sequence, self.payload.1[page as usize])
             }
             Source::Copy(from) => match self.cell(from) {
                 Cell::Programmed { oob: old, version, stamp } if old.lpn == oob.lpn => (version, stamp),
                 cell => {
-                    self.blame(format!("copy of page {from} as {}, but the page holds {cell:?}", oob.lpn));
+                    self.blame(format!(
+                        "copy of page {from} as logical page {}, but the state of the page is {cell:?}",
+                        oob.lpn
+                    ));
                     (0, 0)
                 }
             },
@@ -269,7 +275,7 @@ impl FlashSink for Flash {
         unit.push(cell);
         let gathered = unit.len() as u32;
         if first + gathered != ppn.0 + 1 {
-            self.blame(format!("page {ppn} is programmed as page {gathered} of its program unit"));
+            self.blame(format!("page {ppn} is programmed out of order, as page {gathered} of its program unit"));
         }
         if gathered == self.shape.program_unit
             && let Some(unit) = self.gathered.remove(&first)

@@ -38,7 +38,9 @@ impl Display for Request {
             Self::Write(first, count) => write!(f, "write {}", pages(first, count)),
             Self::Read(first, count) => write!(f, "read {}", pages(first, count)),
             Self::Trim(first, count) => write!(f, "trim {}", pages(first, count)),
-            Self::Collect(plane, count) => write!(f, "collect about {count} pages of plane {plane} in the background"),
+            Self::Collect(plane, count) => {
+                write!(f, "garbage-collect about {count} pages of plane {plane} in the background")
+            }
             Self::Flush => f.write_str("flush"),
         }
     }

@@ -186,7 +186,7 @@ impl Host {
                 _ => None,
             };
             if !old.contains(&found) && Some(found) != new {
-                return Err(format!("page {lpn} reads as {found:?} instead of {old:?} or {new:?}"));
+                return Err(format!("reading page {lpn} returns {found:?} instead of {old:?} or {new:?}"));
             }
             pages.push(found);
         }
@@ -292,8 +292,8 @@ impl<R: Iterator<Item = Request>> Life<'_, R> {
                 host.lost = Some((request, stamps));
                 host.happened.worn_out = true;
                 host.count_operations();
-                ftl.check().map_err(|error| format!("worn-out drive after {request:?}: {error}"))?;
-                host.found(&ftl).map_err(|error| format!("worn-out drive after {request:?}: {error}"))?;
+                ftl.check().map_err(|error| format!("drive worn out after {request:?}: {error}"))?;
+                host.found(&ftl).map_err(|error| format!("drive worn out after {request:?}: {error}"))?;
                 return Ok(false);
             }
             match request {

@@ -38,7 +38,7 @@ fn is_found(bug: Bug, check: &str, words: &str, operations: usize) {
     let shown = counterexample.to_string();
     assert!(shown.contains(words), "{shown}");
     assert!(counterexample.operations.len() <= operations, "{shown}");
-    assert!(shown.contains("repeat: PROPTEST_RNG_SEED=1 PROPTEST_CASES="), "{shown}");
+    assert!(shown.contains("reproduce: PROPTEST_RNG_SEED=1 PROPTEST_CASES="), "{shown}");
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn a_cache_that_exceeds_its_capacity_is_found() {
 /// a third item must evict the second.
 #[test]
 fn a_policy_that_differs_from_its_twin_is_found() {
-    is_found(equals_its_twin::<Lru>(Part::Policy(&QUEUE)), "but the twin returns", 4);
+    is_found(equals_its_twin::<Lru>(Part::Policy(&QUEUE)), "but the reference returns", 4);
 }
 
 /// A scheduler with a bug: it serves requests in order, but loses every fourth request.

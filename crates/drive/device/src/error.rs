@@ -50,7 +50,7 @@ pub enum DriveError {
     #[error("{0}")]
     Options(String),
     /// The file that stores the drive was deleted.
-    #[error("the drive's file was deleted; copy the data before you close the drive, or it is lost")]
+    #[error("the drive's file was deleted; copy the data before you close the drive, or the data is lost")]
     Deleted,
     /// The medium that stores the flash reports an error.
     #[error("the drive stopped{}: {error}; remove the cause and mount the drive again", lost_pages(*lost))]

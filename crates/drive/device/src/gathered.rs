@@ -82,7 +82,7 @@ impl Gathered {
             self.units.push(ProgramUnit { first: ppn, spares: Vec::with_capacity(self.unit_pages as usize), data });
         }
         let first = ppn.0 - ppn.0 % self.unit_pages;
-        let place = self.units.iter().position(|unit| unit.first.0 == first).expect("the unit has begun");
+        let place = self.units.iter().position(|unit| unit.first.0 == first).expect("the program unit is open");
         let unit = &mut self.units[place];
         unit.spares.push(spare);
         unit.data.extend_from_slice(page);

@@ -259,7 +259,7 @@ impl<B: Backend> Medium<B> {
             }
         }
         if known.table.erases != self.erases {
-            return Err("the erase counts of the log and the drive differ".into());
+            return Err("the erase counts in the log differ from those of the drive".into());
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ pub(crate) fn share<T: Send>(
         let others: Vec<_> = others.filter_map(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
         let own = run();
         iter::once(own)
-            .chain(others.into_iter().map(|other| other.join().expect("work on blocks does not panic")))
+            .chain(others.into_iter().map(|other| other.join().expect("worker threads do not panic")))
             .collect()
     })
 }

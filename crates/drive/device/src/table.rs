@@ -308,7 +308,7 @@ impl PageTable {
     #[inline]
     fn pages(&self, written: Written) -> BlockPages<'_> {
         let pages = BlockPages::take(self.pages_per_block, &mut self.parts.from(written));
-        let pages = pages.expect("only whole blocks are stored");
+        let pages = pages.expect("every stored block is complete");
         BlockPages { outdated: pages.outdated.filter(|_| self.trusts_marks), ..pages }
     }
 }

@@ -72,7 +72,7 @@ fn feed(session: &mut Session, mut piece: &[u8]) -> bool {
             let next = session.advance();
             let output = session.output();
             let bytes = output.bytes().len();
-            assert!(bytes < (128 << 10) + MAXIMUM as usize, "the session holds {bytes} bytes of output");
+            assert!(bytes < (128 << 10) + MAXIMUM as usize, "the session buffers too much output: {bytes} bytes");
             output.clear();
             match next {
                 Next::Continue | Next::Room(_) => {}

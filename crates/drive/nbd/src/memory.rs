@@ -97,7 +97,7 @@ impl Export for Memory {
     }
 
     fn description(&self) -> &str {
-        "memory, lost when the server ends"
+        "memory; data is lost when the server exits"
     }
 
     fn read(&self, offset: u64, mut buffer: &mut [u8]) -> ExportResult {

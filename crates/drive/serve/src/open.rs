@@ -81,7 +81,7 @@ pub fn open(
     let (mut drive, mount) = ssdlab_device::open(options.file, setup.geometry, stored, (&lines, settings), Ok, state)?;
     let description = match options.file {
         Some(path) => path.display().to_string(),
-        None => "in memory, lost when the server ends".to_owned(),
+        None => "in memory; data is lost when the server exits".to_owned(),
     };
     let file = options.file.map(|path| File::open(path).map_err(|error| FileError::Io { path: path.into(), error }));
     let live = match options.scale {

@@ -16,9 +16,9 @@ counters! {
     /// pages but not the relocated pages that belong to them, or the reverse.
     pub struct GcOccupancy {
         victims: "blocks", "Victims chosen.";
-        before: "pages", "Pages written and not erased, before the victim is collected.";
-        after: "pages", "Pages written and not erased, after the victim is collected.";
-        valid: "pages", "Valid pages of the plane.";
+        before: "pages", "Occupied pages (written, not yet erased) before each collection, summed over all victims.";
+        after: "pages", "Occupied pages (written, not yet erased) after each collection, summed over all victims.";
+        valid: "pages", "Valid pages of the plane at each collection, summed over all victims.";
     }
 }
 

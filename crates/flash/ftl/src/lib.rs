@@ -293,13 +293,13 @@ pub trait Ftl {
     where
         Self: Sized,
     {
-        unreachable!("this FTL returns no part");
+        unreachable!("this FTL cannot be divided into parts");
     }
 
     /// Completes the device after the last call of [`Self::take_over`]. The device must not be read or written before
     /// this call.
     fn taken_over(&mut self, _shares: &Shares) {
-        unreachable!("this FTL returns no part");
+        unreachable!("this FTL cannot be divided into parts");
     }
 
     /// Returns a smaller erased device with the same number of blocks. Its blocks and its logical address space have a
@@ -318,7 +318,7 @@ pub trait Ftl {
     where
         Self: Sized,
     {
-        unreachable!("this FTL returns no section");
+        unreachable!("this FTL cannot be divided into sections");
     }
 
     /// Checks every internal invariant in O(pages); the error names the violated invariant.

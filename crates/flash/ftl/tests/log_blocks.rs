@@ -483,9 +483,9 @@ fn blank_pages_cost_nothing() {
 fn impossible_devices_are_refused() {
     let text = |shape, log_blocks| BastFtl::new(shape, log_blocks, &bast::INFO.defaults()).err().unwrap_or_default();
     let small = text(Shape { blocks: 9, ..shape(8, 4, 0) }, 1);
-    assert!(small.contains("need 10 blocks, but the device has 9"), "{small}");
+    assert!(small.contains("needs 10 blocks (") && small.ends_with("but the device has 9"), "{small}");
     assert_eq!(text(shape(8, 4, 1), 1), "");
-    assert_eq!(text(shape(8, 4, 1), 0), "the FTL needs at least 1 log block, not 0");
+    assert_eq!(text(shape(8, 4, 1), 0), "the FTL needs at least 1 log block, but has only 0");
     let fast = FastFtl::new(shape(8, 4, 1), 1, &fast::INFO.defaults()).err();
-    assert_eq!(fast.as_deref(), Some("the FTL needs at least 2 log blocks, not 1"));
+    assert_eq!(fast.as_deref(), Some("the FTL needs at least 2 log blocks, but has only 1"));
 }

@@ -82,7 +82,9 @@ impl FlashArray {
         }
         // Padding may be programmed in blocks of either mode.
         if slc != self.slc[block] && role != Role::Padding {
-            return Err(Violation(format!("program of page {ppn} as {role:?}: block {block} is in the other mode")));
+            return Err(Violation(format!(
+                "program of page {ppn} as {role:?}: block {block} is in the other mode (SLC or native)"
+            )));
         }
         if self.slc[block] && page >= self.slc_pages {
             let pages = self.slc_pages;

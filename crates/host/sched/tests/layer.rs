@@ -543,7 +543,7 @@ fn unknown_names_and_values_are_refused() {
         BlockLayer::new(Options { tunables, ..Options::legacy(scheduler, SECTORS) }).unwrap_err().to_string()
     };
     assert!(refused("scheduler", "x", 1).starts_with("unknown scheduler `scheduler`; choose one of noop, deadline"));
-    assert_eq!(refused("noop", "quantum", 1), "scheduler `noop` has no tunable `quantum`; it has none");
+    assert_eq!(refused("noop", "quantum", 1), "scheduler `noop` has no tunable `quantum`; available: none");
     assert_eq!(
         refused("deadline", "front_merges", 2),
         "tunable `front_merges` of scheduler `deadline` is 2, but must be from 0 to 1 switch"

@@ -101,7 +101,10 @@ fn files() {
             "my.toml:1:52: drive.protocol.nvme.arbitration.weighted.weights: 0 is out of range: 1 to 256",
         ),
         ("drive.protocol.sata.depth = 33", "my.toml:1:29: drive.protocol.sata.depth: 33 is out of range: 1 to 32"),
-        ("device.op = 7", r#"my.toml:1:13: device.op: "7" may mean 7% or, as a fraction, 700%; write "7%" or "700%""#),
+        (
+            "device.op = 7",
+            r#"my.toml:1:13: device.op: "7" is ambiguous without a % sign; write "7%", or "700%" if you mean a fraction"#,
+        ),
         ("device.op = \"2000%\"", "my.toml:1:13: device.op: 2000% is out of range: 0% to 1000%"),
         (
             "workload.arrival.poisson.rate = \"0/s\"",
@@ -149,7 +152,7 @@ fn files() {
         ),
         (
             "workload.span = \"half\"",
-            r#"my.toml:1:17: workload.span: "half" is not a size: it does not start with a number; write it like "4KiB" (1024) or "4kB" (1000), or "device""#,
+            r#"my.toml:1:17: workload.span: "half" is not a size: the text does not start with a number; write it like "4KiB" (1024) or "4kB" (1000), or "device""#,
         ),
         // Variants.
         (
@@ -290,26 +293,26 @@ fn files() {
         ),
         (
             "ftl = \"sbfast\"\ndevice.spare = \"0.05%\"",
-            "default: ftl.sbfast.slb: 4 sequential log blocks leave no random log block (total: 2); lower it to 1",
+            "default: ftl.sbfast.slb: 4 sequential log blocks leave no random log block (total: 2); use at most 1",
         ),
         (
             "ftl.sbfast.sub_block = 48",
             "my.toml:1: ftl.sbfast.sub_block: a block of 256 pages cannot be divided into sub-blocks of 48 pages; \
-             lower it to 32",
+             use 32 pages",
         ),
         ("ftl.sbfast.slb = 0", "my.toml:1:18: ftl.sbfast.slb: 0 is out of range: 1 to 1048576"),
         (
             "ftl.sbfast = { log = 4, slb = 4 }",
-            "my.toml:1: ftl.sbfast.slb: 4 sequential log blocks leave no random log block (total: 4); lower it to 3",
+            "my.toml:1: ftl.sbfast.slb: 4 sequential log blocks leave no random log block (total: 4); use at most 3",
         ),
         (
             "ftl.faster.log = 5",
-            "default: ftl.faster.isolation: 20% of 5 log blocks is 1, but an isolation area needs 2 blocks; raise it to 40%",
+            "default: ftl.faster.isolation: 20% of 5 log blocks is 1, but an isolation area needs 2 blocks; raise the share to 40%",
         ),
         ("ftl.faster.log = 5\nftl.faster.isolation = \"40%\"", "accepted"),
         (
             "ftl.faster.log = 5\nftl.faster.isolation = \"90%\"",
-            "my.toml:2: ftl.faster.isolation: 90% of 5 log blocks is 5, which leaves no log block for random pages; lower it to 60%",
+            "my.toml:2: ftl.faster.isolation: 90% of 5 log blocks is 5, which leaves no log block for random pages; lower the share to 60%",
         ),
         (
             "ftl = \"bast\"\ndevice.op = \"0.02%\"",
@@ -715,7 +718,10 @@ fn sets() {
             "ftl.page.gc=lru",
             r#"--set: ftl.page.gc: "lru" is not one of greedy, fifo, random, d_choices, cost_benefit, windowed_greedy; did you mean ftl.page.map.segments.policy = "lru"?"#,
         ),
-        ("device.op=0.07", r#"--set: device.op: "0.07" may mean 0.07% or, as a fraction, 7%; write "0.07%" or "7%""#),
+        (
+            "device.op=0.07",
+            r#"--set: device.op: "0.07" is ambiguous without a % sign; write "0.07%", or "7%" if you mean a fraction"#,
+        ),
         (
             "ftl=greedy",
             r#"--set: ftl: "greedy" is not one of page, bast, fast, faster, sbfast; did you mean ftl.page.gc = "greedy"?"#,

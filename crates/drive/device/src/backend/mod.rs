@@ -140,7 +140,7 @@ pub trait Backend: Send + Sync {
 
     /// Stores the data of pages that were programmed without data. Only called for flash that keeps pages unchanged.
     fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
-        unreachable!("only flash that keeps pages unchanged allows programs without data");
+        unreachable!("this flash does not support programs without data");
     }
 
     /// Erases a block.

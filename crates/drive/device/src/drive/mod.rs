@@ -82,7 +82,7 @@ impl Options {
             );
         }
         if geometry.units.pass_distance > 0 {
-            return Err("a drive that stores data programs in one pass; set nand.passes to \"one\"".into());
+            return Err("a drive that stores data must program in one pass; set nand.passes to \"one\"".into());
         }
         let mut ftl = self.ftl.build_dyn(self.shape(geometry), self.seed)?;
         if self.gathered_pages(geometry) > 1 {
@@ -514,7 +514,7 @@ fn read_page<B: Backend>(
     let mut flash = Flash { medium: &mut *medium, payload: Payload::Read { lpn, into, lost: false } };
     let is_written = ftl.read_dyn(lpn, 1, cause, &mut flash) == 0;
     let Payload::Read { into, lost, .. } = flash.payload else {
-        unreachable!("the payload of a read stays a Payload::Read")
+        unreachable!("a read does not change the kind of payload")
     };
     if !is_written {
         into.fill(0);

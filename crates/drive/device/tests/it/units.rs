@@ -76,6 +76,6 @@ fn parity_and_two_passes_are_refused() {
     };
     let parity = "a drive that stores data cannot have parity; set ftl.page.collect.superblock.parity to 0";
     assert_eq!(refused(|units| units.parity = 1), parity);
-    let passes = "a drive that stores data programs in one pass; set nand.passes to \"one\"";
+    let passes = "a drive that stores data must program in one pass; set nand.passes to \"one\"";
     assert_eq!(refused(|units| units.pass_distance = 1), passes);
 }

@@ -40,7 +40,7 @@ fn take_name<'a>(data: &mut &'a [u8]) -> Result<&'a str, Malformed> {
     std::str::from_utf8(bytes).map_err(|_| Malformed("the name of the export is not UTF-8"))
 }
 
-const SHORT: Malformed = Malformed("the data of the option ends within a field");
+const SHORT: Malformed = Malformed("the option data is truncated");
 
 /// Data of the options `INFO` and `GO`.
 #[derive(Clone, Debug, PartialEq, Eq)]

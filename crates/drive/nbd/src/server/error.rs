@@ -15,7 +15,7 @@ pub(super) const LONGEST_PATH: usize = 107;
 pub enum ServerError {
     /// The path of the socket is too long for the system.
     #[error(
-        "{}: the socket path has {bytes} bytes, more than the maximum of {most}; choose a shorter one",
+        "{}: the socket path has {bytes} bytes, more than the maximum of {most}; choose a shorter path",
         path.display(),
         most = LONGEST_PATH
     )]

@@ -26,7 +26,7 @@ fn list_names_every_export_with_its_description() {
     let mut peer = Peer::new(Arc::new(Host::new(entries, Security::Plain)));
     peer.answer_greeting(3);
     let server = |data: &[u8]| Rep { option: 3, kind: 2, data: data.to_vec() };
-    let second = "\0\0\0\x02ümemory, lost when the server ends".as_bytes();
+    let second = "\0\0\0\x02ümemory; data is lost when the server exits".as_bytes();
     let ack = Rep { option: 3, kind: ACK, data: vec![] };
     assert_eq!(peer.option(3, &[]), [server(b"\0\0\0\x04diska probe"), server(second), ack]);
 }

@@ -66,7 +66,7 @@ fn other_files_are_never_removed() {
 fn unusable_paths_are_named_with_a_remedy() {
     let long = format!("/tmp/{}", "a".repeat(103));
     let error = bind_unix(Path::new(&long)).map(drop).unwrap_err();
-    let words = format!("{long}: the socket path has 108 bytes, more than the maximum of 107; choose a shorter one");
+    let words = format!("{long}: the socket path has 108 bytes, more than the maximum of 107; choose a shorter path");
     assert_eq!(error.to_string(), words);
     let error = bind_unix(Path::new("/nowhere/socket")).map(drop).unwrap_err();
     assert!(error.to_string().starts_with("/nowhere/socket: No such file or directory"), "{error}");

@@ -149,7 +149,7 @@ impl ClosedBlocks {
     /// Closes a fully written block, which becomes a candidate for collection.
     pub fn close(&mut self, block: BlockId, now: u64) {
         let index = block.index();
-        debug_assert!(self.table.counts[index] & FLAG != 0, "block {block} is closed already");
+        debug_assert!(self.table.counts[index] & FLAG != 0, "block {block} is already closed");
         self.table.counts[index] &= !FLAG;
         let min = &mut self.chunk_min[index / CHUNK];
         *min = (*min).min(self.table.counts[index]);
@@ -325,7 +325,7 @@ impl ClosedBlocks {
         for (chunk, &min) in self.chunk_min.iter().enumerate() {
             let truth = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
             if min != truth {
-                return Err(format!("chunk {chunk} has the minimum valid count {truth}, but stores {min}"));
+                return Err(format!("chunk {chunk} stores the minimum valid count {min} instead of {truth}"));
             }
         }
         for (index, state) in self.planes.iter().enumerate() {
@@ -335,7 +335,7 @@ impl ClosedBlocks {
             if listed != closed || closed != state.closed as usize {
                 let counted = state.closed;
                 return Err(format!(
-                    "plane {index} has {closed} closed blocks, but lists {listed} and counts {counted}"
+                    "plane {index} has {closed} closed blocks, but its list has {listed} and its counter is {counted}"
                 ));
             }
         }

@@ -87,7 +87,7 @@ impl LogDevice {
         let needed = u64::from(data_blocks) + u64::from(log_blocks) + u64::from(reserve_blocks);
         if needed > u64::from(blocks) {
             return Err(format!(
-                "{}, {} and {reserve_blocks} reserved for merges need {needed} blocks, but the device has {blocks}",
+                "the FTL needs {needed} blocks ({}, {}, {reserve_blocks} for merges), but the device has {blocks}",
                 counted(data_blocks.into(), "data block"),
                 counted(log_blocks.into(), "log block"),
             ));

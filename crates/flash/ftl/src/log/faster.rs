@@ -63,7 +63,7 @@ const SECOND_CHANCE: Parameter = Parameter::switch(
 const KEEP_SPARSE: Parameter = Parameter::switch(
     "keep_sparse",
     false,
-    "Pages of a log block that is less than half valid are written to the log again, even after their second chance.",
+    "Writes pages to the log again, even after their second chance, if less than half of their log block is valid.",
 )
 .example(1);
 
@@ -75,8 +75,8 @@ const ISOLATION: Parameter = Parameter {
     min: 0,
     max: percent(90),
     example: Some(0),
-    help: "Share of the log blocks used as isolation area for pages still valid after their second chance; 0% merges \
-           these pages at once.",
+    help: "Share of the log blocks used as the isolation area for pages still valid after their second chance; 0% \
+           merges these pages at once.",
 };
 
 /// Returns the number of log blocks of the isolation area: 0, or at least 2.
@@ -92,14 +92,14 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     let most = count.saturating_sub(settings.get(SEQUENTIAL.name) as u32 + 1);
     let message = if share > 0 && blocks < 2 {
         let remedy = match most {
-            0..2 => "lower it to 0%".into(),
-            _ => format!("raise it to {}", ISOLATION.unit.write(percent(200_u64.div_ceil(count.into())))),
+            0..2 => "lower the share to 0%".into(),
+            _ => format!("raise the share to {}", ISOLATION.unit.write(percent(200_u64.div_ceil(count.into())))),
         };
         format!("{part}, but an isolation area needs 2 blocks; {remedy}")
     } else if blocks > most {
         let share = if most < 2 { 0 } else { u64::from(most) * 100 / u64::from(count) };
         let share = ISOLATION.unit.write(percent(share));
-        format!("{part}, which leaves no log block for random pages; lower it to {share}")
+        format!("{part}, which leaves no log block for random pages; lower the share to {share}")
     } else {
         return Ok(());
     };

@@ -166,7 +166,10 @@ impl<L: Log> LogFtl<L> {
         let LogRules { reserve_blocks, least_log_blocks, check, .. } = L::INFO.role;
         let least = least_log_blocks(settings);
         if log_blocks < least {
-            return Err(format!("the FTL needs at least {}, not {log_blocks}", counted(least.into(), "log block")));
+            return Err(format!(
+                "the FTL needs at least {}, but has only {log_blocks}",
+                counted(least.into(), "log block")
+            ));
         }
         check(settings, &LogBlocks { count: log_blocks, pages: shape.pages_per_block })?;
         let device = LogDevice::new(shape, log_blocks, reserve_blocks)?;

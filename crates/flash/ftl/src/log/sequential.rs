@@ -20,7 +20,7 @@ pub(crate) const SEQUENTIAL: Parameter = Parameter {
     min: 0,
     max: 1,
     example: Some(0),
-    help: "Number of log blocks used as sequential log block (SW); with 0, every page goes to the random log (RW).",
+    help: "Number of sequential log blocks (SW); 0 sends every page to the random log (RW).",
 };
 
 #[derive(Clone, Copy, Serialize, Deserialize)]

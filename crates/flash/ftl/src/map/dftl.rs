@@ -56,7 +56,7 @@ const PROTECTED: Parameter = Parameter {
     min: 0,
     max: percent(99),
     example: Some(percent(50)),
-    help: "Maximum share of protected entries, which were used again after they were cached.",
+    help: "Maximum share of protected entries: entries used again after they were cached.",
 };
 
 const BATCH: Parameter =
@@ -425,7 +425,9 @@ impl MapModel for Dftl {
             while slot != NONE {
                 let Slot { lpn, dirty: is_dirty, next, .. } = self.slots[slot as usize];
                 if !is_dirty || self.page_of(lpn) as usize != page || self.slot_of[lpn as usize].page() != slot {
-                    return Err(format!("entry of page {lpn} is listed as dirty in translation page {page}"));
+                    return Err(format!(
+                        "the dirty list of translation page {page} wrongly contains the entry of page {lpn}"
+                    ));
                 }
                 slot = next;
                 dirty += 1;

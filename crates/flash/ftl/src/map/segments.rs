@@ -48,7 +48,7 @@ const SEGMENT: Parameter = Parameter {
     min: 4,
     max: 1 << 20,
     example: Some(1 << 10),
-    help: "Segment size, the unit of loading; a power of two, up to a page.",
+    help: "Segment size: the part of the map loaded at once; a power of two, at most the page size.",
 };
 
 const ENTRY: Parameter = Parameter {

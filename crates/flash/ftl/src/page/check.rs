@@ -46,7 +46,10 @@ impl<M: MapModel> PageFtl<M> {
         for open in plane.open_blocks {
             unwritten += open.left();
             if open.end > 0 && self.plane_of(open.end - 1) != index {
-                return Err(format!("the open block of plane {index} ends at page {} of another plane", open.end - 1));
+                return Err(format!(
+                    "the open block of plane {index} ends at page {}, which belongs to another plane",
+                    open.end - 1
+                ));
             }
         }
         self.check_cache(index, valid)?;
@@ -64,7 +67,7 @@ impl<M: MapModel> PageFtl<M> {
         if map != plane.valid_map || data != plane.valid {
             let (counted, counted_map) = (plane.valid, plane.valid_map);
             return Err(format!(
-                "plane {index} has {data} valid data pages, {map} valid map pages; counts: {counted}, {counted_map}"
+                "plane {index} has {data} valid data and {map} valid map pages instead of {counted} and {counted_map}"
             ));
         }
         // After a block failure, a plane may hold more valid pages than its new limit.

@@ -66,13 +66,13 @@ impl SlcOptions {
         let divides = |pages: u32| pages.is_multiple_of(self.word_line);
         if self.word_line < 2 || !divides(pages_per_block) || !divides(program_unit) {
             return Err(format!(
-                "an SLC cache needs word lines of at least 2 flash pages that divide blocks of {pages_per_block} pages \
-                 and program units of {program_unit}, not of {}",
+                "an SLC cache cannot use word lines of {} flash pages; use at least 2, and a divisor of the pages per \
+                 block ({pages_per_block}) and per program unit ({program_unit})",
                 self.word_line
             ));
         }
         if (self.own_blocks, self.share) == (0, 0) {
-            return Err("an SLC cache needs blocks of its own or a share of the free blocks".into());
+            return Err("an SLC cache needs its own blocks or a share of the free blocks".into());
         }
         if self.share > Self::ALL {
             return Err("an SLC cache cannot borrow more than all free blocks".into());
@@ -139,7 +139,10 @@ impl PageOptions {
     pub(super) fn check(&self, shape: &Shape) -> Result<(), String> {
         let placement = self.placement.info;
         if placement.role.by_page.is_some() && (shape.program_unit > 1 || self.slc.is_some()) {
-            return Err(format!("placement {} needs program units of one page, and no SLC cache", placement.name));
+            return Err(format!(
+                "placement {} does not support an SLC cache or program units of several pages",
+                placement.name
+            ));
         }
         match self.trigger {
             Trigger::Batch { low, high } if low < 2 || low > high => {

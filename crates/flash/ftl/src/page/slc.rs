@@ -126,7 +126,7 @@ impl SlcCache {
 
 impl<M: MapModel> PageFtl<M> {
     fn cache(&mut self) -> &mut SlcCache {
-        self.slc.as_mut().expect("only drives with an SLC cache use its methods")
+        self.slc.as_mut().expect("the drive has an SLC cache")
     }
 
     /// Writes a host page to the cache; returns false if the page must go to a native block.
@@ -357,7 +357,7 @@ impl<M: MapModel> PageFtl<M> {
         let (own, others): (Vec<BlockId>, Vec<BlockId>) = written.iter().partition(|&&block| cache.owns(block));
         if own.len() + erased.len() != cache.options.own_blocks as usize || others.len() != *borrowed as usize {
             return Err(format!(
-                "SLC cache of plane {plane}: own blocks {} written, {} erased; {} borrowed instead of {borrowed}",
+                "SLC cache of plane {plane}: {} own blocks written, {} erased; {} blocks borrowed instead of {borrowed}",
                 own.len(),
                 erased.len(),
                 others.len()
@@ -403,9 +403,9 @@ mod tests {
     fn impossible_caches_are_refused() {
         let error = |slc, shape| PageFtl::new(shape, options(slc), 1).err().unwrap_or_default();
         assert_eq!(error(CACHE, SHAPE), "");
-        assert!(error(SlcOptions { word_line: 1, ..CACHE }, SHAPE).contains("at least 2 flash pages"));
-        assert!(error(CACHE, Shape { program_unit: 4, ..SHAPE }).contains("program units of 4"));
-        assert!(error(SlcOptions { own_blocks: 0, ..CACHE }, SHAPE).contains("blocks of its own or a share"));
+        assert!(error(SlcOptions { word_line: 1, ..CACHE }, SHAPE).contains("word lines of 1 flash pages"));
+        assert!(error(CACHE, Shape { program_unit: 4, ..SHAPE }).contains("per program unit (4)"));
+        assert!(error(SlcOptions { own_blocks: 0, ..CACHE }, SHAPE).contains("its own blocks or a share"));
         assert!(error(SlcOptions { share: 10_001, ..CACHE }, SHAPE).contains("more than all free blocks"));
         // Two blocks are needed for data, three for the reserve, and four for the SLC cache.
         assert!(error(SlcOptions { own_blocks: 4, ..CACHE }, SHAPE).contains("cannot hold 24 logical pages"));

@@ -190,7 +190,7 @@ fn errors_name_the_invalid_admission() {
         |changes: &[(String, u64)], one_size| build_policy(lru, changes, 9, 1, one_size).unwrap_err().to_string();
     assert_eq!(
         refused(&selecting("size", &[("smallest", 1)]), true),
-        "admission `size` has no parameter `smallest`; it has largest"
+        "admission `size` has no parameter `smallest`; available: largest"
     );
     assert!(refused(&[("admission".to_owned(), 99)], true).contains("`admission` of policy `lru` is 99"));
     assert!(

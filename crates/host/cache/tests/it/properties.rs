@@ -278,7 +278,8 @@ fn errors_name_the_invalid_value() {
     assert!(message(POLICIES.get("lur").unwrap_err().into()).contains("`lur`; choose one of fifo, lifo, lru"));
     assert_eq!(build_policy(lru, &[], 0, 1, true).unwrap_err(), CacheError::NoCapacity);
     assert!(
-        message(build_policy(lru, &name("k", 2), 9, 1, true).unwrap_err()).contains("no parameter `k`; it has none")
+        message(build_policy(lru, &name("k", 2), 9, 1, true).unwrap_err())
+            .contains("no parameter `k`; available: none")
     );
     let k = build_policy(POLICIES.get("lru-k").unwrap(), &name("k", 0), 9, 1, true).unwrap_err();
     assert!(message(k).contains("`k` of policy `lru-k` is 0, but must be from 1 to 16"));

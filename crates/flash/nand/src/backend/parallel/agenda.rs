@@ -117,7 +117,7 @@ impl Agenda {
         let earliest = pending.map(|event| event >> RESOURCE_BITS).min().unwrap_or(u64::MAX);
         let forward_ns = (time - REACH_NS / 2 - self.base_ns).min(earliest);
         self.base_ns += forward_ns;
-        assert!(time - self.base_ns < REACH_NS, "two successive events are hours apart");
+        assert!(time - self.base_ns < REACH_NS, "two successive events are too far apart");
         for event in self.groups.as_flattened_mut()[leaves..].iter_mut().filter(|event| **event != NONE) {
             *event -= forward_ns << RESOURCE_BITS;
         }

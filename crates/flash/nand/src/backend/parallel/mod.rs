@@ -337,7 +337,10 @@ impl ParallelFlash {
     /// Advances the clock to `time_ns`. No pending event may precede that time.
     #[inline]
     pub fn pass_until(&mut self, time_ns: u64) {
-        debug_assert!(time_ns >= self.now_ns && time_ns <= self.next_ns(), "the time is past or after the next event");
+        debug_assert!(
+            time_ns >= self.now_ns && time_ns <= self.next_ns(),
+            "the time is in the past or after the next event"
+        );
         self.now_ns = time_ns;
     }
 
@@ -410,7 +413,7 @@ impl ParallelFlash {
         {
             let _ = write!(
                 text,
-                "; die {number}: {} waiting, cells {:?}, registers {:?}",
+                "; die {number}: {} operations waiting, cell state {:?}, register state {:?}",
                 die.emitted - die.begun,
                 die.cells,
                 die.registers

@@ -23,7 +23,7 @@ impl ParallelFlash {
         self.show_emitted(coarse);
         let Op { block: die_block, .. } = self.ops[index];
         self.ops[index].pass = Pass::Fine;
-        let gathered = self.gathered.as_mut().expect("program units are gathered");
+        let gathered = self.gathered.as_mut().expect("the drive gathers program units");
         gathered.hold(&self.ops[index]);
         if gathered.fine_units(die_block).gathered.append(index, &mut self.ops) == index {
             // The fine pass also waits until the coarse passes that must precede it are queued.
@@ -34,14 +34,14 @@ impl ParallelFlash {
 
     /// Queues the fine passes that become due because all pages of a unit's coarse pass are in memory.
     pub(super) fn end_coarse_unit(&mut self, die_block: u32) {
-        let gathered = self.gathered.as_mut().expect("program units are gathered");
+        let gathered = self.gathered.as_mut().expect("the drive gathers program units");
         let is_full = gathered.is_full(die_block, self.layout.pages_per_die_block());
         let units = gathered.fine_units(die_block);
         units.complete.push_back(std::mem::replace(&mut units.gathered, ProgramUnit::EMPTY).first);
         let left = if is_full { 0 } else { self.layout.pass_distance(false) as usize };
         let due: Vec<u32> = units.complete.drain(..units.complete.len().saturating_sub(left)).collect();
         for first in due {
-            let gathered = self.gathered.as_mut().expect("program units are gathered");
+            let gathered = self.gathered.as_mut().expect("the drive gathers program units");
             gathered.release(first, &self.ops);
             let mut member = first;
             while member != NONE {

@@ -115,7 +115,7 @@ impl TimingChecker {
         match seen.kind {
             Kind::Read => {
                 if *self.at(seen.block, seen.page) != Page::Programmed {
-                    self.blame(seen, "the page's program has not ended");
+                    self.blame(seen, "the page is not completely programmed");
                 }
             }
             Kind::Program | Kind::Copyback => {
@@ -145,7 +145,7 @@ impl TimingChecker {
                 let begun = block.erases_begun;
                 block.erases_begun += 1;
                 if block.before_erase.values().any(|&erases| erases <= begun) {
-                    self.blame(seen, "copies of the block's pages have not been programmed, or reads have not ended");
+                    self.blame(seen, "copies or reads of the block's pages are not complete");
                 }
                 if self.of_block(seen.block).iter().any(|page| matches!(page, Page::Programming | Page::Coarse)) {
                     self.blame(seen, "a page of the block is being programmed");
@@ -221,7 +221,7 @@ mod tests {
             checker.began(program);
             checker.began(read);
         };
-        assert!(violation_of(&early).contains("the page's program has not ended"));
+        assert!(violation_of(&early).contains("the page is not completely programmed"));
         let overtaking = |checker: &mut TimingChecker| {
             [program, seen(2, Kind::Program, 0, 1)].iter().for_each(|&operation| checker.emitted(operation));
             checker.began(seen(2, Kind::Program, 0, 1));
@@ -240,7 +240,7 @@ mod tests {
             checker.began(copy);
             checker.began(erase);
         };
-        assert!(violation_of(&destroying).contains("copies of the block"));
+        assert!(violation_of(&destroying).contains("copies or reads of the block"));
         let in_order =
             |checker: &mut TimingChecker| [program, copy, erase].iter().for_each(|&operation| done(checker, operation));
         assert_eq!(violation_of(&in_order), "");

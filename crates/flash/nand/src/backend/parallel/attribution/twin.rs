@@ -374,7 +374,11 @@ fn charges_match_the_log() {
             let expected = world.path(last.0);
             let elapsed_ns = last.1 - world.emitted[&last.0].at_ns;
             let stalls = *world.flash.stalls_of(job).expect("attribution is on");
-            assert_eq!(stalls.iter().sum::<u64>(), elapsed_ns, "seed {seed}, request {job}: the causes must add up");
+            assert_eq!(
+                stalls.iter().sum::<u64>(),
+                elapsed_ns,
+                "seed {seed}, request {job}: the times of all causes must add up to the latency"
+            );
             assert_eq!(stalls, expected, "seed {seed}, request {job}");
             seen.iter_mut().zip(stalls).for_each(|(seen, part)| *seen += part);
         }
