@@ -267,7 +267,7 @@ def test_columns_of_any_text(cli: Cli, tmp_path: Path) -> None:
     assert payload["result"]["profile"]["bytes"] == {"read": 25 * 4096, "write": 25 * 4096, "trim": 0, "flush": 0}
     assert payload["source"]["columns"] == spec
     for wrong, said in (
-        ("time=0", 'columns "time=0": op is missing; for a constant, write op='),
+        ("time=0", 'columns "time=0": op is missing; for a constant, use op='),
         ("op=1,offset=2,size=x", 'log.txt:1: columns size=x: no heading "x"; the headings are "when, kind, '),
     ):
         done = cli("run", text, "--columns", wrong, check=False)

@@ -75,7 +75,7 @@ impl Columns {
             let place = match (place.parse(), unquoted(place)) {
                 (Ok(number), _) if number >= MOST => {
                     let instead = match at {
-                        SIZE => format!("; for a constant write size={number}B"),
+                        SIZE => format!("; for a constant, use size={number}B"),
                         _ => String::new(),
                     };
                     return Err(wrong(format!("column {number} exceeds the maximum of {}{instead}", MOST - 1)));
@@ -102,7 +102,7 @@ impl Columns {
         match held[..REQUIRED].iter().position(Option::is_none) {
             Some(at @ (OP | SIZE)) => {
                 let constant = if at == OP { "op='read'" } else { "size=4KiB" };
-                Err(wrong(format!("{} is missing; for a constant, write {constant}", NAMES[at])))
+                Err(wrong(format!("{} is missing; for a constant, use {constant}", NAMES[at])))
             }
             Some(at) => Err(wrong(format!("{} is missing", NAMES[at]))),
             None => Ok(Self { held }),

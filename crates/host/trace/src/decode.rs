@@ -352,7 +352,8 @@ impl<F: LineFormat> Lines<F> {
         }
         let number = self.state.count + 1;
         let have = counted(fields as u64, "field");
-        let why = format!("the last line, {number}, is truncated: it has no newline, and {have} instead of {before}");
+        let why =
+            format!("the last line (line {number}) is truncated: it has no newline, and {have} instead of {before}");
         self.state.handle_bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
         let path = shown(input.path());
         match &detected {
             Some((first, other)) if *other != format => {
-                let why = format!("{first} is in format {} but {path} is in {}", other.name, format.name);
+                let why = format!("{first} is in format {}, but {path} is in format {}", other.name, format.name);
                 return Err(TraceError::Invalid(format!(
                     "{why}; convert one of them with 'ssdlab trace convert' first"
                 )));
@@ -159,7 +159,10 @@ mod tests {
         assert!(message.starts_with("2 files given; pass --concat"), "{message}");
         let mixed: [&[u8]; 2] = [b"0,R,0,512\n", b"10,hm,0,Read,0,512,1\n"];
         let message = read_several(None, Files::Merged, &mixed).unwrap_err().to_string();
-        assert!(message.starts_with("memory is in format ssdlab-csv but memory is in msr; convert one"), "{message}");
+        assert!(
+            message.starts_with("memory is in format ssdlab-csv, but memory is in format msr; convert one"),
+            "{message}"
+        );
     }
 
     /// The first line of the second file is damaged, so only the first file has a known format.

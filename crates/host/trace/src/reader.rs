@@ -358,8 +358,10 @@ mod tests {
             for end in 1..whole {
                 let cut = format!("{before}{}", &last[..end]);
                 let message = read(false, &cut).unwrap_err().to_string();
-                let place =
-                    format!("memory: the last line, {}, is truncated: it has no newline, and ", cut.lines().count());
+                let place = format!(
+                    "memory: the last line (line {}) is truncated: it has no newline, and ",
+                    cut.lines().count()
+                );
                 let remedy = "; fetch the file again, or pass --skip-bad to read the part before the damage";
                 assert!(message.starts_with(&place) && message.ends_with(remedy), "{message}");
                 let (requests, report) = read(true, &cut).unwrap();

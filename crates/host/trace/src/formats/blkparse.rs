@@ -22,7 +22,7 @@ use crate::rwbs::Rwbs;
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "blkparse",
-    help: "blkparse text in its default layout; reads the events of one action",
+    help: "blkparse text in its default layout; reads the events of one --action (default: queue)",
     source: "blktrace, blkparse_fmt.c",
     parameters: &[],
     role: FormatRules { actions: true, ..FormatRules::lines::<Blkparse>() },

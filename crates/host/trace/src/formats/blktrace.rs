@@ -29,7 +29,7 @@ use crate::{Action, Op, ReadOptions};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "blktrace",
-    help: "blktrace binary in either byte order; reads the events of one action",
+    help: "blktrace binary in either byte order; reads the events of one --action (default: queue)",
     source: "Linux, include/uapi/linux/blktrace_api.h",
     parameters: &[],
     role: FormatRules {
@@ -87,8 +87,8 @@ impl RecordFormat for Blktrace {
     fn begin(&self, head: &[u8]) -> Result<(), String> {
         match version(head) {
             Some(other) if other != VERSION => Err(format!(
-                "blktrace version {other} is not supported (only version {VERSION} is); print the records with \
-                 'blkparse -i FILE' and read that text"
+                "blktrace version {other} is not supported (only version {VERSION} is); convert the file to \
+                 text with 'blkparse -i FILE > FILE.txt', and read FILE.txt"
             )),
             _ => Ok(()),
         }
@@ -312,8 +312,8 @@ mod tests {
     fn an_unsupported_version_is_named() {
         for bytes in [0x6561_7408_u32.to_le_bytes(), 0x6561_7408_u32.to_be_bytes()] {
             let file = [&bytes[..], &[0; 60]].concat();
-            let expected = "memory: blktrace version 8 is not supported (only version 7 is); print the records with \
-                            'blkparse -i FILE' and read that text";
+            let expected = "memory: blktrace version 8 is not supported (only version 7 is); convert the file to \
+                            text with 'blkparse -i FILE > FILE.txt', and read FILE.txt";
             let detected = read_with(&file, &ReadOptions::default()).unwrap_err().to_string();
             assert_eq!((detected.as_str(), error_bytes("blktrace", &file).as_str()), (expected, expected));
         }

@@ -27,7 +27,7 @@ use crate::{Op, ReadOptions, Target};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "columns",
-    help: "any text in columns, described by --columns",
+    help: "any text with columns; describe the columns with --columns",
     source: "",
     parameters: &[],
     role: FormatRules::lines::<ColumnText>(),
@@ -35,7 +35,7 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 
 /// Maximum number of repetitions of one line's request.
 const REPEATS_MAX: u64 = 1 << 20;
-const NOT_AN_ADDRESS: &str = "is not a whole number; text keys need 'ssdlab cache sim --objects'";
+const NOT_AN_ADDRESS: &str = "is not a whole number; for text keys, use 'ssdlab cache sim --objects'";
 
 /// Parser of text in columns.
 #[derive(Default)]
@@ -311,8 +311,8 @@ mod tests {
         assert!(fails(plain, "0.1,R,x,512\n1,R,1,512\n").contains("memory:1: field \"offset\": \"x\" is not a whole"));
         for (columns, why) in [
             ("", "\"\" is not NAME=COLUMN"),
-            ("op=0,offset=1", "size is missing; for a constant, write size=4KiB"),
-            ("offset=1,size=2", "op is missing; for a constant, write op='read'"),
+            ("op=0,offset=1", "size is missing; for a constant, use size=4KiB"),
+            ("offset=1,size=2", "op is missing; for a constant, use op='read'"),
             ("op=0,size=2", "offset is missing; example"),
             ("op='X',offset=1,size=2", "\"op='X'\" is not a valid constant for op: use an operation such as 'read'"),
             ("op=0,offset=1,size='4.5'", "\"size='4.5'\" is not a valid constant for size: use a size such as '4KiB'"),
@@ -320,7 +320,7 @@ mod tests {
                 "op=0,offset='7',size=2",
                 "\"offset='7'\" is not a valid constant for offset: only op and size can be constants",
             ),
-            ("op=0,offset=1,size=4096", "column 4096 exceeds the maximum of 63; for a constant write size=4096B"),
+            ("op=0,offset=1,size=4096", "column 4096 exceeds the maximum of 63; for a constant, use size=4096B"),
             ("op=0,offset=1,size=2,size=3", "size occurs twice"),
             ("op=0,offset=1,length=2", "\"length\" is not one of op, offset, size, time, stream, device, repeat"),
             (
@@ -501,7 +501,7 @@ mod tests {
         let (requests, _) = objects("op=R,offset=0,size=1B", Target::SizedObjects, "B\nA\n");
         assert_eq!((requests.len(), requests[1].offset), (2, 7_523_909_072_658_799_170));
         let message = fails("time=0,op=1,offset=2,size=3", text);
-        assert!(message.contains("\"A\" is not a whole number; text keys need"), "{message}");
+        assert!(message.contains("\"A\" is not a whole number; for text keys"), "{message}");
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
                     return Ok(Entry::Skip(Skip::ShortWait));
                 }
                 let clock = self.clock_ns.checked_add(wait);
-                self.clock_ns = clock.ok_or(Fault::new("wait", text, "exceeds 64 bits in total"))?;
+                self.clock_ns = clock.ok_or(Fault::new("wait", text, "makes the sum of all waits exceed 64 bits"))?;
                 return Ok(Entry::Skip(Skip::OtherAction));
             }
             _ if action.iter().all(u8::is_ascii_alphabetic) => {

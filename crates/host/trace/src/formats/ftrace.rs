@@ -24,7 +24,7 @@ use crate::{Action, ReadOptions};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "ftrace",
-    help: "block events of ftrace, trace-cmd report or perf script; reads the events of one action (default: issue)",
+    help: "block events of ftrace, trace-cmd report or perf script; reads the events of one --action (default: issue)",
     source: "Linux, include/trace/events/block.h",
     parameters: &[],
     role: FormatRules { actions: true, ..FormatRules::lines::<Ftrace>() },

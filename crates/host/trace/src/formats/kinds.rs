@@ -122,7 +122,7 @@ fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Cas
         joined,
         empty,
         reordered,
-        negative: never("numbers have no sign"),
+        negative: never("binary numbers have no sign"),
         huge,
         quoted: never(text),
         commented: never(text),
@@ -221,7 +221,7 @@ fn kinds(format: Format) -> Kinds {
             first: "1000,R,8,512,0x1,7",
             second: "3000,W,16,4096,0x2,7",
             rows: [(0, Op::Read, 4096, 512), (2000, Op::Write, 8192, 4096)],
-            truncated: ("3000,W,16,40", ": the last line, 3, is truncated"),
+            truncated: ("3000,W,16,40", ": the last line (line 3) is truncated"),
             joined: ":2: \"W\" follows the last column",
             empty: ("3000,W,,4096,0x2,7", ":3: field \"sector\" is missing"),
             negative: ("3000,W,-16,4096,0x2,7", ":3: field \"sector\": \"-16\" is negative"),
@@ -238,7 +238,7 @@ fn kinds(format: Format) -> Kinds {
             first: "128166372003061629,hm,0,Read,8192,4096,1000",
             second: "128166372003061639,hm,0,Write,512,1024,10",
             rows: [(0, Op::Read, 8192, 4096), (1000, Op::Write, 512, 1024)],
-            truncated: ("128166372003061639,hm,0,Write,512,10", ": the last line, 2, is truncated"),
+            truncated: ("128166372003061639,hm,0,Write,512,10", ": the last line (line 2) is truncated"),
             // The response time 1000 of the first record and the timestamp of the second form one number:
             // 1000128166372003061639, with 22 digits.
             joined: ":1: field \"ResponseTime\": \"1000128166372003061639\" does not fit 64 bits",
@@ -490,7 +490,7 @@ fn kinds(format: Format) -> Kinds {
                 first: "5,R,4096,512",
                 second: "7,W,0,64",
                 rows: [(0, Op::Read, 4096, 512), (2, Op::Write, 0, 64)],
-                truncated: ("7,W,0", ": the last line, 3, is truncated"),
+                truncated: ("7,W,0", ": the last line (line 3) is truncated"),
                 joined: ":2: \"W\" follows the last column",
                 empty: ("7,W,,64", ":3: field \"offset\" is missing"),
                 negative: ("7,W,-1,64", ":3: field \"offset\": \"-1\" is "),
@@ -550,7 +550,7 @@ fn kinds(format: Format) -> Kinds {
             let cut = "memory: the file ends inside record 4 (23 bytes left at byte 72)";
             records(&header, two, [(0, Op::Read, 4096, 512), (4, Op::Write, 0, 64)], cut, huge)
         }
-        name => panic!("{name} has no inputs; add them"),
+        name => panic!("format {name} has no test inputs; add them here"),
     }
 }
 
@@ -664,7 +664,7 @@ fn the_layout_in_an_error_reads_the_lines() {
             let (kept, detected) = (read(Target::CountedObjects, &text), detect_bytes(&text));
             assert_eq!(kept.len(), expected.len(), "{error}");
             if let Err(other) = detected {
-                assert!(other.to_string().contains("comes closest: read it with --columns"), "{other}");
+                assert!(other.to_string().contains("comes closest); read it with --columns"), "{other}");
             }
             advised.push(format.name);
         }

@@ -178,7 +178,7 @@ pub(crate) fn detect(
                 |layout| format!("read it with --columns {layout}"),
             );
             return TraceError::Invalid(format!(
-                "{}:{}: {}; no trace format fits, {name} comes closest: {remedy}",
+                "{}:{}: {}; no trace format fits ({name} comes closest); {remedy}",
                 shown(path),
                 miss.line,
                 miss.why

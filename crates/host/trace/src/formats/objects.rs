@@ -26,7 +26,7 @@ use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 
 pub(crate) static ORACLE_GENERAL: FormatInfo = FormatInfo {
     name: "oracle-general",
-    help: "libCacheSim oracleGeneral binary, for caches (objects without operations)",
+    help: "libCacheSim oracleGeneral binary, for cache simulation (object accesses without read or write type)",
     source: "libCacheSim, oracleGeneralBin.h",
     parameters: &[],
     role: objects::<OracleGeneral>(FormatRules::records::<OracleGeneral>()),
@@ -34,7 +34,7 @@ pub(crate) static ORACLE_GENERAL: FormatInfo = FormatInfo {
 
 pub(crate) static LCS: FormatInfo = FormatInfo {
     name: "lcs",
-    help: "libCacheSim lcs binary, for caches (objects)",
+    help: "libCacheSim lcs binary, for cache simulation (object accesses)",
     source: "libCacheSim, lcs.h",
     parameters: &[],
     role: objects::<Lcs>(FormatRules::records::<Lcs>()),
@@ -42,7 +42,7 @@ pub(crate) static LCS: FormatInfo = FormatInfo {
 
 pub(crate) static CACHE_CSV: FormatInfo = FormatInfo {
     name: "cache-csv",
-    help: "libCacheSim CSV, for caches: clock_time,obj_id,obj_size,next_access_vtime",
+    help: "libCacheSim CSV, for cache simulation: clock_time,obj_id,obj_size,next_access_vtime",
     source: "libCacheSim",
     parameters: &[],
     role: objects::<CacheCsv>(FormatRules::lines::<CacheCsv>()),
