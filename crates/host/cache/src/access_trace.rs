@@ -69,7 +69,7 @@ impl AccessTrace {
     /// # Panics
     /// Panics if `lives` and the accesses differ in number.
     pub fn expiring(self, lives: Vec<Life>) -> Self {
-        assert_eq!(self.accesses.len(), lives.len(), "one life per access");
+        assert_eq!(self.accesses.len(), lives.len(), "each access must have one time to live");
         Self { lives, ..self }
     }
 

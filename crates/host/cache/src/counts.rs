@@ -7,11 +7,11 @@ counters! {
     pub struct Counts {
         accesses: "accesses", "Accesses to items.";
         misses: "accesses", "Accesses to items that were not cached.";
-        units: "units", "Units accessed.";
-        missed_units: "units", "Units accessed that were not cached.";
-        outgrown: "accesses", "Hits that request more units than the cached item has.";
-        outgrown_units: "units", "Units that hits request beyond the size of the cached item; also counted as missed.";
-        evictions: "items", "Items evicted, or rejected by the policy.";
+        units: "units", "Total size of the accesses, in units of the cache capacity.";
+        missed_units: "units", "Total uncached size of the accesses, in units of the cache capacity.";
+        outgrown: "accesses", "Hits on items whose cached size is smaller than the requested size.";
+        outgrown_units: "units", "Requested size of hits beyond the cached size; also counted as missed.";
+        evictions: "items", "Items evicted, and new items rejected by the policy.";
         too_large: "accesses", "Misses on items larger than the cache, which are not admitted.";
         expired: "accesses", "Misses on cached items that had expired.";
     }

@@ -36,7 +36,8 @@ pub enum CacheError {
     },
     /// The admission policy is defined for items of one size.
     #[error(
-        "admission `{admission}` supports only items of equal size; for objects of different sizes use one of {others}"
+        "admission policy `{admission}` supports only items of equal size; for objects of different sizes use one of \
+         {others}"
     )]
     AdmissionOfOneSize {
         /// Name of the admission policy.
@@ -78,7 +79,7 @@ pub enum CacheError {
     #[error("the trace has more than 4,294,967,294 accesses; use batches or a sample")]
     TooManyAccesses,
     /// A miss-ratio curve cannot be computed in one pass.
-    #[error("{why}; simulate the sizes one by one")]
+    #[error("{why}; simulate each cache size separately")]
     NoOnePass {
         /// The reason why the policy or the trace does not allow a curve from one pass.
         why: &'static str,
@@ -105,8 +106,8 @@ pub enum CacheError {
     },
     /// The limits of dirty pages contradict each other.
     #[error(
-        "the background limit of dirty pages ({background} %) must not exceed the hard limit ({hard} %), and the hard \
-         limit must not exceed 100 %"
+        "the limits of dirty pages are {background} % (background) and {hard} % (hard), but must satisfy background <= \
+         hard <= 100 %"
     )]
     DirtyLimits {
         /// Background limit of dirty pages, in percent.

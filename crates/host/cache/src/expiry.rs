@@ -37,7 +37,7 @@ impl Expiry {
     /// # Panics
     /// Panics if `lives` and `accesses` differ in length, or an item is out of range.
     pub fn simulate(&mut self, policy: &mut dyn Policy, accesses: &[Access], lives: &[Life], counts: &mut Counts) {
-        assert_eq!(accesses.len(), lives.len(), "one life per access");
+        assert_eq!(accesses.len(), lives.len(), "each access must have one time to live");
         for (access, life) in accesses.iter().zip(lives) {
             let until_ns = &mut self.until_ns[access.item as usize];
             if !access.is_drop() && policy.contains(access.item) {

@@ -36,7 +36,7 @@ counters! {
     /// Numbers of page transitions between the two pools and the backing store, as in flowchart 2b of Harper 2018.
     pub struct Transitions {
         raw_hits: "pages", "Read accesses to raw pages.";
-        compressed_hits: "pages", "Read accesses to compressed pages, which leave the compressed pool.";
+        compressed_hits: "pages", "Read accesses to compressed pages; the pages move to the raw pool.";
         misses: "pages", "Read accesses to uncached pages.";
         raw_overwritten: "pages", "Write accesses to raw pages.";
         compressed_overwritten: "pages", "Write accesses to compressed pages.";
@@ -45,7 +45,7 @@ counters! {
         loaded: "pages", "Pages read from the layer below into the raw pool.";
         compressed: "pages", "Raw pages moved to the compressed pool.";
         incompressible_dropped: "pages", "Raw pages dropped because they did not shrink enough.";
-        raw_dropped: "pages", "Raw pages dropped because the compressed pool is absent or too small for the page.";
+        raw_dropped: "pages", "Raw pages dropped because the compressed pool is missing or too small for the page.";
         compressed_dropped: "pages", "Compressed pages evicted from the compressed pool.";
         raw_trimmed: "pages", "Raw pages dropped by trims.";
         compressed_trimmed: "pages", "Compressed pages dropped by trims.";

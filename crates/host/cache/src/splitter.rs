@@ -110,7 +110,7 @@ impl Splitter {
     /// # Panics
     /// Panics if the splitter has no filter.
     pub(crate) fn ids_from(&mut self, first: usize) -> (&[u64], &mut HashFilter) {
-        (&self.universe.ids()[first..], self.filter.as_mut().expect("the splitter was created with a filter"))
+        (&self.universe.ids()[first..], self.filter.as_mut().expect("the splitter must have a filter"))
     }
 
     /// Returns all items seen so far.

@@ -139,13 +139,13 @@ impl Requests {
     #[inline]
     pub(crate) fn get_mut(&mut self, id: RequestId) -> &mut Request {
         let rq = &mut self.slots[id.slot()];
-        debug_assert_eq!(rq.id, id, "the request was freed");
+        debug_assert_eq!(rq.id, id, "the request was already freed");
         rq
     }
 
     /// Returns two different requests for modification.
     pub(crate) fn pair_mut(&mut self, first: RequestId, second: RequestId) -> [&mut Request; 2] {
-        self.slots.get_disjoint_mut([first.slot(), second.slot()]).expect("the requests differ")
+        self.slots.get_disjoint_mut([first.slot(), second.slot()]).expect("the two requests must differ")
     }
 
     /// Frees a request; its contents stay readable until the slot is reused.
@@ -172,7 +172,7 @@ impl Index<RequestId> for Requests {
     #[inline]
     fn index(&self, id: RequestId) -> &Request {
         let rq = &self.slots[id.slot()];
-        debug_assert_eq!(rq.id, id, "the request was freed");
+        debug_assert_eq!(rq.id, id, "the request was already freed");
         rq
     }
 }

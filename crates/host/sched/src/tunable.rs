@@ -11,7 +11,7 @@ pub(crate) const BACK_SEEK_MAX: Parameter = Parameter {
     min: 0,
     max: 1 << 40,
     example: None,
-    help: "Maximum distance behind the last request at which a request may be served before a request ahead.",
+    help: "Maximum backward seek from the last request to the next request.",
 };
 
 /// Cost factor of backward distances, in CFQ and BFQ.

@@ -15,7 +15,7 @@ use crate::sketch::mix;
 
 pub(super) static INFO: AdmissionInfo = AdmissionInfo {
     name: "bloom",
-    help: "Admits items on their second access, as remembered by two Bloom filters.",
+    help: "Admits items on their second access; two Bloom filters record the first accesses.",
     source: "Maggs, Sitaraman 2015",
     parameters: &[Parameter {
         name: "remembered",
@@ -24,7 +24,7 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
         min: 1,
         max: 1 << 32,
         example: None,
-        help: "Number of new items after which the older filter is cleared.",
+        help: "Number of items added to the current Bloom filter before the older filter is cleared.",
     }],
     role: AdmissionRules {
         sizes: true,

@@ -50,7 +50,7 @@ const ADMISSION: &str = "admission";
 
 static ADMISSION_PARAMETER: [Parameter; 1] = [Parameter {
     name: ADMISSION,
-    unit: Unit::Count("(index in the table of admissions)"),
+    unit: Unit::Count("(index of an admission policy)"),
     default: 0,
     min: 0,
     max: u32::MAX as u64,

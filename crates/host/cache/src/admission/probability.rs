@@ -13,7 +13,7 @@ use crate::Access;
 
 pub(super) static INFO: AdmissionInfo = AdmissionInfo {
     name: "probability",
-    help: "Admits newcomers at random.",
+    help: "Admits new items at random.",
     source: "Zhou et al., ICS 2018",
     parameters: &[
         Parameter::share("percent", 50, "Probability of admission."),

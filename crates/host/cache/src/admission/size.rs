@@ -17,12 +17,12 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
     source: "Abrams et al., WWW 1995",
     parameters: &[Parameter {
         name: "largest",
-        unit: Unit::Count("units of the capacity"),
+        unit: Unit::Count("units of the cache capacity"),
         default: 1 << 20,
         min: 1,
         max: u32::MAX as u64,
         example: None,
-        help: "Size of the largest admitted item, in bytes if items have sizes.",
+        help: "Maximum size of an admitted item, in bytes; pages and other items without sizes have size 1.",
     }],
     role: AdmissionRules {
         sizes: true,

@@ -121,13 +121,13 @@ impl Plan {
             if (least..=most).contains(&value) { Ok(()) } else { Err(PlanError::new(what, value, must)) }
         };
         let most = f64::MAX;
-        within("the page size, in bytes,", page_bytes, 1.0, most, "be at least 1")?;
-        within("the cache memory, in bytes,", budget_bytes, page_bytes, most, "hold at least one page")?;
-        within("the data size, in bytes,", data_bytes, page_bytes, most, "be at least one page")?;
-        within("the page read time of the device, in us,", device_us, 0.0, most, "be 0 or more")?;
-        within("the compression ratio", ratio, 1.0, most, "be 1 or more, because a page that grows is kept raw")?;
-        within("the time to compress, in us,", compress_us, 0.0, most, "be 0 or more")?;
-        within("the time to decompress, in us,", decompress_us, 0.0, most, "be 0 or more")?;
+        within("the page size in bytes", page_bytes, 1.0, most, "be at least 1")?;
+        within("the cache memory in bytes", budget_bytes, page_bytes, most, "hold at least one page")?;
+        within("the data size in bytes", data_bytes, page_bytes, most, "be at least one page")?;
+        within("the page read time of the device in us", device_us, 0.0, most, "be 0 or more")?;
+        within("the compression ratio", ratio, 1.0, most, "be 1 or more, because incompressible pages are stored raw")?;
+        within("the time to compress a page in us", compress_us, 0.0, most, "be 0 or more")?;
+        within("the time to decompress a page in us", decompress_us, 0.0, most, "be 0 or more")?;
         within("the share of compressible pages", shrinking, 0.0, 1.0, "be from 0 to 1")?;
         Ok(Self { memory, compressor })
     }
@@ -154,7 +154,11 @@ impl Plan {
         if (0.0..=1.0).contains(&share) {
             Ok(self.at(share, corrections))
         } else {
-            Err(PlanError::new("the share of memory to compress", format!("{} %", 100.0 * share), "be from 0 to 100 %"))
+            Err(PlanError::new(
+                "the share of memory for compressed pages",
+                format!("{} %", 100.0 * share),
+                "be from 0 to 100 %",
+            ))
         }
     }
 

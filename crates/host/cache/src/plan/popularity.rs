@@ -63,7 +63,7 @@ impl Popularity {
                 return Err(PlanError::new(
                     "a point of the miss-ratio curve",
                     format!("{pages}, {hits}"),
-                    "have values from 0 to 1 that do not decrease from point to point",
+                    "have values from 0 to 1 that are not below the values of the previous point",
                 ));
             }
             lines.push((pages, hits));

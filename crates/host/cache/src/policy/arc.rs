@@ -21,7 +21,7 @@ use crate::lists::{Lists, NOWHERE};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "arc",
-    help: "LRU lists of items used once and of items used again, whose shares adapt to ghost hits.",
+    help: "Two LRU lists, for items used once and items used again; ghost hits adapt their sizes.",
     source: "Megiddo, Modha, FAST 2003",
     parameters: &[],
     role: PolicyRules {

@@ -22,9 +22,9 @@ use crate::heap::Heap;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "belady",
-    help: "Evicts the item whose next use is farthest away: offline, optimal for items of one size that are always inserted.",
+    help: "Offline: evicts the item with the farthest next use; optimal if items have equal size and are not rejected.",
     source: "Belady 1966",
-    parameters: &[Parameter::switch("bypass", false, "1: rejects a new item whose next use is the farthest.")],
+    parameters: &[Parameter::switch("bypass", false, "True (1) to reject a new item whose next use is the farthest.")],
     role: PolicyRules {
         sizes: true,
         needs_future: true,

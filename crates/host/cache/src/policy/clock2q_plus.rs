@@ -27,7 +27,7 @@ use crate::lists::grow;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock2q-plus",
-    help: "A small FIFO that ignores uses soon after insertion, a CLOCK, and a ghost list of the FIFO's evictions.",
+    help: "A small FIFO that ignores hits soon after insertion, a CLOCK, and a ghost list of the FIFO's evictions.",
     source: "Zhai et al. 2025",
     parameters: &[
         SMALL_SHARE,
@@ -38,7 +38,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 100,
             example: None,
-            help: "Share of the small FIFO, at its newest end, in which uses do not count.",
+            help: "Share of the small FIFO, counted from its newest item, in which hits are ignored.",
         },
         Parameter::share("ghost", 50, "Size of the ghost list, relative to the capacity."),
     ],

@@ -26,7 +26,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock-pro",
-    help: "LIRS as a clock: items reused at short distance are hot, and hits only set a bit.",
+    help: "LIRS as a clock: items with a short reuse distance are hot, and a hit only sets a bit.",
     source: "Jiang et al., USENIX ATC 2005",
     parameters: &[],
     role: PolicyRules {

@@ -33,7 +33,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 100,
             example: None,
-            help: "Size of the new section.",
+            help: "Size of the new section (most recently used items), relative to the capacity.",
         },
         Parameter {
             name: "old",
@@ -42,7 +42,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 100,
             example: None,
-            help: "Size of the old section.",
+            help: "Size of the old section (least recently used items), relative to the capacity.",
         },
         Parameter {
             name: "mean_most",
@@ -51,7 +51,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 30,
             example: None,
-            help: "Mean count above which all counts are halved.",
+            help: "Mean use count above which all use counts are halved.",
         },
         Parameter {
             name: "count_most",
@@ -60,7 +60,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 30,
             example: None,
-            help: "Counts above this value are treated as equal to it.",
+            help: "Maximum use count: the eviction order treats higher use counts as equal to this value.",
         },
     ],
     role: PolicyRules {

@@ -15,7 +15,7 @@ use super::{PolicyInfo, PolicyRules};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "gdsf",
-    help: "Evicts the item with the fewest uses per unit of size; with ageing.",
+    help: "Evicts the item with the fewest uses per unit of size, with dynamic ageing.",
     source: "Cherkasova 1998",
     parameters: &[],
     role: PolicyRules {

@@ -18,7 +18,7 @@ use crate::lists::grow;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "hyperbolic",
-    help: "Evicts the item with the fewest uses per time and size, from a random sample.",
+    help: "Evicts the item with the fewest uses per unit of size and time since insertion, from a random sample.",
     source: "Blankstein et al., USENIX ATC 2017",
     parameters: &[
         Parameter {

@@ -26,11 +26,15 @@ use crate::lists::{Lists, NOWHERE, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lecar",
-    help: "LRU or LFU evicts, with probabilities learnt from ghost hits.",
+    help: "Evicts by LRU or LFU, chosen at random; learns the probabilities from ghost hits.",
     source: "Vietri et al., HotStorage 2018",
     parameters: &[
         Parameter::share("rate", 45, "Learning rate."),
-        Parameter::share("history", 50, "Size of each of the two histories, relative to the capacity."),
+        Parameter::share(
+            "history",
+            50,
+            "Size of each history of evicted items (LRU and LFU), relative to the capacity.",
+        ),
         random::SEED,
     ],
     role: PolicyRules {

@@ -28,7 +28,7 @@ use crate::lists::grow;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lhd",
-    help: "Evicts the item with the fewest expected hits per size and time, from a random sample; learns from past hits.",
+    help: "Evicts the item with the lowest hit density (expected hits per size and time) from a random sample.",
     source: "Beckmann et al., NSDI 2018",
     parameters: &[
         Parameter {
@@ -47,7 +47,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 100,
             example: None,
-            help: "Share of the cache for explorers: items kept longer to learn their hit densities.",
+            help: "Maximum share of the cache for explorers: items cached longer to learn their hit densities.",
         },
         random::SEED,
     ],

@@ -26,7 +26,7 @@ use crate::lists::{Lists, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru-k",
-    help: "Evicts the item with the oldest K-th last use.",
+    help: "Evicts the item whose K-th most recent use is oldest.",
     source: "O'Neil et al., SIGMOD 1993",
     parameters: &[
         Parameter {

@@ -23,7 +23,7 @@ use crate::lists::{Lists, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "mq",
-    help: "LRU queues by use count, through which idle items move down; remembers the counts of evicted items.",
+    help: "LRU queues by use count; idle items move to lower queues, and use counts of evicted items are remembered.",
     source: "Zhou et al., USENIX ATC 2001",
     parameters: &[
         Parameter {
@@ -33,7 +33,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 20,
             example: None,
-            help: "Accesses after which an unused item moves down a queue, as a multiple of the items in the cache.",
+            help: "Number of accesses, per cached item, after which an unused item moves to the next lower queue.",
         },
         Parameter {
             name: "queues",

@@ -21,7 +21,7 @@ use super::{PolicyInfo, PolicyRules};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "qd-lp",
-    help: "A small FIFO that promotes reused items to a CLOCK, and a ghost list of the others.",
+    help: "A small FIFO that promotes reused items to a CLOCK, and a ghost list of the FIFO's evictions.",
     source: "Yang et al., HotOS 2023",
     parameters: &[SMALL_SHARE],
     role: PolicyRules {

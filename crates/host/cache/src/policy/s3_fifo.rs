@@ -30,19 +30,19 @@ pub(super) static SMALL_SHARE: Parameter = Parameter {
     min: 1,
     max: 99,
     example: None,
-    help: "Size of the small FIFO.",
+    help: "Size of the small FIFO, relative to the capacity.",
 };
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "s3-fifo",
-    help: "A small FIFO for newcomers, a main FIFO with second chances, and a ghost list of the small FIFO's evictions.",
+    help: "Small FIFO for new items, main FIFO with second chances, and ghost list of the small FIFO's evictions.",
     source: "Yang et al., SOSP 2023",
     parameters: &[
         SMALL_SHARE,
         Parameter::switch(
             "simulator",
             false,
-            "0: rules of the paper; 1: rules of libCacheSim, the simulator of the paper's authors.",
+            "True (1) to follow libCacheSim, the simulator of the paper's authors, where it differs from the paper.",
         ),
     ],
     role: PolicyRules {

@@ -25,7 +25,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "s3-fifo-d",
-    help: "S3-FIFO whose queue sizes adapt to hits on recent evictions.",
+    help: "S3-FIFO whose queue sizes adapt to accesses to recently evicted items.",
     source: "Yang et al., SOSP 2023",
     parameters: &[
         SMALL_SHARE,
@@ -36,9 +36,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 1 << 20,
             example: None,
-            help: "Number of hits on recent evictions above which the sizes adapt.",
+            help: "Number of accesses to recently evicted items above which the queue sizes adapt.",
         },
-        Parameter::share("lately", 5, "Size of the list of recent evictions of each FIFO, relative to the capacity."),
+        Parameter::share("lately", 5, "Size of each FIFO's list of recently evicted items, relative to the capacity."),
     ],
     role: PolicyRules {
         sizes: true,

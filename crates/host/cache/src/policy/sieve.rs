@@ -1,4 +1,4 @@
-//! SIEVE: FIFO with a hand that evicts items not used since it last passed, and leaves the others in place.
+//! SIEVE: FIFO with a hand that evicts items not used since its last pass, and leaves used items in place.
 //!
 //! ```text
 //! hit(x):    x is marked visited
@@ -17,7 +17,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "sieve",
-    help: "FIFO with a hand that evicts items not used since it last passed, and leaves the others in place.",
+    help: "FIFO with a hand that evicts items not used since its last pass, and leaves used items in place.",
     source: "Zhang et al., NSDI 2024",
     parameters: &[],
     role: PolicyRules {

@@ -28,7 +28,7 @@ pub(super) static PROTECTED: Parameter = Parameter {
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "slru",
-    help: "Reused items move to a protected segment; evicts the least recently used of the others.",
+    help: "LRU in two segments: reused items move to a protected segment; the other items are evicted first.",
     source: "Karedla et al. 1994",
     parameters: &[PROTECTED],
     role: PolicyRules {

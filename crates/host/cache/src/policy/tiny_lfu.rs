@@ -26,11 +26,14 @@ pub(crate) static SAMPLE: Parameter = Parameter {
     min: 1,
     max: 100,
     example: None,
-    help: "Accesses between halvings of the counters, as a multiple of the items in the cache.",
+    help: "Number of accesses between two halvings of the counters, as a multiple of the cache capacity in items.",
 };
 
-pub(crate) static DOORKEEPER: Parameter =
-    Parameter::switch("doorkeeper", false, "1: a Bloom filter absorbs each item's first access between halvings.");
+pub(crate) static DOORKEEPER: Parameter = Parameter::switch(
+    "doorkeeper",
+    false,
+    "True (1) to record each item's first access after a halving in a Bloom filter instead of the counters.",
+);
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "tinylfu",

@@ -20,10 +20,10 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "2q",
-    help: "Newcomers pass through a FIFO; items accessed again after leaving it are kept by LRU.",
+    help: "New items pass through a FIFO; items accessed again after leaving the FIFO go to an LRU list.",
     source: "Johnson, Shasha, VLDB 1994",
     parameters: &[
-        Parameter::share("kin", 25, "Share of the capacity for newcomers."),
+        Parameter::share("kin", 25, "Share of the capacity for the FIFO of new items."),
         Parameter::share("kout", 50, "Number of evicted items remembered, relative to the capacity."),
     ],
     role: PolicyRules {

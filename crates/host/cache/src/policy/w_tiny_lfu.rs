@@ -27,7 +27,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "An LRU window, then a segmented LRU that admits only items recently accessed more often than the victim.",
     source: "Einziger et al. 2017",
     parameters: &[
-        Parameter::share("window", 1, "Share of the cache for newcomers."),
+        Parameter::share("window", 1, "Share of the cache for the LRU window of new items."),
         slru::PROTECTED,
         tiny_lfu::SAMPLE,
         tiny_lfu::DOORKEEPER,

@@ -215,7 +215,7 @@ impl BlockLayer {
 
     fn barrier_step_done(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let flushes = &mut self.queues[0].flushes;
-        let mut barrier = flushes.barrier.take().expect("a barrier is in progress");
+        let mut barrier = flushes.barrier.take().expect("a barrier must be in progress");
         barrier.busy = false;
         if flushes.is_flush(id) {
             flushes.flush = None;

@@ -64,9 +64,9 @@ counters! {
         dispatched_flushes: "requests", "Flushes dispatched to the device.";
         dispatched_read_sectors: "sectors", "512-byte sectors in dispatched reads.";
         dispatched_write_sectors: "sectors", "512-byte sectors in dispatched writes and discards.";
-        direction_changes: "events", "Changes between reads and writes in the sequence of dispatches.";
+        direction_changes: "events", "Times a read was dispatched after a write, or a write after a read.";
         plugs: "events", "Times the queue or a task was plugged.";
-        unplugs_timer: "events", "Unplugs because the delay expired.";
+        unplugs_timer: "events", "Unplugs because the unplug delay expired.";
         unplugs_threshold: "events", "Unplugs because enough requests waited or a task's plug was full.";
         unplugs_bio: "events", "Unplugs requested by a bio.";
         unplugs_task: "events", "Unplugs because a task finished its plug or went to sleep.";

@@ -41,10 +41,10 @@ const DIRTY_WAIT_NS: u64 = 1_000 * MS;
 counters! {
     /// Counters of writeback throttling.
     pub struct ThrottleCounters {
-        held_back: "bios", "Writes and discards that waited because the limit in flight was reached.";
+        held_back: "bios", "Writes and discards that waited because the limit on writes in flight was reached.";
         held_back_ns: "ns", "Total waiting time of throttled bios that were released.";
-        steps_down: "events", "Times the depth was lowered, because reads were slow or a raised depth returned to the default.";
-        steps_up: "events", "Times the depth was raised, because reads were fast enough or there were only writes.";
+        steps_down: "events", "Times the write limit was lowered because reads were slow, or to return a raised limit to the default.";
+        steps_up: "events", "Times the write limit was raised because reads were fast or absent, or to return a lowered limit to the default.";
     }
 }
 

@@ -73,19 +73,19 @@ const TUNABLES: &[Parameter] = &[
         min: 1,
         max: 1_000_000,
         example: None,
-        help: "Maximum requests of a queue at the device; four times as many if no other queue is busy.",
+        help: "Maximum number of requests of a queue at the device; four times as many if no other queue is busy.",
     },
     Parameter::ms(
         "fifo_expire_sync",
         125,
         0,
-        "Age at which a synchronous request is served first at the start of a slice.",
+        "Age from which a synchronous request is served before other requests at the start of its queue's slice.",
     ),
     Parameter::ms(
         "fifo_expire_async",
         250,
         0,
-        "Age at which an asynchronous request is served first at the start of a slice.",
+        "Age from which an asynchronous request is served before other requests at the start of its queue's slice.",
     ),
     BACK_SEEK_MAX,
     BACK_SEEK_PENALTY,
@@ -104,7 +104,7 @@ const TUNABLES: &[Parameter] = &[
     Parameter::switch(
         "low_latency",
         true,
-        "True to hold back asynchronous requests for a time after synchronous requests.",
+        "True to limit asynchronous requests for some time after a synchronous request completes.",
     ),
 ];
 
@@ -610,7 +610,7 @@ impl IoScheduler for Cfq {
         self.in_driver[usize::from(sync)] -= 1;
         self.queues[queue].dispatched -= 1;
         if sync {
-            self.processes.get_mut(&rq.pid).expect("`insert` creates the process").last_end = now;
+            self.processes.get_mut(&rq.pid).expect("`insert` must have created the process").last_end = now;
             self.last_end_sync = now;
         }
         if self.active != Some(queue) {

@@ -35,8 +35,8 @@ pub(super) const ANTIC_EXPIRE: Parameter = Parameter {
     min: 0,
     max: 3_600_000,
     example: None,
-    help: "Time to hold back other processes while waiting for the next request of a process; 0 disables it; the \
-           default is ssdlab's choice.",
+    help: "Maximum wait for the next request of a process while others are held back; 0 disables it. The default is \
+           ssdlab's choice.",
 };
 
 /// Costs of requests in device time, by direction.

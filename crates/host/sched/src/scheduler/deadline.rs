@@ -23,7 +23,7 @@ use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "deadline",
-    help: "sorted batches of one direction with deadlines, reads preferred; Linux 2.6.32",
+    help: "sorted batches of reads or writes with deadlines; prefers reads; Linux 2.6.32",
     source: "Linux 2.6.32, block/deadline-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {

@@ -23,7 +23,7 @@ use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "fios",
-    help: "timeslices of device time with parallel issue and read preference (FAST 2012)",
+    help: "device-time slices per process, with parallel dispatch and read preference (FAST 2012)",
     source: "Park and Shen, FAST 2012",
     parameters: &[
         Parameter {
@@ -33,7 +33,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 1,
             max: 3_600_000,
             example: None,
-            help: "Device time per process and epoch; the default is ssdlab's choice.",
+            help: "Device time of each process per epoch; the default is ssdlab's choice.",
         },
         Parameter::switch("read_preference", true, "True to serve waiting reads before writes."),
         ANTIC_EXPIRE,
@@ -91,7 +91,7 @@ impl Fios {
             awaited: Awaited::default(),
             epoch: 1,
             reads_at_device: 0,
-            slice: i64::try_from(settings.ns("slice_ms")).expect("at most an hour"),
+            slice: i64::try_from(settings.ns("slice_ms")).expect("slice_ms must be at most one hour"),
             read_preference: settings.is_set("read_preference"),
             antic_expire: settings.ns("antic_expire"),
             cost: CostModel::new(settings),
@@ -103,7 +103,7 @@ impl Fios {
         let task = self.tasks.entry(pid).or_default();
         // An overrun is carried over to later epochs, but unused time is not. Each missed epoch also reduces an
         // overrun.
-        let missed = i64::try_from(self.epoch - task.epoch).expect("epochs increase by 1");
+        let missed = i64::try_from(self.epoch - task.epoch).expect("the number of missed epochs must fit i64");
         if missed > 0 {
             task.left = self.slice.saturating_mul(missed).saturating_add(task.left).min(self.slice);
             task.epoch = self.epoch;
@@ -170,7 +170,7 @@ impl IoScheduler for Fios {
         };
         let task = self.tasks.get_mut(&pid)?;
         let id = task.queues[direction as usize].pop_front()?;
-        task.left -= i64::try_from(self.cost.of(&requests[id])).expect("costs are bounded");
+        task.left -= i64::try_from(self.cost.of(&requests[id])).expect("the cost of a request must fit i64");
         task.in_flight += 1;
         self.ready[direction as usize].remove(&(id, pid));
         self.reads_at_device += u32::from(direction == Direction::Read);

@@ -28,7 +28,7 @@ use rustc_hash::FxHashMap;
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "kyber",
-    help: "limits on reads and writes that follow measured latencies; Linux 6",
+    help: "limits reads and writes in flight according to measured latencies; Linux 6",
     source: "Linux 6, block/kyber-iosched.c",
     parameters: &[
         Parameter {
@@ -113,7 +113,7 @@ impl Histogram {
             reached
         });
         *self = Self::default();
-        Some(bucket.expect("the buckets hold all samples") as u64)
+        Some(bucket.expect("the latency buckets must contain all samples") as u64)
     }
 }
 
@@ -268,7 +268,8 @@ impl IoScheduler for Kyber {
     }
 
     fn completed(&mut self, rq: &Request, now: u64) {
-        let (dispatched, token) = self.dispatched.remove(&rq.id).expect("completed requests were dispatched");
+        let (dispatched, token) =
+            self.dispatched.remove(&rq.id).expect("a completed request must have been dispatched");
         let domain = &mut self.domains[domain(rq.direction, rq.flags)];
         if let Some(token) = token {
             domain.tokens.give_back(token);
@@ -356,7 +357,7 @@ pub(super) mod oracle {
 
         fn tune(&mut self, name: &str, value: u64) {
             let domain = ["read_lat_nsec", "write_lat_nsec"].iter().position(|tunable| *tunable == name);
-            self.domains[domain.expect("a tunable of kyber")].target = value;
+            self.domains[domain.expect("the tunable must belong to kyber")].target = value;
         }
 
         fn depth_of(&self, direction: Direction) -> Option<u32> {

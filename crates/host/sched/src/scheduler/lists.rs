@@ -120,7 +120,7 @@ impl Fifo {
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
         let earlier = self.deadline(absorbed) < self.deadline(survivor);
         if earlier {
-            let own = self.take(survivor).expect("both requests are in the list");
+            let own = self.take(survivor).expect("both requests must be in the list");
             *self.place_mut(survivor) = Place { deadline: self.deadline(absorbed), ..own };
             self.order.insert_before(&mut self.places, survivor.slot() as u32, absorbed.slot() as u32);
         }

@@ -114,7 +114,7 @@ pub trait IoScheduler: Send + Debug {
     /// Removes the waiting request `absorbed`, which was merged into the waiting `survivor`. Never called if `former`
     /// and `latter` return `None`.
     fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
-        unreachable!("{:?} was merged although the scheduler proposed no neighbour", absorbed.id)
+        unreachable!("{:?} was merged, but the scheduler reported no adjacent request", absorbed.id)
     }
 
     /// True if `bio` gets a request even if the limit of requests is reached.

@@ -20,7 +20,7 @@ use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "mq-deadline",
-    help: "sorted batches of one direction with deadlines and priority classes; Linux 6",
+    help: "sorted batches of reads or writes, with deadlines and priority classes; Linux 6",
     source: "Linux 6, block/mq-deadline.c",
     parameters: &[
         READ_EXPIRE,
@@ -248,7 +248,7 @@ impl IoScheduler for MqDeadline {
     }
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
-        let limit = u32::try_from(self.async_depth).expect("the range is small");
+        let limit = u32::try_from(self.async_depth).expect("async_depth must fit u32");
         if bio.direction == Direction::Read || limit == 0 { nr_requests } else { nr_requests.min(limit) }
     }
 }

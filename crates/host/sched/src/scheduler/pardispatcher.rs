@@ -1,5 +1,5 @@
-//! `pardispatcher`: regions of the device served in turn, each turn a sorted batch of one direction (Wang, Huang, He,
-//! Zhou, Li, He: A Novel I/O Scheduler for SSD with Improved Performance and Lifetime).
+//! `pardispatcher`: serves regions of the device in turn; each turn is a sorted batch of reads or writes (Wang, Huang,
+//! He, Zhou, Li, He: A Novel I/O Scheduler for SSD with Improved Performance and Lifetime).
 //!
 //! The paper describes a derivative of the deadline scheduler of Linux 2.6.32. It leaves the following points open. If
 //! another choice is reasonable, there is a tunable.
@@ -39,7 +39,7 @@ const REGION_SIZE: &str = "region_size";
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "pardispatcher",
-    help: "regions of the device served in turn, each turn a sorted batch of one direction",
+    help: "serves regions of the device in turn; each turn is a sorted batch of reads or writes",
     source: "ParDispatcher paper",
     parameters: TUNABLES,
     role: SchedulerRules {
@@ -86,19 +86,24 @@ const TUNABLES: &[Parameter] = &[
                its turn.",
     },
     FRONT_MERGES,
-    Parameter::switch("first_direction", false, "True to begin each region with writes instead of reads."),
-    Parameter::switch("cross_region_merges", false, "True to allow back merges with a request of another region."),
+    Parameter::switch("first_direction", false, "True to begin each region's first turn with writes instead of reads."),
+    Parameter::switch("cross_region_merges", false, "True to allow back merges across region boundaries."),
     Parameter::switch(
         "late_arrivals",
         true,
-        "True to add requests that arrive during a turn to the turn; otherwise a turn serves only earlier requests.",
+        "True to serve requests that arrive during a turn in the same turn; false to leave them for a later turn.",
     ),
     Parameter::switch(
         "served_direction",
         true,
-        "True to alternate reads and writes by the direction served last; otherwise by the direction chosen last.",
+        "True to start each turn opposite to the direction served last; false to start it opposite to the direction \
+         chosen last.",
     ),
-    Parameter::switch("wrap", true, "True to continue a turn at the start of its region after reaching the end."),
+    Parameter::switch(
+        "wrap",
+        true,
+        "True to continue a turn at the start of its region after reaching the region end.",
+    ),
     Parameter::switch("exceed_batch", false, "True to dispatch one more request per turn than the batch size."),
 ];
 
@@ -150,7 +155,8 @@ impl ParDispatcher {
         let region_sectors = settings.get(REGION_SIZE);
         let first = if settings.is_set("first_direction") { Direction::Write } else { Direction::Read };
         let region = || Region { queues: Default::default(), next: [None; 2], last: first.other() };
-        let regions = usize::try_from(device.sectors.div_ceil(region_sectors)).expect("regions are large");
+        let regions =
+            usize::try_from(device.sectors.div_ceil(region_sectors)).expect("the region count must fit usize");
         let batch = |name| settings.get(name) + settings.get("exceed_batch");
         Self {
             regions: (0..regions.max(1)).map(|_| region()).collect(),
@@ -248,7 +254,7 @@ impl IoScheduler for ParDispatcher {
 
     fn dispatch(&mut self, _queue: u16, _requests: &Requests, now: u64, _force: bool) -> Option<RequestId> {
         let id = self.continued().or_else(|| self.begin(now))?;
-        let turn = self.turn.as_mut().expect("the current turn exists");
+        let turn = self.turn.as_mut().expect("a turn must be in progress");
         turn.left -= 1;
         self.batch_left.pop_front();
         let region = &mut self.regions[self.current];

@@ -180,7 +180,10 @@ impl TimingChecker {
         let waits = self.blocks[block as usize].order.iter().any(waits);
         if !waits && !matches!(*self.at(block, page), Page::Programming | Page::Coarse) {
             let pass = Pass::Single;
-            self.blame(Seen { id: 0, kind: Kind::Read, pass, block, page, from: None }, "the page is not in memory");
+            self.blame(
+                Seen { id: 0, kind: Kind::Read, pass, block, page, from: None },
+                "the page was read from the controller's memory but is not stored there",
+            );
         }
     }
 

@@ -381,9 +381,9 @@ impl ParallelFlash {
 
     #[inline]
     pub(super) fn transfer_done(&mut self, channel: usize) {
-        let number = self.channels[channel].dies.pop_front().expect("a transfer ends only after it begins");
+        let number = self.channels[channel].dies.pop_front().expect("a die must be using the bus when a transfer ends");
         let Registers::Moving(mut command) = self.dies[number as usize].registers else {
-            unreachable!("a die that uses the bus has data to transfer")
+            unreachable!("a die that uses the bus must have data to transfer")
         };
         let index = command.transfer;
         let next = self.ops[index].next;
@@ -412,7 +412,7 @@ impl ParallelFlash {
         }
         if let Some(&number) = self.channels[channel].dies.front() {
             let Registers::Moving(command) = self.dies[number as usize].registers else {
-                unreachable!("a die that waits for the bus has data to transfer")
+                unreachable!("a die that waits for the bus must have data to transfer")
             };
             self.begin_transfer(channel, command);
         }
@@ -459,7 +459,7 @@ impl ParallelFlash {
                     });
                 }
             }
-            Cells::Idle | Cells::Full(_) => unreachable!("idle cells cause no event"),
+            Cells::Idle | Cells::Full(_) => unreachable!("only busy cells can cause an event"),
         }
         self.wake(resource);
     }

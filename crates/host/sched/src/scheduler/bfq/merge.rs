@@ -91,7 +91,7 @@ impl Bfq {
     }
 
     fn process(&mut self, pid: u32) -> &mut Process {
-        self.processes.get_mut(&pid).expect("`queue_for` creates the process")
+        self.processes.get_mut(&pid).expect("`queue_for` must have created the process")
     }
 
     /// Merges the queue with a queue that was created shortly before and may belong to the same task. Merges
@@ -237,7 +237,7 @@ impl Bfq {
     /// Moves a process along the chain of planned merges until it uses the queue `target`.
     pub(super) fn merge(&mut self, pid: u32, mut queue: usize, target: usize) -> usize {
         while queue != target {
-            let next = self.queues[queue].merged_into.expect("the merge was planned");
+            let next = self.queues[queue].merged_into.expect("the merge must have been planned");
             self.merge_into(pid, queue, next);
             queue = next;
         }

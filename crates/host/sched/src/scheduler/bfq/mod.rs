@@ -259,7 +259,7 @@ impl IoScheduler for Bfq {
         self.set_time(now);
         let (pid, sync) = (rq.pid, rq.is_sync());
         let mut queue = self.queue_for(pid, sync, rq.priority);
-        self.processes.get_mut(&pid).expect("`queue_for` creates the process").requests += 1;
+        self.processes.get_mut(&pid).expect("`queue_for` must have created the process").requests += 1;
         let q = &mut self.queues[queue];
         if q.merged_into.is_none() && q.processes == 1 {
             q.owner = Some(pid);
@@ -322,7 +322,7 @@ impl IoScheduler for Bfq {
         self.sample_completion();
         self.completed_last = (!self.queues[queue].shared).then_some(queue);
         self.note_completion(queue);
-        self.processes.get_mut(&pid).expect("a process outlives its requests").requests -= 1;
+        self.processes.get_mut(&pid).expect("a process must outlive its requests").requests -= 1;
         if self.in_service != Some(queue) {
             return;
         }
@@ -366,7 +366,7 @@ impl IoScheduler for Bfq {
         self.forget_request(queue, absorbed, requests);
         self.queues[queue].requests.absorb(survivor.id, absorbed.id);
         self.after_removal(queue);
-        self.processes.get_mut(&pid).expect("a process outlives its requests").requests -= 1;
+        self.processes.get_mut(&pid).expect("a process must outlive its requests").requests -= 1;
     }
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {

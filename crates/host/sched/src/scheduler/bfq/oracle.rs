@@ -91,7 +91,7 @@ fn turn_with_negative_duration_is_charged_a_whole_budget() {
         bfq.follow(id, proposal, &requests, BEGAN);
         bfq.stop_clock(Some(clock));
         bfq.set_time(BEGAN + 10_000);
-        let queue = bfq.in_service.expect("the turn has begun");
+        let queue = bfq.in_service.expect("the queue must be in service");
         bfq.expire(queue, Reason::Preempted, bfq.clock.now);
         assert_eq!(bfq.queues[queue].entity.budget, budget, "ended at {clock}");
     }

@@ -9,7 +9,7 @@ use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY};
 
 pub(in crate::scheduler) static INFO: SchedulerInfo = SchedulerInfo {
     name: "bfq",
-    help: "budget fair queueing: sector budgets per process, fair by weight, with idling and weight raising; Linux 6",
+    help: "budget fair queueing: sector budgets per process, weighted fairness, idling and weight raising; Linux 6",
     source: "Linux 6, block/bfq-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
@@ -32,13 +32,13 @@ const TUNABLES: &[Parameter] = &[
         "fifo_expire_sync",
         125,
         0,
-        "Age at which a synchronous request is served first in its queue's turn.",
+        "Age from which a synchronous request is served before other requests in its queue's turn.",
     ),
     Parameter::ms(
         "fifo_expire_async",
         250,
         0,
-        "Age at which an asynchronous request is served first in its queue's turn.",
+        "Age from which an asynchronous request is served before other requests in its queue's turn.",
     ),
     BACK_SEEK_MAX,
     BACK_SEEK_PENALTY,
@@ -50,7 +50,7 @@ const TUNABLES: &[Parameter] = &[
         min: 0,
         max: 1 << 31,
         example: None,
-        help: "Maximum sectors per turn of a queue; 0 allows what the device transfers in timeout_sync.",
+        help: "Maximum sectors per turn of a queue; 0 allows as many as the device can transfer within timeout_sync.",
     },
     Parameter {
         name: "strict_guarantees",
@@ -59,7 +59,7 @@ const TUNABLES: &[Parameter] = &[
         min: 0,
         max: 1,
         example: None,
-        help: "True to keep one request at the device and to idle for every queue.",
+        help: "True to send only one request to the device at a time, and to idle for every queue.",
     },
     Parameter {
         name: "low_latency",
