@@ -259,7 +259,7 @@ def test_completion_knows_the_settings() -> None:
         (parameter,) = (one for one in command.params if one.name == option)
         return [(item.value, item.help) for item in parameter.shell_complete(context, typed)]
 
-    assert ("nand.erase=", "Block erase (t_BERS).") in completed("set", "nand.e")
+    assert ("nand.erase=", "Block erase time (t_BERS).") in completed("set", "nand.e")
     assert "ftl.page.gc=fifo" in [text for text, _ in completed("set", "ftl.page.gc=")]
     assert [name for name, _ in completed("preset", "tlc")] == ["tlc-chip", "tlc-nvme"]
 

@@ -141,6 +141,7 @@ def test_a_drive_that_cannot_place_single_pages_says_so() -> None:
     with pytest.raises(ssdlab.ConfigError, match=r"TooMany\.open_blocks is 16; set it to a number from 1 to 15"):
         ssdlab.simulate(DRIVE, plugins=[TooMany])
     with pytest.raises(
-        ssdlab.ConfigError, match="programs single pages, but this drive does not; use preset small-tlc"
+        ssdlab.ConfigError,
+        match="programs single pages, but this drive programs several pages at once; use preset small-tlc",
     ):
         ssdlab.simulate({"device.capacity": "64MiB"}, plugins=[Own])

@@ -351,7 +351,7 @@ fn files() {
         ),
         (
             "ftl = \"bast\"\nnand.word_line = 2",
-            "my.toml:2: nand.word_line: log-block FTLs program single flash pages; lower it to 1",
+            "my.toml:2: nand.word_line: log-block FTLs program one flash page at a time; lower it to 1",
         ),
         (
             "nand.channels = 8\nftl.page.collect.superblock.parity = 15",
@@ -365,7 +365,7 @@ fn files() {
         ),
         (
             "nand.passes = \"two\"",
-            r#"my.toml:1: nand.passes: two passes need a word line of several pages; set it to "one""#,
+            r#"my.toml:1: nand.passes: two passes need nand.word_line of at least 2; set it to "one""#,
         ),
         (
             "nand.word_line = 2\nnand.passes = \"two\"\nnand.program = \"100us\"",
@@ -383,12 +383,12 @@ fn files() {
         ),
         (
             "nand.order = \"any\"\nnand.word_line = 2",
-            r#"my.toml:1: nand.order: pages that are programmed together must be in order; set it to "ascending""#,
+            r#"my.toml:1: nand.order: pages that are programmed together need ascending order; set it to "ascending""#,
         ),
         (
             "nand.copyback = true\ndevice.unit = \"2KiB\"",
-            "my.toml:1: nand.copyback: copyback moves single flash pages, but this drive maps, programs or collects \
-             other units; set it to false",
+            "my.toml:1: nand.copyback: copyback moves one flash page at a time, but this drive maps, programs or \
+             collects smaller or larger units; set it to false",
         ),
         (
             "nand.channels = 4\nftl.page.collect = \"superblock\"\ndevice.op = \"0.1%\"",

@@ -146,14 +146,14 @@ const OPTIONS: &[OptionSpec] = &[
         .example("2")
         .help("Flash pages of a word line that one command programs (MLC 2, TLC 3, QLC 4); 1 programs single pages."),
     option("nand.read", Kind::Durations { max: SECOND }).example("25us").help(
-        "Page read, cell array to page register (t_R): one time for all pages, or one per page type (up to \
+        "Page read time, from cell array to page register (t_R): one time for all pages, or one per page type (up to \
          4). Page p of a block has type p modulo the number of types.",
     ),
     option("nand.program", Kind::Durations { max: SECOND }).example("200us").help(
-        "Page program, page register to cell array (t_PROG): one time for all pages, or one per page type \
+        "Page program time, from page register to cell array (t_PROG): one time for all pages, or one per page type \
          as in `nand.read`.",
     ),
-    option("nand.erase", Kind::Nanos { min: 0, max: 10 * SECOND }).example("2ms").help("Block erase (t_BERS)."),
+    option("nand.erase", Kind::Nanos { min: 0, max: 10 * SECOND }).example("2ms").help("Block erase time (t_BERS)."),
     option("nand.transfer_per_kib", Kind::Nanos { min: 0, max: SECOND })
         .example("1.28us")
         .help("Bus transfer time of 1,024 bytes between page register and controller; 0ns ignores the bus."),
@@ -161,8 +161,8 @@ const OPTIONS: &[OptionSpec] = &[
         .example("true")
         .help("Internal copies stay inside the chip and skip both bus transfers."),
     option("nand.multiplane", Kind::Bool).default("false").example("true").help(
-        "One command works on several planes of a die: reads and programs of the same page number, and \
-         erases. Used with `time = \"event\"`.",
+        "One command reads, programs or erases several planes of a die. Reads and programs use the same page number on \
+         all planes. Used with `time = \"event\"`.",
     ),
     option("nand.cache_read", Kind::Bool)
         .default("false")
@@ -175,16 +175,16 @@ const OPTIONS: &[OptionSpec] = &[
     option("nand.independent_reads", Kind::Bool)
         .default("false")
         .example("true")
-        .help("A multi-plane read may read different pages of the planes. Used with `time = \"event\"`."),
+        .help("A multi-plane read may read a different page on each plane. Used with `time = \"event\"`."),
     option(PASSES, PASS_COUNTS.kind())
         .default("one")
         .example("two")
-        .help("Passes that program a word line; with two passes, `nand.program` needs one time per pass."),
+        .help("Number of passes that program a word line; with two passes, `nand.program` needs one time per pass."),
     option("nand.passes.two.distance", Kind::Count { min: 1, max: 16 })
         // This default is our choice.
         .default("4")
         .example("2")
-        .help("Number of further word lines of the die block whose coarse pass precedes the fine pass of a word line."),
+        .help("The fine pass of a word line follows the coarse passes of this many later word lines of the die block."),
     option("nand.suspend", SUSPENSIONS.kind())
         .default("never")
         .example("erase")
@@ -198,9 +198,7 @@ const OPTIONS: &[OptionSpec] = &[
     option(ERASE_TIME, Kind::Nanos { min: 0, max: SECOND })
         .fallback(Fallback::Derived(DEFAULT_ERASE_TIME))
         .example("200us")
-        .help(
-            "Time from a request to suspend an erase until the die can read; must be less than the time of the erase.",
-        ),
+        .help("Time from a request to suspend an erase until the die can read; must be less than the erase time."),
     suspend_spread("nand.suspend.erase_and_program.spread"),
     suspend_slice("nand.suspend.erase_and_program.slice"),
     suspend_resume("nand.suspend.erase_and_program.resume"),
@@ -215,15 +213,15 @@ const OPTIONS: &[OptionSpec] = &[
     option("nand.slc.read", Kind::Nanos { min: 1, max: SECOND })
         .default("25us")
         .example("30us")
-        .help("Page read in SLC mode (t_R). Used with an SLC cache, `ftl.page.slc`."),
+        .help("Page read time in SLC mode (t_R). Used with an SLC cache, `ftl.page.slc`."),
     option("nand.slc.program", Kind::Nanos { min: 1, max: SECOND })
         .default("200us")
         .example("160us")
-        .help("Page program in SLC mode (t_PROG). Used with an SLC cache."),
+        .help("Page program time in SLC mode (t_PROG). Used with an SLC cache."),
     option(SLC_ERASE, Kind::Nanos { min: 1, max: 10 * SECOND })
         .fallback(Fallback::Derived(NATIVE_ERASE))
         .example("2ms")
-        .help("Block erase in SLC mode (t_BERS). Used with an SLC cache."),
+        .help("Block erase time in SLC mode (t_BERS). Used with an SLC cache."),
     option("nand.slc.endurance", Kind::Count { min: 1, max: U32 })
         .fallback(Fallback::Derived(TEN_TIMES_ENDURANCE))
         .example("30000")

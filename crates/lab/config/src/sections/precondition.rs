@@ -15,23 +15,27 @@ pub(crate) const SECTION: Section = Section {
 
 static OVERWRITES: Choices<Reader<Overwrite>, 4> = Choices::new([
     ("none", "not overwritten", |_| Ok(Overwrite::None)),
-    ("steady", "uniformly at random until write amplification is stable", |checker| {
+    ("steady", "overwrites uniformly random pages until write amplification is stable", |checker| {
         Ok(Overwrite::Steady(checker.choice("precondition.overwrite.steady.method", &METHODS)?))
     }),
-    ("passes", "uniformly at random, `count` times the filled pages", |checker| {
+    ("passes", "overwrites uniformly random pages, `count` times as many as were filled", |checker| {
         Ok(Overwrite::Passes(checker.float("precondition.overwrite.passes.count")?))
     }),
-    ("trace", "with the writes and trims of the trace, untimed, repeatedly", |checker| {
+    ("trace", "replays the writes and trims of the trace, without timing", |checker| {
         Ok(Overwrite::Trace(checker.repeat("precondition.overwrite.trace.repeat")?))
     }),
 ]);
 
 static METHODS: Choices<Method, 3> = Choices::new([
-    ("auto", "\"sampled\" for drives from 64 GiB (with pages of 4 KiB) where possible, else \"exact\"", Method::Auto),
-    ("exact", "every plane is overwritten until write amplification is stable", Method::Exact),
+    (
+        "auto",
+        "\"sampled\" for drives of at least 64 GiB (with 4 KiB pages) if possible, otherwise \"exact\"",
+        Method::Auto,
+    ),
+    ("exact", "overwrites every plane until write amplification is stable", Method::Exact),
     (
         "sampled",
-        "some planes, or a part of each superblock, are overwritten, and their state is copied to the rest; needs \
+        "overwrites only some planes, or a part of each superblock, and copies their state to the others; needs \
          `check = false`, page mapping and a map in RAM",
         Method::Sampled,
     ),
@@ -41,7 +45,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("precondition.fill", Kind::Percent { min: 0.0, max: 100.0 })
         .default("100%")
         .example("80%")
-        .help("Share of the logical pages written once, in order."),
+        .help("Share of the logical pages that are first written once, in ascending order."),
     option("precondition.overwrite", OVERWRITES.kind())
         .default("steady")
         .example("none")
@@ -49,7 +53,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("precondition.overwrite.steady.method", METHODS.kind())
         .default("auto")
         .example("exact")
-        .help("How the steady state is reached; results name the method used."),
+        .help("Method for reaching steady state; results show the method used."),
     option("precondition.overwrite.passes.count", Kind::Float { min: 0.0, max: 1000.0 })
         .default("2.0")
         .example("1.5")

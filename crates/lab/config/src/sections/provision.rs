@@ -10,14 +10,17 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("7%")
         .example("12.5%")
         .help(
-            "Over-provisioning: flash beyond the capacity as a share of the capacity, (T - U) / U. With \
-             `device.reserve = \"extra\"`, the FTL's reserve is not counted. Rounded up to whole blocks per plane; \
-             results show the rounded figures, with and without the reserve.",
+            "Over-provisioning: flash beyond the capacity as a share of the capacity, (T - U) / U, with total flash T \
+             and capacity U. With `device.reserve = \"extra\"`, the FTL's reserve is not counted. Rounded up to whole \
+             blocks per plane; results show the rounded figures, with and without the reserve.",
         ),
     option("device.spare", Kind::Percent { min: 0.0, max: 95.0 })
         .fallback(Fallback::InsteadOf("device.op"))
         .example("10%")
-        .help("Spare factor: flash beyond the capacity as a share of all flash, (T - U) / T."),
+        .help(
+            "Spare factor: flash beyond the capacity as a share of all flash, (T - U) / T, with total flash T and \
+             capacity U.",
+        ),
 ];
 
 /// Configured spare flash, as a fraction of the logical or the physical capacity.

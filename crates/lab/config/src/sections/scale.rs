@@ -12,8 +12,13 @@ pub(crate) const NOMINAL: &str = "device.scale.blocks.capacity";
 
 /// Variants of `device.scale`; the value is true for scale models.
 static SCALES: Choices<bool, 2> = Choices::new([
-    ("none", "blocks keep their size, so a small drive has few blocks", false),
-    ("blocks", "a scale model of the nominal drive: fewer word lines per block, about as many blocks", true),
+    ("none", "blocks have their full size, so a small drive has few blocks", false),
+    (
+        "blocks",
+        "a scale model of the nominal drive: smaller blocks with fewer word lines, and about the same number of \
+         blocks",
+        true,
+    ),
 ]);
 
 const OF_PRESET: Derived = Derived {
@@ -23,9 +28,9 @@ const OF_PRESET: Derived = Derived {
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option(SCALE, SCALES.kind()).default("none").example("blocks").help(
-        "Block size of a drive that `device.capacity` or the trace makes smaller than the nominal drive. A scale \
-         model has the channels, dies, planes and times of the nominal drive, and lifetimes are computed for the \
-         nominal drive. `none` makes a small drive with full-size blocks.",
+        "Block size if `device.capacity` or the trace makes the drive smaller than the nominal drive. A scale model \
+         has the channels, dies, planes and times of the nominal drive. Its lifetime is computed for the nominal \
+         drive.",
     ),
     option(NOMINAL, Kind::Bytes { min: KIB, max: MOST_BYTES })
         .fallback(Fallback::Derived(OF_PRESET))
@@ -122,7 +127,7 @@ impl Checker<'_> {
             && let Some(larger) = (Shape { nominal_pages: None, ..*shape }).larger_capacity(nominal_pages)
         {
             let [nominal, larger] = [nominal_capacity_bytes, larger].map(write_bytes);
-            self.report(NOMINAL, format!("the drive of {nominal} has too few blocks; raise it to {larger}"));
+            self.report(NOMINAL, format!("a drive of {nominal} has too few blocks; raise the capacity to {larger}"));
         }
         let ratio = shape.flash_pages(nominal_pages) as f64 / shape.flash_pages(logical_pages) as f64;
         Ok(Size::Model(ScaleModel { nominal_capacity_bytes, ratio, needed_bytes: needed_pages * page_bytes }))

@@ -20,15 +20,15 @@ pub(super) const PASSES: &str = "nand.passes";
 const WORD_LINE: &str = "nand.word_line";
 
 pub(super) static COLLECTED: Choices<Collected, 3> = Choices::new([
-    ("plane", "each block by itself", Collected::Plane),
-    ("die", "the blocks of all planes of a die", Collected::Die),
+    ("plane", "each block separately", Collected::Plane),
+    ("die", "one block of every plane of a die", Collected::Die),
     ("superblock", "one block of every plane of the drive", Collected::Superblock),
 ]);
 
 /// Variants of `nand.passes`; the value is true for two passes.
 pub(super) static PASS_COUNTS: Choices<bool, 2> = Choices::new([
     ("one", "one program per word line", false),
-    ("two", "a coarse pass, and a fine pass after the coarse passes of `distance` further word lines", true),
+    ("two", "a coarse pass, then a fine pass after the coarse passes of the next `distance` word lines", true),
 ]);
 
 /// Geometry of a drive in the mapping units of its FTL.
@@ -126,7 +126,7 @@ impl Checker<'_> {
                 self.report(UNIT, format!("log-block FTLs program whole flash pages; raise it to {page}"));
             }
             if word_line > 1 {
-                self.report(WORD_LINE, "log-block FTLs program single flash pages; lower it to 1");
+                self.report(WORD_LINE, "log-block FTLs program one flash page at a time; lower it to 1");
             }
         }
         if let FtlChoice::Page(options, _) = ftl
@@ -134,7 +134,9 @@ impl Checker<'_> {
             && per_flash_page * word_line > 1
         {
             let name = self.name(SURVIVORS)?;
-            let message = format!("{name:?} programs single pages, but this drive does not; use preset small-tlc");
+            let message = format!(
+                "{name:?} programs single pages, but this drive programs several pages at once; use preset small-tlc"
+            );
             self.report(SURVIVORS, message);
         }
         if collected != Collected::Plane && parallelism.planes > 1 && !self.flag("nand.multiplane")? {
@@ -143,7 +145,7 @@ impl Checker<'_> {
             self.report(COLLECT, message);
         }
         if pass_distance > 0 && word_line == 1 {
-            self.report(PASSES, "two passes need a word line of several pages; set it to \"one\"");
+            self.report(PASSES, "two passes need nand.word_line of at least 2; set it to \"one\"");
         }
         let times = self.durations("nand.program")?;
         match &times[..] {
@@ -164,13 +166,16 @@ impl Checker<'_> {
         let single = (per_flash_page, word_line) == (1, 1);
         let joined = collected != Collected::Plane;
         if self.program_order()? == ProgramOrder::Any && (joined || !single) {
-            self.report("nand.order", "pages that are programmed together must be in order; set it to \"ascending\"");
+            self.report(
+                "nand.order",
+                "pages that are programmed together need ascending order; set it to \"ascending\"",
+            );
         }
         if self.flag("nand.copyback")? && (joined || !single) {
             self.report(
                 "nand.copyback",
-                "copyback moves single flash pages, but this drive maps, programs or collects other units; set it to \
-                 false",
+                "copyback moves one flash page at a time, but this drive maps, programs or collects smaller or larger \
+                 units; set it to false",
             );
         }
         Ok(())

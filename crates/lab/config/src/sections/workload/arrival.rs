@@ -11,7 +11,7 @@ pub(super) static ARRIVALS: Choices<Reader<Arrival>, 3> = Choices::new([
     ("fixed", "evenly spaced at `rate`", |checker| {
         Ok(Arrival::Fixed { per_second: checker.rate("workload.arrival.fixed.rate")? as f64 })
     }),
-    ("poisson", "exponential gaps, `rate` on average", |checker| {
+    ("poisson", "exponentially distributed intervals, with the mean rate `rate`", |checker| {
         Ok(Arrival::Poisson { per_second: checker.rate("workload.arrival.poisson.rate")? as f64 })
     }),
 ]);
@@ -32,9 +32,10 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("2k/s")
         .help("Requests per second on average."),
     option(QUEUES, Kind::Queues).default("none").example("1:fixed:10k/s:50%,6:poisson:15k/s:1%").help(
-        "Queues of requests, each with its own arrivals, rate and share of reads; they replace `workload.arrival` and \
+        "Request queues, each with its own arrivals, rate and share of reads. They replace `workload.arrival` and \
          `workload.reads`. The example has one queue of 10,000 requests per second, half of them reads, and six queues \
-         of 15,000 each. Queue n is stream n of the requests; `host.replay.open.depth` limits its outstanding requests.",
+         of 15,000 requests per second each. Requests of queue n have stream number n; `host.replay.open.depth` limits \
+         the outstanding requests of each queue.",
     ),
 ];
 

@@ -9,8 +9,8 @@ use ssdlab_trace::{FILES_MAX, Filebench, PERSONALITIES, Personality, Personality
 /// Name and help text of the pattern.
 pub(super) const FILEBENCH: (&str, &str) = (
     "filebench",
-    "a Filebench `personality` on an ext4 file system of size `workload.span`; requests have flags, threads and \
-     times; ignores `workload.reads`, `size`, `align` and `arrival`",
+    "a Filebench `personality` on an ext4 file system of size `workload.span`; sets the flags, threads and times of \
+     requests, and ignores `workload.reads`, `size`, `align` and `arrival`",
 );
 
 const PERSONALITY: &str = "workload.pattern.filebench.personality";
@@ -47,7 +47,7 @@ pub(super) fn options() -> Vec<OptionSpec> {
         option("workload.pattern.filebench.threads", Kind::Count { min: 1, max: 65_000 })
             .fallback(by_personality(|rules| rules.threads.to_string()))
             .example("100")
-            .help("Threads; for oltp, the reading processes."),
+            .help("Number of threads; for oltp, number of reader processes."),
     ];
     [&personality, OPTIONS].concat()
 }
@@ -56,11 +56,11 @@ const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.filebench.cache", Kind::Bytes { min: 4 * MEBI, max: TIB })
         .default("512MiB")
         .example("8GiB")
-        .help("Page cache size. Dirty pages are written back above 10 % of it; writers block above 20 %."),
+        .help("Page cache size. Write-back starts above 10 % dirty pages; writers block above 20 %."),
     option("workload.pattern.filebench.seeding", SEEDINGS.kind())
         .default("filebench")
         .example("independent")
-        .help("Seeds of the processes; only oltp has more than one process."),
+        .help("Random seeds of the processes; only oltp has more than one process."),
     option("workload.pattern.filebench.max_bio", Kind::Bytes { min: 4 * KIB, max: KIB * MEBI })
         // Source: BIO_MAX_VECS is 256 pages since Linux 5.1. In Linux 2.6.32, a request has at most 512 KiB
         // (BLK_DEF_MAX_SECTORS).
@@ -70,18 +70,17 @@ const OPTIONS: &[OptionSpec] = &[
     option("workload.pattern.filebench.think", Kind::Nanos { min: 0, max: SECOND })
         .default("20us")
         .example("100us")
-        .help("Mean think time of a thread between two operations, above 0; exponentially distributed."),
+        .help("Mean of the exponentially distributed think time between two operations of a thread; must be above 0."),
     option("workload.pattern.filebench.service", Kind::Nanos { min: 0, max: SECOND })
         .default("100us")
         .example("5ms")
         .help(
-            "Time per request of the nominal device, which determines the timestamps and the order of the \
-             threads.",
+            "Service time of a request on the nominal device; determines the timestamps and the order of the threads.",
         ),
     option("workload.pattern.filebench.depth", Kind::Count { min: 1, max: 65_535 })
         .default("32")
         .example("1")
-        .help("Requests that the nominal device serves at once."),
+        .help("Maximum number of requests that the nominal device serves concurrently."),
     option("workload.pattern.filebench.bandwidth", Kind::Bandwidth)
         .default("500MB/s")
         .example("3GB/s")

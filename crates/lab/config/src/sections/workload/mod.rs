@@ -42,7 +42,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("workload.requests", Kind::Count { min: 0, max: 1_000_000_000_000 })
         .default("1000000")
         .example("50000")
-        .help("Maximum number of requests in all queues together, up to 10^12."),
+        .help("Maximum total number of requests of all queues, up to 10^12."),
     option("workload.reads", Kind::Percent { min: 0.0, max: 100.0 })
         .default("30%")
         .example("0%")
