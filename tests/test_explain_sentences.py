@@ -40,7 +40,7 @@ def test_a_page_in_the_log_has_a_reason() -> None:
     empty = {"precondition__fill": "0%", "nand__order": "ascending"}
     assert to_the_log("7 5 5", ftl__fast__log=3, **empty) == [order, "Page 5 has a copy in the log"]
     assert to_the_log("4 8 12 1 4 8 12 5 t2 2", ftl__fast__log=2, nand__order="any")[-1] == (
-        "The place of page 2 stayed programmed until the log had space"
+        "The place of page 2 was still programmed before the log freed space"
     )
     assert to_the_log("5", ftl__fast__log=3) == ["The place of page 5 is already programmed"]
 
@@ -63,7 +63,7 @@ def test_waits_of_a_page_are_described(settings: dict[str, object], requests: st
 def test_a_trim_invalidates_only_existing_pages() -> None:
     lines = told("t5 5 t5 t5", precondition__fill="0%", ftl="bast")
     trims = [line for line in lines if "is trimmed" in line]
-    expected = ["it had no copy", "its copy is outdated", "it had no copy"]
+    expected = ["it held no data", "its copy is now outdated", "it held no data"]
     assert trims == [f"Page 5 is trimmed: {what}." for what in expected]
 
 

@@ -62,10 +62,10 @@ fn request(word: &str) -> Result<Request, String> {
     };
     let (first, last) = pages.split_once('-').unwrap_or((pages, pages));
     let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
-        return Err(format!("{word} is not a request; write pages as 5 or 4-7, r5 to read, t5 to trim"));
+        return Err(format!("{word} is not a request; enter 5 or 4-7 to write pages, r5 to read, t5 to trim"));
     };
     let count = last.checked_sub(first).and_then(|more| more.checked_add(1));
-    let count = count.ok_or_else(|| format!("{word} ends before its start; write {last}-{first}"))?;
+    let count = count.ok_or_else(|| format!("the page range {word} is reversed; enter {last}-{first}"))?;
     Ok(Request { op, page: first, count })
 }
 

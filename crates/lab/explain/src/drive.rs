@@ -86,12 +86,12 @@ impl Times {
     /// Converts these durations to the timing model of a chip.
     ///
     /// # Errors
-    /// Fails if there is no time for a page type.
+    /// Fails if the read or program times are not 1 to 4 durations.
     pub(crate) fn timing(&self) -> Result<Timing, String> {
         let ns = |us: f64| Nanos((us * 1000.0).round() as u64);
         let by_type = |times: &[f64]| {
             let times: Vec<Nanos> = times.iter().copied().map(ns).collect();
-            PageTimes::of(&times).ok_or("no time for a page type")
+            PageTimes::of(&times).ok_or("page reads and programs need 1 to 4 times each")
         };
         Ok(Timing {
             read: by_type(&self.read_us)?,

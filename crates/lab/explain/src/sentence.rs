@@ -186,9 +186,11 @@ impl Writer<'_> {
     fn victim_reason(&self, reason: &str) -> String {
         match (reason, self.choice) {
             ("yield", _) => {
-                "the policy's choice would free nothing, so the block with the fewest valid pages is taken".into()
+                "the policy's choice would free nothing, so the block with the fewest valid pages is chosen".into()
             }
-            ("map_full", _) => "space for map pages is short, so the block with the fewest valid pages is taken".into(),
+            ("map_full", _) => {
+                "space for map pages is short, so the block with the fewest valid pages is chosen".into()
+            }
             ("failed", _) => "a program failed".into(),
             ("fold", _) => "free space is short, so the oldest block of the SLC cache is folded".into(),
             (_, FtlChoice::Page(options, _)) => in_sentence(&options.gc),
@@ -245,7 +247,7 @@ impl Writer<'_> {
             Step::Trim { lpn, .. } => {
                 // A recording has a separate trim step for each page.
                 let found = before.state.map[lpn as usize].is_some();
-                let what = if found { "its copy is outdated" } else { "it had no copy" };
+                let what = if found { "its copy is now outdated" } else { "it held no data" };
                 format!("Page {lpn} is trimmed: {what}.")
             }
             Step::Captured { lpn } => format!("Page {lpn} is captured: it is now in a sequential log block."),
@@ -279,12 +281,12 @@ impl Writer<'_> {
             Step::Bad { block } => format!("Block {block} has failed and is retired."),
             Step::Retired { block, written, reason } => {
                 let why = match reason {
-                    "full" => "is full, and its logical block is written again",
-                    "completed" => "has every page in its place",
+                    "full" => "is full, and the host writes its logical block again",
+                    "completed" => "holds all pages of its logical block in order",
                     "evicted" => "is evicted because all log blocks are in use",
                     "oldest" => "is the oldest of the full random log and is reclaimed",
                     "broken" => "is closed because the new page does not continue its sequence",
-                    "restarted" => "is replaced because a first page starts a new sequence",
+                    "restarted" => "is replaced because the first page of a logical block starts a new sequence",
                     "merged" => "is merged along with its logical block",
                     "drained" => "has no valid page left",
                     other => other,
@@ -374,6 +376,6 @@ impl Writer<'_> {
                 "The place of page {lpn} is erased, but later pages are programmed, and the chip requires ascending order"
             );
         }
-        format!("The place of page {lpn} stayed programmed until the log had space")
+        format!("The place of page {lpn} was still programmed before the log freed space")
     }
 }

@@ -27,7 +27,7 @@ impl BufferOracle {
     /// Records that a page with the given version was moved from the buffer to flash.
     pub fn flush(&mut self, lpn: u32, version: u64) {
         if self.flash.insert(lpn, version).is_some_and(|before| before > version) {
-            self.blame(lpn, "an older version went to flash after a newer one");
+            self.blame(lpn, "an older version was written to flash after a newer version");
         }
     }
 
@@ -40,7 +40,7 @@ impl BufferOracle {
     pub fn read(&mut self, lpn: u32, buffered: Option<u64>) {
         let returned = buffered.or_else(|| self.flash.get(&lpn).copied());
         if returned != self.host.get(&lpn).copied() {
-            self.blame(lpn, "a read did not return the last write");
+            self.blame(lpn, "a read did not return the last written version");
         }
     }
 
@@ -63,7 +63,7 @@ mod tests {
             oracle.violation.unwrap_or_default()
         };
         assert_eq!(found(&|oracle| oracle.read(3, Some(1))), "");
-        assert!(found(&|oracle| oracle.read(3, None)).contains("last write"));
+        assert!(found(&|oracle| oracle.read(3, None)).contains("last written version"));
         let flushed = |oracle: &mut BufferOracle| {
             oracle.flush(3, 1);
             oracle.read(3, None);
@@ -79,6 +79,6 @@ mod tests {
             oracle.trim(3);
             oracle.read(3, Some(1));
         };
-        assert!(found(&trimmed).contains("last write"));
+        assert!(found(&trimmed).contains("last written version"));
     }
 }

@@ -95,7 +95,7 @@ impl DataChecker {
     /// Checks that the sequence numbers of programs and trims ascend.
     fn follow(&mut self, sequence: u64, what: impl FnOnce() -> String) {
         if self.last_sequence.is_some_and(|last| sequence <= last) {
-            self.blame(format!("{}: sequence {sequence} is not above the previous sequence number", what()));
+            self.blame(format!("{}: sequence number {sequence} does not exceed the previous sequence number", what()));
         }
         self.last_sequence = Some(sequence);
     }
@@ -129,7 +129,7 @@ impl FlashSink for DataChecker {
             Cause::Host | Cause::ReadModifyWrite => {
                 let Some(PageData { lpn, stamp }) = data else { return };
                 if stamp != self.versions[lpn.index()] {
-                    self.blame(format!("a read of logical page {lpn} read an old version at {ppn}"));
+                    self.blame(format!("a read of logical page {lpn} returned an old version from flash page {ppn}"));
                 }
                 self.host_reads.push(lpn);
             }
@@ -252,7 +252,7 @@ impl DataChecker {
                 None if version == 0 => {}
                 None => self.blame(format!("logical page {lpn} was written but is lost")),
                 Some(ppn) if version == 0 => {
-                    self.blame(format!("logical page {lpn} was trimmed but reappeared at {ppn}"))
+                    self.blame(format!("logical page {lpn} was trimmed but reappeared at flash page {ppn}"))
                 }
                 Some(ppn) => {
                     // The FTL may have read another page than `ppn`, because loading a map page may have moved the
@@ -286,7 +286,7 @@ impl DataChecker {
     /// Compares the parity that the flash programmed with the number of complete stripes.
     pub fn check_parity(&self, counts: &Counts) -> Option<String> {
         let (counted, expected) = (counts.programs[Cause::Parity as usize], self.parity_pages);
-        (counted != expected).then(|| format!("the flash programmed {counted} pages of parity instead of {expected}"))
+        (counted != expected).then(|| format!("the flash programmed {counted} parity pages instead of {expected}"))
     }
 
     /// Returns the number of flash operations and page reads checked so far.

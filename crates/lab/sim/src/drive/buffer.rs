@@ -20,11 +20,11 @@ use crate::setup::drive::{FlushPolicy, WriteBuffer};
 counters! {
     /// Counters of the write buffer in the measured phase.
     pub struct BufferCounters {
-        pages_accepted: "pages", "Pages that took a buffer slot.";
+        pages_accepted: "pages", "Host pages written to a new buffer slot.";
         pages_overwritten: "pages", "Buffered pages overwritten before they were programmed.";
         pages_trimmed: "pages", "Buffered pages trimmed before they were programmed.";
         pages_read: "pages", "Pages read entirely from the buffer.";
-        writes_stalled: "requests", "Writes that waited for a free slot.";
+        writes_stalled: "requests", "Write requests that waited for a free buffer slot.";
     }
 }
 

@@ -175,7 +175,7 @@ impl BlockStage {
         let Marks { several_pids, writes, sync_writes, .. } = self.marks;
         let mut rules = Vec::new();
         if self.scheduler.role.by_process && !several_pids {
-            rules.push("rules per process have no effect: all requests come from one process");
+            rules.push("per-process rules have no effect: all requests come from one process");
         }
         let by_sync = self.scheduler.role.by_sync
             || self.kind == BlockLayerKind::SingleQueue

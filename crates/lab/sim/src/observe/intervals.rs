@@ -88,7 +88,7 @@ impl Intervals {
         let op = request.op as usize;
         self.counts[op].iter_mut().zip(times).for_each(|(counts, time)| *counts.of(time.bucket) += 1);
         let [latency_ns, waited_ns] = times.map(|time| time.ns);
-        let interval = self.intervals.last_mut().expect("one is under way");
+        let interval = self.intervals.last_mut().expect("an interval has begun");
         add(&mut interval.parts_ns[op], parts_ns);
         if interval.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
             let largest = (0..PARTS).fold(0, |most, part| if parts_ns[part] > parts_ns[most] { part } else { most });
@@ -106,7 +106,7 @@ impl Intervals {
     }
 
     fn end(&mut self) {
-        let interval = self.intervals.last_mut().expect("one is under way");
+        let interval = self.intervals.last_mut().expect("an interval has begun");
         interval.counts = self.counts.each_mut().map(|of_op| of_op.each_mut().map(ByBucket::take));
     }
 

@@ -221,7 +221,11 @@ impl Measurement {
         // must not be reported.
         let absorbed_pages = drive.as_ref().map_or(0, |drive| drive.absorbed_pages);
         let asked_for = host.pages_written.wrapping_add_signed(-absorbed_pages);
-        assert_eq!(counts.programs[Cause::Host as usize], asked_for, "programs the host asked for");
+        assert_eq!(
+            counts.programs[Cause::Host as usize],
+            asked_for,
+            "flash programs match the pages that the host wrote"
+        );
         let write_amplification =
             Written { host_pages: host.pages_written, programmed: counts.programmed() }.amplification();
         let erase_counts: Vec<u32> =

@@ -9,7 +9,8 @@ counters! {
         read_requests: "requests", "Read requests.";
         write_requests: "requests", "Write requests.";
         trim_requests: "requests", "Trim requests.";
-        flush_requests: "requests", "Flush requests; they wait only for a write buffer without power-loss protection.";
+        flush_requests: "requests", "Flush requests; they take time only if the drive has a write buffer without \
+                                     power-loss protection.";
         bytes_read: "bytes", "Bytes read.";
         bytes_written: "bytes", "Bytes written.";
         bytes_trimmed: "bytes", "Bytes trimmed, including partial pages.";
@@ -20,7 +21,7 @@ counters! {
                                        at no cost.";
         partial_pages_written: "pages", "Partial page writes; the rest of the page is read first, unless it is empty \
                                          or in the write buffer.";
-        wrapped_requests: "requests", "Requests past the end of the device, moved by `--fit wrap`.";
+        wrapped_requests: "requests", "Requests past the end of the device that `--fit wrap` wrapped around.";
     }
 }
 

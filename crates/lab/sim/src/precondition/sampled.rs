@@ -69,8 +69,8 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
         return Ok(Some(take_planes(part, shares, stack, monitor)));
     }
     if is_wanted(&stack.setup) && stack.setup.precondition.overwrite == Overwrite::Steady(Method::Sampled) {
-        let why = "precondition.overwrite.steady.method: \"sampled\" needs page mapping with the map in RAM, check = \
-                   false, no SLC cache, and superblocks without parity or at least four planes; set it to \"exact\"";
+        let why = "precondition.overwrite.steady.method: \"sampled\" needs check = false, page mapping, a map in RAM, \
+                   no SLC cache, and either superblocks without parity or at least four planes; set it to \"exact\"";
         return Err(SimError::Setup(why.into()));
     }
     Ok(None)

@@ -44,7 +44,7 @@ pub enum SimError {
         speed: f64,
     },
     /// The monitor stopped the run, so there are no results.
-    #[error("the run was abandoned")]
+    #[error("the run was stopped")]
     Abandoned,
     /// Requests wait, but no event is due that could complete them.
     #[error("the simulation cannot continue: {0}; this is a bug in ssdlab, please report it")]

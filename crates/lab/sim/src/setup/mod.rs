@@ -16,7 +16,7 @@ use size::Size;
 
 /// Model of time in a simulation.
 #[derive(Clone, Copy, PartialEq, Debug)]
-#[allow(clippy::large_enum_variant, reason = "a run has few copies of its options, which are easier to use as values")]
+#[allow(clippy::large_enum_variant, reason = "a run has few values of this type, so their size matters little")]
 pub enum Clock {
     /// Flash operations are counted and take no time.
     Count,
@@ -43,7 +43,7 @@ pub enum Overwrite {
     None,
     /// Random pages are overwritten. The number of overwrites is this multiple of the number of filled pages.
     Passes(f64),
-    /// The device is overwritten uniformly at random until write amplification is stable.
+    /// Uniformly random pages of the device are overwritten until write amplification is stable.
     Steady(Method),
     /// The device is overwritten with the writes and trims of the trace, repeatedly. Not allowed with a host cache,
     /// which would absorb some writes.

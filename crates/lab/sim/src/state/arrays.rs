@@ -104,7 +104,7 @@ fn in_parallel<T: Send>(pieces: Vec<T>, work: impl Fn(T) -> io::Result<()> + Syn
         let threads = (0..others).filter_map(|_| thread::Builder::new().spawn_scoped(scope, all).ok());
         let threads: Vec<_> = threads.collect();
         let own = all();
-        threads.into_iter().map(|thread| thread.join().expect("work does not panic")).fold(own, Result::and)
+        threads.into_iter().map(|thread| thread.join().expect("no worker thread panics")).fold(own, Result::and)
     })
 }
 

@@ -131,7 +131,7 @@ impl BackingQueue {
             Op::Read | Op::Write => self.add_access(number, request.op, pages),
         }
         if matches!(request.op, Op::Write | Op::Trim) {
-            self.epochs.back_mut().expect("there is always an epoch").writes += 1;
+            self.epochs.back_mut().expect("the list of epochs is never empty").writes += 1;
         }
         self.unblock(number);
         number
@@ -143,7 +143,7 @@ impl BackingQueue {
     }
 
     fn add_flush(&mut self, number: u32) {
-        self.epochs.back_mut().expect("there is always an epoch").flush = Some(number);
+        self.epochs.back_mut().expect("the list of epochs is never empty").flush = Some(number);
         self.epochs.push_back(Epoch::default());
         self.sent[number].blockers += 1;
         self.release_flushes();

@@ -144,7 +144,7 @@ impl CacheStage {
     /// Describes the queues, for an error message.
     pub fn describe(&self) -> String {
         format!(
-            "{} host requests in the cache, {} of them at the dirty limit, {} requests below the cache",
+            "{} host requests in the cache, {} of them blocked by the dirty limit; {} requests below the cache",
             self.hosts.len(),
             self.limited.len(),
             self.below.len()
