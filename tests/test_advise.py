@@ -224,7 +224,7 @@ def test_the_figure_has_a_curve_for_each_segment_size() -> None:
         ({"caches": []}, "no sizes to compare"),
         ({"segments": ["3KiB"]}, "the segment size 3KiB is not a power of two; use 2KiB or 4KiB"),
         ({"segments": ["16KiB"]}, "the segment size 16KiB exceeds the page size; lower it to 8KiB"),
-        ({"segments": ["8GiB"]}, "8GiB is larger than any page"),
+        ({"segments": ["8GiB"]}, "8GiB is too large for a page"),
         ({"segments": ["4"]}, "the unit is missing"),
         ({"entry": "3B"}, "the entry size 3B must be a power of two"),
         ({"config": ssdlab.Config("tlc-chip", overrides={"time": "count"})}, "needs simulated time"),

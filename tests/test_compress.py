@@ -114,7 +114,7 @@ SUMS = {
     [
         ({"codecs": ["zstf"]}, 'did you mean "zstd"'),
         ({"codecs": ["zstd:99"]}, 'did you mean "zstd:22"'),
-        ({"codecs": ["modelled"]}, "stores no data"),
+        ({"codecs": ["modelled"]}, "only models compression"),
         ({"page_sizes": ["8"]}, "8"),
         ({"page_sizes": ["4MiB"]}, "between 512B and 1MiB"),
         ({"page_sizes": []}, "at least one entry"),

@@ -70,7 +70,7 @@ class Counts(PageMapping):
         (ReadsNothing, "ReadsNothing."),
         (ReadsErased, "ReadsErased."),
         (Open, "not closed"),
-        (Full, "all valid"),
+        (Full, "without an invalid page"),
         (Forgets, "Forgets."),
         (Keeps, "Keeps."),
     ],

@@ -142,9 +142,9 @@ def test_studies_use_the_format_and_notice_its_change(mine: Path) -> None:
         ("7", "Answers.parse returned 7, which is not a request; return (op, offset, bytes, time_ns) or None"),
         ("('w', 0)", "returned ('w', 0), which is not a request"),
         ("('x', 0, 512)", "returned ('x', 0, 512), whose operation is unknown"),
-        ("('w', -1, 512)", "whose offset is not a whole number of at least 0; correct it"),
-        ("('w', 0, 512, 1.5)", "whose time in ns is not a whole number of at least 0; correct it"),
-        ("('w', 0, 512, 1, 0.5)", "whose stream is not a whole number of at least 0; correct it"),
+        ("('w', -1, 512)", "whose offset is invalid; use a whole number of at least 0"),
+        ("('w', 0, 512, 1.5)", "whose time in ns is invalid; use a whole number of at least 0"),
+        ("('w', 0, 512, 1, 0.5)", "whose stream is invalid; use a whole number of at least 0"),
     ],
 )
 def test_a_bad_line_is_named_with_the_line_of_the_class(mine: Path, line: str, message: str) -> None:

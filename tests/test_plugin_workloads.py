@@ -144,17 +144,17 @@ def arrays(*offsets: int) -> tuple[str, Any, int]:
         (Faulty(("copy", 0, 1)), 'requests yielded (\'copy\', 0, 1), whose operation is unknown; use "read", "write"'),
         (
             Faulty(("read", np.int64(-1), 1)),
-            "yielded ('read', -1, 1), whose offset is not a whole number of at least 0",
+            "yielded ('read', -1, 1), whose offset is invalid; use a whole number of at least 0",
         ),
         (
             Faulty(("read", 0.5, 1)),
-            "yielded ('read', 0.5, 1), whose offset is not a whole number of at least 0; correct it",
+            "yielded ('read', 0.5, 1), whose offset is invalid; use a whole number of at least 0",
         ),
         (Faulty(("read", 0, 0)), "yielded ('read', 0, 0), which is a read of 0 bytes; remove it"),
         (Faulty(("read", 0, 1 << 32)), "whose number of bytes exceeds 32 bits; split the request"),
         (
             Faulty(("read", 4 << 20, 512)),
-            "which ends at byte 4194816, beyond the span of 4194304 bytes; take the offset modulo span",
+            "which ends at byte 4194816, beyond the span of 4194304 bytes; take the offset modulo the span",
         ),
         (Faulty(("read", 0, 512, 3)), "which has a time; set timed = True in the class"),
         (
@@ -162,7 +162,10 @@ def arrays(*offsets: int) -> tuple[str, Any, int]:
             "whose stream is 1, but the class lists only 0 names in streams; add a name",
         ),
         (Timed(("read", 0, 512)), "which has no time; yield (op, offset, bytes, time_ns)"),
-        (Timed(("read", 0, 512, 7)), "whose time 7 is earlier than 8 of the previous request; sort by time"),
+        (
+            Timed(("read", 0, 512, 7)),
+            "whose time 7 ns is earlier than the previous request's 8 ns; sort the requests by time",
+        ),
         (Faulty(arrays(0, -4096)), "where row 1: offset -4096 is not between 0 and"),
         (Faulty(arrays(0, 4 << 20)), "which ends at byte 4198400, beyond the span of 4194304 bytes"),
         (Faulty(("write", np.arange(3), np.arange(2))), "they must be equally long"),

@@ -164,9 +164,13 @@ def line_of(words: str, cls: type) -> int:
         (
             Open,
             "def choose",
-            "Open.choose returned 76, a block that is not closed; return a block whose number of valid",
+            "Open.choose returned 76, a block that is not closed; return a closed block, which has valid",
         ),
-        (Full, "def choose", "again a block whose pages are all valid, which frees no page; return a block with an"),
+        (
+            Full,
+            "def choose",
+            "yet another block without an invalid page, so no page becomes free; return a block with an",
+        ),
         (Endless, "p", "Endless.choose ran for more than 0.3 s; look for an endless loop, or set"),
         (Stubborn, "t", "Stubborn.choose ran for more than 0.3 s; look for an endless loop, or set"),
         (Unmade, "raise", "Unmade cannot be created: no table"),

@@ -160,7 +160,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"codec": "lz5"}, 'did you mean "lz4"'),
-        ({"codec": "modelled"}, "stores no data"),
+        ({"codec": "modelled"}, "only models compression"),
         ({"policy": "lur"}, 'invalid policy "lur".*choose one of clock, fifo, lru, s3-fifo, sieve, .*arc'),
         ({"policy": "belady"}, "choose one of"),
         ({"policy": "lru-k:k=99"}, "must be from 1 to 16"),

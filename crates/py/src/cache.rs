@@ -343,7 +343,9 @@ impl FollowingCache {
 
 impl CacheTrace {
     fn kept<'a, T>(&self, part: Option<&'a T>) -> PyResult<&'a T> {
-        part.ok_or_else(|| ConfigError::new_err("the trace is not finished, or was read without the data needed here"))
+        part.ok_or_else(|| {
+            ConfigError::new_err("the trace was not read to its end, or without the data that this call needs")
+        })
     }
 }
 

@@ -140,7 +140,7 @@ fn panic_message(payload: &(dyn Any + Send)) -> &str {
 
 /// Returns the exception for a thread that cannot be started.
 pub fn no_thread() -> PyErr {
-    PyBlockingIOError::new_err("cannot start a thread; raise the system's limit of processes (ulimit -u)")
+    PyBlockingIOError::new_err("cannot start a thread; raise the system's limit on processes (ulimit -u)")
 }
 
 /// Start of the standard library's panic message when no thread can be started.

@@ -27,7 +27,8 @@ pub struct MapAdvisor {
 
 /// Parses a size such as `"4KiB"` and returns bytes; fails for 4 GiB or more, because no page is that large.
 fn small(text: &str) -> PyResult<u32> {
-    u32::try_from(size(text)?).map_err(|_| ConfigError::new_err(format!("{text} is larger than any page; lower it")))
+    u32::try_from(size(text)?)
+        .map_err(|_| ConfigError::new_err(format!("{text} is too large for a page; use less than 4GiB")))
 }
 
 /// Sorts and deduplicates `values`.

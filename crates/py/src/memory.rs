@@ -111,7 +111,7 @@ fn tables(setup: &Setup, per_page: u64) -> u64 {
 fn demand(setup: &Setup, needed: u64, remedy: &str) -> Result<(), PyErr> {
     let Some(shortage) = shortage(needed) else { return Ok(()) };
     let free = shortage.free.filter(|_| !shortage.refused);
-    let free = free.map_or("the system does not grant it".into(), |free| format!("{} are free", gib(free)));
+    let free = free.map_or("the system refuses to allocate it".into(), |free| format!("{} are free", gib(free)));
     Err(ConfigError::new_err(format!(
         "a device of {} blocks of {} pages needs {} of memory, but {free}; {remedy}",
         setup.geometry.blocks,

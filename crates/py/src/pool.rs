@@ -58,8 +58,8 @@ impl Settings {
         if text == "adaptive" {
             let (Some(miss_us), Some(restore_us)) = (self.miss_us, self.restore_us) else {
                 return Err(ConfigError::new_err(
-                    "an adaptive share needs miss_us (time to load a page) and restore_us (time to restore one page \
-                     and compress another)",
+                    "an adaptive share needs miss_us (time to load a page) and restore_us (time to restore a page and \
+                     to compress another page)",
                 ));
             };
             return Ok(Share::Adaptive { miss_us, restore_us });
@@ -134,7 +134,7 @@ impl Loader for Below {
             let bytes: PyBackedBytes = object.call_method1(py, "load", (id,))?.extract(py)?;
             if bytes.len() != page.len() {
                 return Err(PyValueError::new_err(format!(
-                    "load({id}) returned {} bytes, but a page has {}",
+                    "load({id}) returned {} bytes, but a page has {} bytes",
                     bytes.len(),
                     page.len()
                 )));
@@ -160,7 +160,7 @@ impl Loader for Below {
 fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
     let note = match &error {
         PoolError::Load { page, .. } => format!("while loading page {page} into the cache"),
-        PoolError::Store { page, .. } => format!("while storing page {page}, which stays in the cache"),
+        PoolError::Store { page, .. } => format!("while storing page {page}; the page stays in the cache"),
         PoolError::WrongLength { .. } => return PyValueError::new_err(error.to_string()),
         _ => return SimulationError::new_err(error.to_string()),
     };

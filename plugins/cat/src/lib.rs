@@ -36,7 +36,7 @@ pub fn register() -> Result<(), NameTaken> {
 
 static CAT: VictimInfo = VictimInfo {
     name: "cat",
-    help: "The block with the highest (1 - u) * age / (u * erases), with u the valid share.",
+    help: "The block with the highest (1 - u) * age / (u * erases), where u is the share of valid pages.",
     source: "Chiang et al., Software: Practice and Experience 1999",
     parameters: &[],
     role: &|_, _| Box::new(Cat),
@@ -47,7 +47,7 @@ const WINDOW: Parameter = Parameter::new(
     Unit::Count("erases"),
     20,
     [1, 1_000_000],
-    "A block is worn if it has this many erases more than the block with the fewest erases.",
+    "A block is worn if it has at least this many more erases than the block with the fewest erases.",
 )
 .example(5);
 
@@ -56,7 +56,7 @@ const EVERY: Parameter = Parameter::new(
     Unit::Count("collections"),
     100,
     [1, 1_000_000],
-    "Number of collections between checks that may collect the least worn blocks.",
+    "Interval, in collections, at which the policy may collect the least worn blocks.",
 )
 .example(10);
 

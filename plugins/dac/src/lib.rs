@@ -28,7 +28,7 @@ const AGE: Parameter = Parameter::new(
     Unit::Count("pages"),
     0,
     [0, u32::MAX as u64],
-    "A page becomes hotter only if it was written at most this many host pages ago; 0 sets no limit.",
+    "A page becomes hotter only if its previous write was at most this many host page writes ago; 0 sets no limit.",
 )
 .example(10_000);
 

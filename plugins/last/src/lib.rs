@@ -36,7 +36,8 @@ pub fn register() -> Result<(), NameTaken> {
 }
 
 const SEQUENTIAL: Parameter =
-    Parameter::new("sequential", Unit::Count("blocks"), 4, [0, 65_536], "Log blocks for large requests.").example(2);
+    Parameter::new("sequential", Unit::Count("blocks"), 4, [0, 65_536], "Number of log blocks for large requests.")
+        .example(2);
 
 const THRESHOLD: Parameter = Parameter::new(
     "threshold",
@@ -331,7 +332,7 @@ impl Log for Last {
         }
         let (counted, most) = (self.random_blocks(), self.most_random);
         if counted > most || counted != self.is_random.iter().filter(|&&is_random| is_random).count() {
-            return Err(format!("the random log has {counted} blocks (maximum {most}) or wrong block marks"));
+            return Err(format!("the random log has {counted} blocks (maximum {most}), or its block marks are wrong"));
         }
         Ok(())
     }

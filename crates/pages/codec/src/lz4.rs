@@ -7,7 +7,7 @@ use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 
 pub(crate) static INFO: CodecInfo = entry(
     "lz4",
-    "LZ4 by the C library: fastest to compress and to restore.",
+    "LZ4 by the C library: fastest compression and decompression.",
     &[Parameter { name: "acceleration", min: 1.0, max: 65_537.0, default: 1.0, whole: true }],
     |values| Ok(Box::new(Lz4 { acceleration: values[0] as i32 })),
 );

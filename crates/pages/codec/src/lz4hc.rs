@@ -5,7 +5,7 @@ use crate::{Codec, CodecInfo, Corrupt, Parameter, entry, lz4};
 
 pub(crate) static INFO: CodecInfo = entry(
     "lz4hc",
-    "LZ4 high compression: compresses slowly, restores as fast as lz4; for pages read often and demoted rarely.",
+    "LZ4 high compression: compresses slowly, decompresses as fast as lz4; for pages read often and demoted rarely.",
     &[Parameter::level(1, 12, 4)],
     |values| Ok(Box::new(Lz4Hc { level: values[0] as i32 })),
 );

@@ -6,7 +6,7 @@ use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 
 pub(crate) static INFO: CodecInfo = entry(
     "zlib",
-    "Deflate by zlib-rs: same levels as zlib, slightly lower compression ratio at level 1.",
+    "Deflate by zlib-rs: same levels as the C library zlib, but a slightly lower compression ratio at level 1.",
     &[Parameter::level(1, 9, 6)],
     |values| Ok(Box::new(Zlib::new(values[0] as u32))),
 );

@@ -35,14 +35,14 @@ pub struct Options {
 /// Reasons why a measurement of codecs fails.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The codec stores no data, so it cannot be measured.
-    #[error("codec {0} stores no data, so it cannot be measured; remove it")]
+    /// The codec only models compression, so it cannot be measured.
+    #[error("codec {0} only models compression, so it cannot be measured; remove it")]
     Modelled(CodecSpec),
     /// The codec could not allocate its context.
     #[error("codec {0} could not be set up: {1}")]
     Codec(CodecSpec, io::Error),
     /// The codec did not restore a page of this many bytes correctly.
-    #[error("codec {0} did not restore a page of {1} bytes, so its times are meaningless")]
+    #[error("codec {0} did not restore a page of {1} bytes correctly, so its times are meaningless")]
     Wrong(CodecSpec, usize),
     /// The system could not start all threads.
     #[error(transparent)]
@@ -486,6 +486,6 @@ mod tests {
         let error = measure(&long, &options(&["zlib:9"], Some(4096), 2), &mut |_| false).unwrap_err();
         assert!(matches!(error, Error::Stopped), "{error}");
         let error = measure(&long, &options(&["modelled"], None, 1), &mut |_| true).unwrap_err();
-        assert!(error.to_string().contains("stores no data"), "{error}");
+        assert!(error.to_string().contains("only models compression"), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// The system could not start this many threads.
 #[derive(Debug, thiserror::Error)]
-#[error("the system cannot start {0} threads; use fewer")]
+#[error("the system cannot start {0} threads; use fewer threads")]
 pub struct TooMany(pub usize);
 
 /// Starts `threads` threads. `work` receives the index of a thread and returns the closure that the thread runs.

@@ -48,7 +48,7 @@ pub enum PoolError<E> {
         page: PageId,
     },
     /// A buffer does not have the length of a page.
-    #[error("page {page}: the buffer has {given} bytes, but a page has {page_bytes}")]
+    #[error("page {page}: the buffer has {given} bytes, but a page has {page_bytes} bytes")]
     WrongLength {
         /// Number of the page that was read or written.
         page: PageId,

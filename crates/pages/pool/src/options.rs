@@ -142,7 +142,7 @@ impl Options {
             return Err(ConfigError::new("page size", page, remedy));
         }
         if self.budget.0 < u64::from(page) {
-            let remedy = format!("a single page needs {page} bytes; set it to at least a thousand pages");
+            let remedy = format!("a single page needs {page} bytes; raise the budget to at least 1000 times this size");
             return Err(ConfigError::new("budget", self.budget, remedy));
         }
         match self.share {

@@ -57,9 +57,11 @@ impl<L: Loader> Pool<L> {
     pub fn with_codec(options: Options, loader: L, make: CodecFactory) -> Result<Self, ConfigError> {
         options.check()?;
         let codec_error = |remedy: String| ConfigError::new("codec", &options.codec, remedy);
-        let codec = make().map_err(|error| codec_error(format!("it could not be set up: {error}")))?;
+        let codec = make().map_err(|error| codec_error(format!("the codec could not be set up: {error}")))?;
         if codec.modelled().is_some() {
-            return Err(codec_error("it stores no data; choose a codec that compresses".into()));
+            return Err(codec_error(
+                "the codec only models compression; choose a codec that compresses, such as lz4".into(),
+            ));
         }
         let page_bytes = options.page_bytes as usize;
         let batch_bytes = options.batch() * page_bytes;

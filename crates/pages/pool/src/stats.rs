@@ -4,7 +4,7 @@ ssdlab_core::counters! {
     /// Counts of page transitions, as in flowchart 2b of Harper 2018, and of faults.
     pub struct Transitions {
         raw_hits: "pages", "Reads that found the page raw.";
-        compressed_hits: "pages", "Reads that found the page compressed, which removes it from the compressed pool.";
+        compressed_hits: "pages", "Reads that found the page compressed and removed it from the compressed pool.";
         misses: "pages", "Reads of a page that was not cached; each started to load the page.";
         waits: "times", "Number of times that a thread waited for another thread to load a page or free a frame.";
         restored: "pages", "Compressed pages restored to the raw pool.";
@@ -28,8 +28,8 @@ ssdlab_core::counters! {
         corrupted: "pages", "Compressed pages with a wrong checksum or a failed codec; they were loaded again.";
         codec_panics: "times", "Codec panics; the page counts as incompressible or corrupted.";
         worker_panics: "times", "Panics that ended a batch of a background worker; the pages of the batch stayed raw.";
-        demoted_by_workers: "pages", "Victims of the raw pool handled by background workers.";
-        demoted_by_callers: "pages", "Victims of the raw pool handled inline by a reader or writer.";
+        demoted_by_workers: "pages", "Raw-pool victims processed by background workers.";
+        demoted_by_callers: "pages", "Raw-pool victims processed inline by a reader or writer.";
         share_moves: "times", "Changes of the adaptive share of the compressed pool.";
     }
 }
@@ -39,14 +39,15 @@ ssdlab_core::counters! {
     /// pool.
     pub struct Usage {
         budget_bytes: "bytes", "Memory budget of the cache.";
-        raw_bytes: "bytes", "Frames of raw pages, including free and pinned frames and frames being filled.";
-        compressed_bytes: "bytes", "Chunks of the compressed pool and their tables.";
-        metadata_bytes: "bytes", "Page tables, policies and ghosts.";
-        scratch_bytes: "bytes", "Buffers of workers and active readers, without codec contexts.";
+        raw_bytes: "bytes", "Memory of frames for raw pages, including free and pinned frames and frames being filled.";
+        compressed_bytes: "bytes", "Memory of the compressed pool's chunks and their tables.";
+        metadata_bytes: "bytes", "Memory of page tables, policies and ghost entries.";
+        scratch_bytes: "bytes", "Memory of the buffers of workers and active readers, without codec contexts.";
         compressed_limit_bytes: "bytes", "Current maximum size of the compressed pool.";
         compressed_content_bytes: "bytes", "Total size of the compressed pages.";
         internal_fragmentation_bytes: "bytes", "Unused bytes in occupied blocks of chunks.";
-        external_fragmentation_bytes: "bytes", "Free blocks, unused ends of chunks, and empty chunks.";
+        external_fragmentation_bytes: "bytes", "Unused bytes in free blocks, at the ends of chunks, and in empty \
+                                                chunks.";
         raw_pages: "pages", "Raw pages.";
         compressed_pages: "pages", "Compressed pages.";
         dirty_pages: "pages", "Raw pages that must be written back.";

@@ -48,5 +48,5 @@ impl<'py> Fields<'py> {
 
 /// Converts a Python or NumPy integer that is not negative.
 pub(super) fn whole(value: &Bound<'_, PyAny>, name: &str) -> Result<u64, String> {
-    value.extract::<u64>().map_err(|_| format!("whose {name} is not a whole number of at least 0; correct it"))
+    value.extract::<u64>().map_err(|_| format!("whose {name} is invalid; use a whole number of at least 0"))
 }

@@ -119,7 +119,10 @@ impl Scheduler {
             |answer| {
                 if answer.is_none() {
                     return match dispatched.is_empty() || force {
-                        true => Err(format!("while the drive is idle and {} requests wait; return one", waiting.len())),
+                        true => Err(format!(
+                            "while the drive is idle and {} requests wait; return a waiting request",
+                            waiting.len()
+                        )),
                         false => Ok(None),
                     };
                 }

@@ -239,16 +239,18 @@ impl Victim {
             })?;
             let block = BlockId(blocks.start + number);
             if !plane.is_closed(block) {
-                return Err("a block that is not closed; return a block whose number of valid pages is at most \
-                            pages_per_block"
-                    .into());
+                return Err(
+                    "a block that is not closed; return a closed block, which has valid <= pages_per_block".into()
+                );
             }
             let gains = plane.valid(block) < plane.pages_per_block();
             *idle = if gains { 0 } else { *idle + 1 };
             if *idle > PATIENCE * blocks.len() as u64 {
-                return Err("again a block whose pages are all valid, which frees no page; return a block with an \
-                            invalid page"
-                    .into());
+                return Err(
+                    "yet another block without an invalid page, so no page becomes free; return a block with an \
+                     invalid page"
+                        .into(),
+                );
             }
             Ok(block)
         })

@@ -195,7 +195,7 @@ impl Rules {
             if request.ends_beyond(self.span) {
                 let (end, span) = (request.end(), self.span);
                 return Err(format!(
-                    "which ends at byte {end}, beyond the span of {span} bytes; take the offset modulo span"
+                    "which ends at byte {end}, beyond the span of {span} bytes; take the offset modulo the span"
                 ));
             }
             if usize::from(request.stream) > self.streams {
@@ -206,7 +206,10 @@ impl Rules {
             }
             if request.time_ns < *last_ns {
                 let (time, last) = (request.time_ns, *last_ns);
-                return Err(format!("whose time {time} is earlier than {last} of the previous request; sort by time"));
+                return Err(format!(
+                    "whose time {time} ns is earlier than the previous request's {last} ns; sort the requests \
+                     by time"
+                ));
             }
             *last_ns = request.time_ns;
         }

@@ -12,7 +12,7 @@ use crate::ghosts::Ghosts;
 
 pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
     name: "s3-fifo",
-    help: "Small FIFO for new pages, main FIFO for used pages, and ghosts of recently evicted pages.",
+    help: "Small FIFO for new pages, main FIFO for used pages, and ghost entries for recently evicted pages.",
     source: "Yang et al., SOSP 2023",
     parameters: &[],
     role: |pages| {
