@@ -147,7 +147,7 @@ def test_errors_have_their_numbers() -> None:
         with pytest.raises(OSError, match="4194304") as error:
             call()
         assert error.value.errno == errno.EINVAL
-    with pytest.raises(ssdlab.ConfigError, match="keep the bytes in a file"):
+    with pytest.raises(ssdlab.ConfigError, match="store the data in a file"):
         Drive({**SMALL, "device.capacity": "4TiB"})
     with pytest.raises(TypeError, match="bytes-like"):
         drive.write(0, "text")  # type: ignore[arg-type]

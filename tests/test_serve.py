@@ -431,8 +431,8 @@ def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
     [
         (["--time", "slow"], "--time slow: must be none, real, or a number of at least 0.001, such as 10"),
         (["--time", "1e-12"], "--time 1e-12: must be none, real, or a number of at least 0.001"),
-        (["--listen", "nowhere"], "nowhere is not an address with a port; use 127.0.0.1:10809"),
-        (["--set", "device.capacity=4TiB"], ", or keep the bytes in a file"),
+        (["--listen", "nowhere"], "nowhere is not an IP address with a port; use 127.0.0.1:10809"),
+        (["--set", "device.capacity=4TiB"], ", or store the data in a file"),
         (["--set", "cache.policy=lru"], "remove cache.policy"),
         (["--set", "block.scheduler=noop"], "remove block.scheduler"),
         (["--file", "."], ".: "),

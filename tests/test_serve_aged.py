@@ -138,7 +138,7 @@ def test_a_drive_that_exceeds_memory_names_a_size_that_fits(tmp_path: Path) -> N
     """
     for preset in ("small-tlc", "tlc-nvme"):
         config = ssdlab.Config(preset, overrides={"device.capacity": "4TiB"} if preset == "small-tlc" else {})
-        with pytest.raises(ssdlab.ConfigError, match="or keep the bytes in a file") as error:
+        with pytest.raises(ssdlab.ConfigError, match="or store the data in a file") as error:
             ssdlab.DriveServer(config, socket=tmp_path / "s")
         smaller = dict(re.findall(r'(device\.\w+) to "?(\w+)', str(error.value)))
         assert smaller, error.value

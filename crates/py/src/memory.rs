@@ -76,7 +76,7 @@ pub fn require_drive(config: &Config, setup: &Setup, is_in_file: bool) -> Result
         return Ok(());
     }
     let smaller = smaller_drive(config, setup).map_or_else(String::new, |sets| format!("set {sets}, or "));
-    demand(setup, needed, &format!("{smaller}keep the bytes in a file"))
+    demand(setup, needed, &format!("{smaller}store the data in a file"))
 }
 
 /// Returns the settings of the largest drive, with a power of two as its capacity, whose bytes fit into memory.

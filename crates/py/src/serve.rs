@@ -87,7 +87,7 @@ impl DriveServer {
         let mut addresses: Vec<_> = socket.map(Address::Unix).into_iter().collect();
         if let Some(listen) = listen {
             let address: SocketAddr = listen.parse().map_err(|_| {
-                ConfigError::new_err(format!("{listen} is not an address with a port; use 127.0.0.1:10809"))
+                ConfigError::new_err(format!("{listen} is not an IP address with a port; use 127.0.0.1:10809"))
             })?;
             addresses.push(Address::Tcp(address));
         }

@@ -326,7 +326,9 @@ impl Log for Last {
             for offset in 0..device.next(block) {
                 let held = device.valid_page(block, offset);
                 if held.is_some_and(|address| (address.lbn, address.offset) != (lbn, offset)) {
-                    return Err(format!("sequential log block {block} of {lbn} holds {held:?} at offset {offset}"));
+                    return Err(format!(
+                        "sequential log block {block} of logical block {lbn} holds {held:?} at offset {offset}"
+                    ));
                 }
             }
         }

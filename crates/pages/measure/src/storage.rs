@@ -34,7 +34,7 @@ pub enum StorageError {
     #[error("simulated drive: {0}")]
     Simulated(#[from] SimError),
     /// The page lies past the end of the file.
-    #[error("page {page} is past the end of {}; write it first", path.display())]
+    #[error("page {page} is past the end of {}; write the page first", path.display())]
     Beyond {
         /// Path of the file of pages.
         path: PathBuf,

@@ -34,7 +34,7 @@ pub enum PoolError<E> {
         source: E,
     },
     /// The backing storage failed to store a dirty page. The page stays cached and dirty.
-    #[error("storing page {page} failed: {source}; it stays cached: fix the storage and flush again")]
+    #[error("storing page {page} failed: {source}; the page stays cached; fix the storage, then flush again")]
     Store {
         /// Number of the page that could not be stored.
         page: PageId,

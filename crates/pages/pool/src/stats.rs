@@ -3,20 +3,21 @@
 ssdlab_core::counters! {
     /// Counts of page transitions, as in flowchart 2b of Harper 2018, and of faults.
     pub struct Transitions {
-        raw_hits: "pages", "Reads that found the page raw.";
+        raw_hits: "pages", "Reads that found the page uncompressed.";
         compressed_hits: "pages", "Reads that found the page compressed and removed it from the compressed pool.";
         misses: "pages", "Reads of a page that was not cached; each started to load the page.";
         waits: "times", "Number of times that a thread waited for another thread to load a page or free a frame.";
         restored: "pages", "Compressed pages restored to the raw pool.";
         loaded: "pages", "Pages loaded through the loader into the raw pool.";
         bypassed: "pages", "Reads served without caching the page because no raw page was evictable.";
-        raw_overwritten: "pages", "Writes that found the page raw.";
+        raw_overwritten: "pages", "Writes that found the page uncompressed.";
         compressed: "pages", "Raw pages compressed into the compressed pool.";
         stored_raw: "pages", "Raw pages that did not shrink enough and moved uncompressed to the compressed pool.";
         incompressible_dropped: "pages", "Raw pages dropped because they did not shrink enough.";
         cold_dropped: "pages", "Raw pages dropped without compression because they were requested only once.";
         raw_dropped: "pages", "Raw pages dropped because the compressed pool is disabled or full.";
-        kept_raw: "pages", "Victims that stayed raw because they were hit, written or pinned during compression.";
+        kept_raw: "pages", "Victims that stayed uncompressed because they were hit, written or pinned during \
+                            compression.";
         compressed_dropped: "pages", "Compressed pages dropped by the policy of the compressed pool.";
         compressed_overwritten: "pages", "Writes that found the page compressed.";
         created: "pages", "Writes of a page that was not cached.";
@@ -27,7 +28,8 @@ ssdlab_core::counters! {
         load_errors: "pages", "Failed loads from the backing storage.";
         corrupted: "pages", "Compressed pages with a wrong checksum or a failed codec; they were loaded again.";
         codec_panics: "times", "Codec panics; the page counts as incompressible or corrupted.";
-        worker_panics: "times", "Panics that ended a batch of a background worker; the pages of the batch stayed raw.";
+        worker_panics: "times", "Panics that ended a batch of a background worker; the batch's pages stayed \
+                                 uncompressed.";
         demoted_by_workers: "pages", "Raw-pool victims processed by background workers.";
         demoted_by_callers: "pages", "Raw-pool victims processed inline by a reader or writer.";
         share_moves: "times", "Changes of the adaptive share of the compressed pool.";

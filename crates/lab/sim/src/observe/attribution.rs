@@ -33,7 +33,7 @@ struct InDrive {
 
 impl InDrive {
     fn charge_stalls(&mut self, stalls: &StallTimes, now_ns: u64) {
-        debug_assert_eq!(stalls.iter().sum::<u64>(), now_ns - self.charged_ns, "the causes account for all the time");
+        debug_assert_eq!(stalls.iter().sum::<u64>(), now_ns - self.charged_ns, "the stall times cover the whole time");
         self.parts_ns.iter_mut().zip(stalls).for_each(|(part, stall)| *part += stall);
         self.charged_ns = now_ns;
     }
@@ -122,7 +122,7 @@ impl LatencyAttribution {
         let in_drive = number.map_or(&mut outside, |number| &mut self.in_drive[number as usize]);
         let [latency, _] = times;
         in_drive.parts_ns[Part::BlockLayer as usize] = latency.ns - (in_drive.charged_ns - in_drive.entered_ns);
-        debug_assert_eq!(in_drive.parts_ns.iter().sum::<u64>(), latency.ns, "the parts add up");
+        debug_assert_eq!(in_drive.parts_ns.iter().sum::<u64>(), latency.ns, "the parts add up to the latency");
         let op = request.op as usize;
         self.run[op].of(latency.bucket).add_request(latency.ns, &in_drive.parts_ns);
         if op < OPS {

@@ -131,7 +131,7 @@ pub(crate) fn prepare(
         // If the file cannot be written, the run continues without it.
         if let Err(error) = write(stack, summary, path, lines) {
             monitor
-                .note(&format!("cannot keep the preconditioned drive for the next run: {}: {error}", path.display()));
+                .note(&format!("cannot save the preconditioned drive for the next run: {}: {error}", path.display()));
         }
     }
     Ok((summary, control))

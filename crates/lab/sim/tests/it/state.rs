@@ -251,7 +251,7 @@ fn a_cached_drive_that_cannot_be_written_gives_a_note() {
     let mut notes = Notes::default();
     let states = States { cache: Some(&nowhere), ..States::default() };
     run_with_states(&setup, states, &mut SliceSource::new(&[]), &mut notes).expect("runs");
-    assert!(notes.0[0].starts_with("cannot keep the preconditioned drive"), "{:?}", notes.0);
+    assert!(notes.0[0].starts_with("cannot save the preconditioned drive"), "{:?}", notes.0);
     let states = States { save: Some(&nowhere), ..States::default() };
     let error = run_kept(&setup, states, &[]).expect_err("cannot be saved").to_string();
     assert!(error.contains("no such folder/drive: No such file or directory"), "{error}");

@@ -235,7 +235,7 @@ impl Shard {
         shard.compressed_limit = ((pages_bytes as f64 * percent / 100.0) as usize).min(budget_bytes - min_bytes);
         if percent > 0.0 && shard.compressed_limit < shard.slabs.chunk_cost() {
             let remedy = format!(
-                "each of {} shards gets {} bytes for compressed pages, but a chunk takes {}; raise the {}",
+                "each of {} shards gets {} bytes for compressed pages, but a chunk takes {} bytes; raise the {}",
                 options.shards,
                 shard.compressed_limit,
                 shard.slabs.chunk_cost(),
