@@ -277,13 +277,13 @@ def test_any_drive_can_be_drawn(
 def test_a_gantt_chart_names_what_it_leaves_out(serial: ssdlab.Result) -> None:
     busy = faked.drive(serial, channels=16, dies=64, planes=4, operations=12_000, truncated=True)
     assert busy.plot_gantt().axes[0].get_title(loc="left") == (
-        "Shown: 48 of 272 lanes, the first 2,000 of 4,131 bars, only the recorded part"
+        "Shown: 48 of 272 lanes, the first 2,000 of 4,131 bars, only the recorded part of the run"
     )
 
 
 def test_internal_work_is_shaded_by_its_share(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
     figure = timed.plot_response_time()
-    assert [axes.get_ylabel() for axes in figure.axes] == ["response time", "internal work (% of dies)"]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["response time", "internal work (% of die time)"]
     values, edges, _ = figure.axes[1].patches[0].get_data()  # type: ignore[attr-defined]
     assert (values >= 0).all() and (values <= 100).all()
     drive = timed.summary["drive"]

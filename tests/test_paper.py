@@ -163,7 +163,7 @@ def test_figures_are_chosen_by_name(cases: ssdlab.Comparison, tmp_path: Path, cl
 
 def test_runs_of_different_length_share_an_axis_of_shares(cases: ssdlab.Comparison) -> None:
     chart = cases.plot_course.chart()
-    assert chart.panels[-1].x.title == "share of the time of each run (%)"
+    assert chart.panels[-1].x.title == "simulated time (% of each run)"
     assert {float(line.x[-1]) for line in chart.panels[0].marks if isinstance(line, Line)} == {100.0}
 
 

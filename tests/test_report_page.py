@@ -86,7 +86,7 @@ def test_a_saved_figure_names_its_rows(report: Any, result: ssdlab.Result) -> No
     assert host[0] == ["host", "row", "share of operations (%)"]
     assert [row[1].partition(",")[0] for row in host[1:]] == ["reads", "programs", "erases"]
     dies, channels = tables(page, "Utilisation over time")
-    assert dies[0][0] == "dies, by channel: % busy"
+    assert dies[0][0] == "busy time of dies, by channel (%)"
     assert dies[0][1:4] == ["simulated time (ms), from", "simulated time (ms), to", "die 0 (%)"]
     assert channels[0][-1] == "channel 3 (%)" and len(channels[1]) == len(channels[0])
     assert result.activity is not None

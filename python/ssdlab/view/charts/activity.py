@@ -46,7 +46,7 @@ def utilisation(result: Result) -> Chart:
         [_heat(result, activity.die_bin_ns, activity.dies_busy_ns, "die")],
         x,
         rows,
-        title="dies, by channel: % busy",
+        title="busy time of dies, by channel (%)",
         dividers=lines,
         height=heights[0],
     )
@@ -54,7 +54,7 @@ def utilisation(result: Result) -> Chart:
         [_heat(result, activity.channel_bin_ns, activity.channels_busy_ns, "channel")],
         x,
         Axis(low=channels - 0.5, high=-0.5, ticks=[(at, str(at)) for at in named]),
-        title="channels: % busy",
+        title="busy time of channels (%)",
         height=heights[1],
     )
     return Chart([above, below], sum(heights) + 1.2)
@@ -167,7 +167,7 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
         more = f" and {text.count(len(outside))} more bars of the same requests" if outside.size else ""
         omitted.append(f"{which} of {text.count(len(in_lanes))} bars{more}")
     if truncated:
-        omitted.append("only the recorded part")
+        omitted.append("only the recorded part of the run")
     panel = Panel(
         marks,
         Axis(f"simulated time{after} ({unit})", low=0, high=(float(end.max()) - origin) / scale),

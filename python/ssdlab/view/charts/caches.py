@@ -17,8 +17,8 @@ def miss_ratios(simulation: CacheSimulation | MissRatioCurves) -> Chart:
             marks.append(Whiskers(policy, sizes, percent - error, percent + error, colour(row)))
         marks.append(Line(policy, sizes, percent, colour(row), 1.4, dash=dash(row), dots=True))
     across = (
-        Axis("size of the cache", "size", log=True)
+        Axis("cache size", "size", log=True)
         if simulation.unit_bytes
-        else Axis("size of the cache (objects)", "count", log=True)
+        else Axis("cache size (objects)", "count", log=True)
     )
     return Chart([Panel(marks, across, Axis("miss ratio (%)", low=0))], 3.6)

@@ -110,7 +110,7 @@ def percentiles(comparison: Comparison, op: str = "read") -> Chart:
         if times is not None and took_time(times):
             curves[at] = by_percentile(times)
     if not curves:
-        return nothing(f"No {op} took any time.", 3.6)
+        return nothing(f"No {op} has a response time above 0.", 3.6)
     names = [text.path(label) for label in comparison.results]
     lines = [Line(names[at], x, y, colour(at), dash=dash(at), step=True) for at, (x, y) in curves.items()]
     right = max(1.0, *(float(x[-1]) for x, _ in curves.values()))
@@ -151,7 +151,7 @@ def write_amplification(comparison: Comparison) -> Chart:
             lines.append(Line(names[row], x, flash[wrote] / host[wrote], colour(row), 1.5, dash=dash(row)))
     if not lines:
         return nothing("The host wrote too little data for a curve.")
-    return Chart([Panel(lines, Axis("requests replayed", "short count"), Axis("write amplification so far"))])
+    return Chart([Panel(lines, Axis("requests replayed", "short count"), Axis("cumulative write amplification"))])
 
 
 def course(comparison: Comparison) -> Chart:
@@ -174,7 +174,7 @@ def course(comparison: Comparison) -> Chart:
     if longest > MOST_LENGTHS * min(lengths.values()):
         # On a common time axis the shortest run would be too narrow to read.
         scales = {at: length / 100 for at, length in lengths.items()}
-        across = Axis("share of the time of each run (%)", low=0, high=100)
+        across = Axis("simulated time (% of each run)", low=0, high=100)
 
     def drawn(title: str, form: Form, of: "dict[int, Numbers]", *, log: bool) -> Panel:
         lines = [

@@ -54,7 +54,7 @@ def invalidated(result: WriteIntervals) -> Chart:
         Points("with a second chance", asked, hot + warm, GREEN),
         Points("first in, first out", asked, hot, BLUE),
     ]
-    across = Axis("log (% of the written pages)", low=0, high=right)
+    across = Axis("log size (% of the written pages)", low=0, high=right)
     return Chart([Panel(marks, across, Axis("page writes invalidated (%)", low=0, high=100))])
 
 
@@ -87,5 +87,5 @@ def concentration(result: WriteIntervals) -> Chart:
         Line("measured", pages * 100, writes * 100, ORANGE),
         Line("uniform", ends, ends, INK, 0.8, dash="dotted"),
     ]
-    across = Axis("most written pages (% of the written pages)", low=0, high=100)
+    across = Axis("most frequently written pages (% of the written pages)", low=0, high=100)
     return Chart([Panel(marks, across, Axis("page writes (%)", low=0, high=100))])

@@ -13,12 +13,12 @@ from ssdlab.view.pages.diagnosis import PARTS
 from ssdlab.view.pages.tables import below
 from ssdlab.view.times import name_of_times
 
-NO_TIME = "No read or write took any time."
+NO_TIME = "No read or write has a response time above 0."
 
 
 def _timed(result: Result) -> None:
     if result.summary["latency"] is None:
-        raise ValueError("time was not modelled: there are no response times to draw (set time to serial or event)")
+        raise ValueError("time was not modelled, so response times cannot be drawn; set time to serial or event")
 
 
 def _internal(result: Result) -> Sequence[Area]:
@@ -54,7 +54,7 @@ def response_time(result: Result) -> Chart:
     if not lines:
         return nothing(NO_TIME)
     shading = _internal(result)
-    right = Axis("internal work (% of dies)", low=0, high=100) if shading else None
+    right = Axis("internal work (% of die time)", low=0, high=100) if shading else None
     return Chart([Panel([*shading, *lines], axis, durations(name_of_times(result.config)), right)])
 
 

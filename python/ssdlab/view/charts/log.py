@@ -33,7 +33,7 @@ def associativity(result: Result) -> Chart:
 
 def utilisation(result: Result) -> Chart:
     """Draws a histogram of the number of programmed pages in log blocks that left the log."""
-    label = f"pages programmed (of {result.summary['device']['pages_per_block']}) when a log block leaves the log"
+    label = f"programmed pages (of {result.summary['device']['pages_per_block']}) per log block that left the log"
     return _counted_bars(_log(result).utilisation, label, "log blocks", "No block left the log.")
 
 
@@ -48,7 +48,7 @@ def reclaim_cost(result: Result) -> Chart:
     else:
         unit, scale = time_unit(float(log.reclaim_ns.max()))
         cost = log.reclaim_ns / scale
-        x = Axis(f"duration of a reclaim of log space ({unit})")
+        x = Axis(f"time per reclaim of log space ({unit})")
     order = np.argsort(cost, kind="stable")
     share = np.cumsum(log.reclaim_times[order].astype(float)) * 100 / log.reclaim_times.sum()
     right = (float(cost.max()) or 1.0) * 1.04

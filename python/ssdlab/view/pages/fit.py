@@ -25,7 +25,7 @@ def page(fit: DriveFit) -> Page:
     name = "parameters that the figures do not determine"
     undetermined = [Section(name, [_others(others)], detail=True)] if others else []
     return Page(
-        title=f"drive fitted to {', '.join(map(text.path, fit.sources)) or 'figures'}",
+        title=f"drive fitted to {', '.join(map(text.path, fit.sources)) or 'measurements'}",
         lead=[Paragraph(_how(fit))],
         sections=[
             Section("parameters", [_parameters(fit, determined)]),
@@ -110,7 +110,7 @@ def sentences(fit: DriveFit) -> list[str]:
     for one in fit.fitted:
         only = one.parameter.only(fit.base, one.value) if one.deviation is not None else ""
         if only:
-            lines.append(f"{one.parameter.about}: the figures determine {only}.")
+            lines.append(f"{one.parameter.about}: the measurements determine {only}.")
     return lines
 
 
