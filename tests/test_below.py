@@ -107,7 +107,9 @@ def test_faults_are_named(folder: Path) -> None:
         with pytest.raises(ssdlab.ConfigError, match=message):
             ssdlab.experiments.load(folder).run()
 
-    refused('change_to = { column = "deadline" }', 'change_to = { column = "deadlin" }', "change_to: column: no column 'deadlin'; .*did you mean")  # fmt: skip # noqa: E501
-    refused('[table.below]\ntime = "count"', "", r"table erases: below: is missing, but axis below has settings for it")
+    refused('change_to = { column = "deadline" }', 'change_to = { column = "deadlin" }', "change_to: column: column 'deadlin' does not exist; .*did you mean")  # fmt: skip # noqa: E501
+    refused(
+        '[table.below]\ntime = "count"', "", r"table erases: below: is missing, but axis below has settings for 'below'"
+    )
     refused('below = { ftl = "fast" }', 'below = "fast"', r"\[axis.below\]: fast: below: 'fast' is not a table")
     refused('below = { ftl = "fast" }', 'below = { ftl = "fasst" }', r"\[axis.below\] fast: below: ftl: .*did you mean")

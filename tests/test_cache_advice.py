@@ -213,7 +213,7 @@ def test_bad_statistics_are_refused(tmp_path: Path, stats: str, says: str) -> No
         (["--dram-cost", "3"], "the cost of flash is missing"),
         (["--dram-cost", "cheap", "--flash-cost", "1"], "--dram-cost cheap: the cost per GiB must be a number"),
         (["--dram-cost", "-1", "--flash-cost", "1"], "--dram-cost: must be a number above 0, not -1"),
-        (["--read-p99", "1ms", "--set", "time=count"], 'set it to "event"'),
+        (["--read-p99", "1ms", "--set", "time=count"], 'set time to "event"'),
         (["-A", "cache.size=1MiB"], "axis cache.size: already varied by memory; set its values with memory"),
         (["--stats", "none.csv"], "none.csv: No such file"),
         (["--stats", "t.parquet", "--accesses"], "--stats needs a trace of cache misses"),

@@ -59,7 +59,7 @@ def test_the_command_lists(cli: Cli) -> None:
     [
         (
             "Device.OP",
-            'device.op is a setting without named values (share, 0% to 1000%; default "7%"; "9.93%" in the default ',
+            'device.op has no named values (share, 0% to 1000%; default "7%"; "9.93%" in the default ',
         ),
         ("device", "device is a table of settings; 'ssdlab config explain device' shows these settings"),
         ("ftl.page.map.dftl", "ftl.page.map.dftl is a table of settings"),

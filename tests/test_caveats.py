@@ -19,7 +19,7 @@ def test_studies_repeat_the_notes_of_their_runs(tmp_path: Path) -> None:
     study = ssdlab.sweep(axes, DRIVE, out=tmp_path)
     assert study.table["device.op_without_reserve"].to_pylist() == [0.125] * 2 + [0.25] * 4 + [0.625] * 2
     same, spare, unsettled = study.caveats
-    assert same == "device.op=14%, 21% give the same drive, rounded to whole blocks"
+    assert same == "device.op=14%, 21% give the same drive, because drives consist of whole blocks"
     assert spare.startswith("6 of 8 runs: device.op is rounded up to whole blocks per plane")
     assert spare.endswith("(7%: 12.50 %, 14%: 25.00 %, 21%: 25.00 %)")
     assert unsettled.startswith("8 of 8 runs: the drive has not settled") and "for steady state" in unsettled
@@ -39,7 +39,7 @@ def test_equal_drives_under_one_ftl_only_name_that_ftl() -> None:
     study = ssdlab.sweep(axes, DRIVE.with_overrides({"device.capacity": "32MiB", "workload.requests": 10}))
     assert len({*study.table["device.physical_bytes"].to_pylist()}) == 3
     notes = [caveat for caveat in study.caveats if "same drive" in caveat]
-    assert notes == ["device.op=50%, 100% give the same drive with ftl=page, rounded to whole blocks"]
+    assert notes == ["device.op=50%, 100% give the same drive with ftl=page, because drives consist of whole blocks"]
 
 
 def test_a_phase_without_writes_after_a_warm_up_counts_as_settled() -> None:
@@ -136,8 +136,8 @@ def test_few_of_many_cases_and_drives_are_listed() -> None:
         "6 of 8 runs: told (case 0, case 1, case 2, case 3, 2 more)"
     ]
     study = ssdlab.sweep({"device.op": "1%..60%:40"}, DRIVE)
-    same = [told for told in study.caveats if "give the same drive" in told or "from several values" in told]
-    assert len(same) == 4 and same[3].endswith("more drives result from several values")
+    same = [told for told in study.caveats if "give the same drive" in told]
+    assert len(same) == 4 and same[3].endswith("more sets of values each give the same drive")
 
 
 def test_workload_settings_are_reported_as_unused_with_a_trace(tmp_path: Path) -> None:
@@ -150,12 +150,12 @@ def test_workload_settings_are_reported_as_unused_with_a_trace(tmp_path: Path) -
 
     def said(study: ssdlab.Result | ssdlab.Study) -> list[str]:
         remarks = study.caveats if isinstance(study, ssdlab.Study) else study.page().remarks
-        return [remark for remark in remarks if "nothing uses" in remark]
+        return [remark for remark in remarks if "ignoring" in remark]
 
-    idle = "nothing uses workload.reads, workload.requests because a trace is replayed"
+    idle = "ignoring workload.reads, workload.requests because a trace is replayed"
     assert said(ssdlab.simulate(made, tmp_path / "made.csv")) == [idle]
     study = ssdlab.sweep({"workload.reads": ["0%", "50%"]}, tiny, tmp_path / "made.csv")
-    assert said(study) == ["2 of 2 runs: nothing uses workload.reads because a trace is replayed"]
+    assert said(study) == ["2 of 2 runs: ignoring workload.reads because a trace is replayed"]
     (tmp_path / "whole.toml").write_text(made.to_toml(), encoding="utf-8")
     whole = ssdlab.Config(file=tmp_path / "whole.toml")
     for config, replayed in ((made, trace), (whole, tmp_path / "made.csv"), (made, None)):
@@ -164,11 +164,11 @@ def test_workload_settings_are_reported_as_unused_with_a_trace(tmp_path: Path) -
 
 def test_unused_settings_are_reported(tmp_path: Path) -> None:
     """Runs and studies report unused settings, except settings in a file."""
-    idle = "nothing uses cache.size because cache.policy is none"
+    idle = "ignoring cache.size because cache.policy is none"
     tiny = {"device.capacity": "8MiB", "nand.pages_per_block": 32, "workload.requests": 500}
 
     def said(study: ssdlab.Study) -> list[str]:
-        return [caveat for caveat in study.caveats if "nothing uses" in caveat]
+        return [caveat for caveat in study.caveats if "ignoring" in caveat]
 
     run = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={**tiny, "cache.size": "1MiB"}))
     assert idle in run.page().remarks
@@ -180,18 +180,16 @@ def test_unused_settings_are_reported(tmp_path: Path) -> None:
     assert said(ssdlab.sweep(both, ssdlab.Config("tlc-chip", overrides=tiny))) == [f"2 of 4 runs: {idle}"]
     times = {"time": "count", "drive.backlog": "1"}
     swept = ssdlab.sweep({"seed": ["1"]}, ssdlab.Config("tlc-chip", overrides={**tiny, **times}))
-    assert said(swept) == ["1 of 1 run: nothing uses drive.backlog because time is count"]
+    assert said(swept) == ["1 of 1 run: ignoring drive.backlog because time is count"]
     # A drive with a single channel is not timed by default, so it has no drive queue.
     channels = {"nand.channels": ["1", "4"], "drive.backlog": ["1"]}
     swept = ssdlab.sweep(channels, ssdlab.Config("tlc-chip", overrides={**tiny, "device.capacity": "64MiB"}))
     its = ssdlab.Config("tlc-chip")["time"]
-    assert said(swept) == [f"1 of 2 runs: nothing uses drive.backlog because time is {its}"]
+    assert said(swept) == [f"1 of 2 runs: ignoring drive.backlog because time is {its}"]
     run.save(tmp_path)
     whole = tmp_path / "whole.toml"
     whole.write_text(run.config.to_toml(), encoding="utf-8")
-    assert not [
-        remark for remark in ssdlab.simulate(ssdlab.Config(file=whole)).page().remarks if "nothing uses" in remark
-    ]
+    assert not [remark for remark in ssdlab.simulate(ssdlab.Config(file=whole)).page().remarks if "ignoring" in remark]
     (tmp_path / "part.toml").write_text("[cache]\nsize = '1MiB'\n", encoding="utf-8")
     part = ssdlab.Config("tlc-chip", file=tmp_path / "part.toml", overrides=tiny)
     assert idle in ssdlab.simulate(part).page().remarks

@@ -227,7 +227,7 @@ def test_a_dying_scheduler_leaves_finished_runs(
 
 
 def test_a_missing_cluster_is_named_with_its_address(cli: Cli, tmp_path: Path) -> None:
-    for address, said in (("tcp://127.0.0.1:1", "no scheduler answers"), ("nonsense://x", "is not one of tcp")):
+    for address, said in (("tcp://127.0.0.1:1", "no Dask scheduler responds"), ("nonsense://x", "is not one of tcp")):
         done = cli("sweep", "-A", "seed=1,2", "--cluster", address, "--out", "s", check=False)
         assert done.returncode == 2 and address in done.stderr and said in done.stderr
         assert list(tmp_path.iterdir()) == [] and len(done.stderr.splitlines()) == 1, done.stderr
@@ -243,7 +243,7 @@ def test_a_missing_dask_is_one_line_with_its_installation(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [(b"", "no answer in 0.5 s"), (b"HTTP/1.0 400 Bad Request\r\n", "no scheduler answers")],
+    [(b"", "no response within 0.5 s"), (b"HTTP/1.0 400 Bad Request\r\n", "no Dask scheduler responds")],
 )
 def test_other_programs_are_recognised_in_time(
     answer: bytes, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -263,7 +263,7 @@ def test_other_programs_are_recognised_in_time(
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         address = f"tcp://127.0.0.1:{there.getsockname()[1]}"
-        with pytest.raises(ssdlab.ConfigError, match=rf"^cluster {address}: no scheduler answers") as error:
+        with pytest.raises(ssdlab.ConfigError, match=rf"^cluster {address}: no Dask scheduler responds") as error:
             work.DaskWorkers(address)
         there.shutdown(socket.SHUT_RDWR)
         thread.join()

@@ -79,7 +79,7 @@ def test_a_truncated_case_is_neither_better_nor_worse() -> None:
     assert cut.cut_short == ["fifo"] and cut.runs["fifo"][0].partial
     assert page(cut).partial == "the comparison was stopped; fifo covers only part of its run" and not page(cut).legend
     assert not any("*" in cell for row in rows_of(cut).values() for cell in row)
-    with pytest.raises(KeyboardInterrupt, match="nothing was measured yet"):
+    with pytest.raises(KeyboardInterrupt, match="nothing has been measured yet"):
         ssdlab.compare(LONG, jobs=1, monitor=stopping("greedy", "fill"))
 
 
@@ -193,7 +193,7 @@ def test_saved_tables_hold_the_figures(comparison: ssdlab.Comparison, tmp_path: 
     case = whole["result"]["cases"]["fifo"]
     assert case["settings"] == {"ftl.page.gc": "fifo"} and [run["seed"] for run in case["runs"]] == [1, 2, 3]
     assert "ftl.page.gc" not in whole["configuration"] and whole["configuration"]["device.op"]["value"] == "20%"
-    assert whole["result"]["spread"] == "standard deviation of the sample"
+    assert whole["result"]["spread"] == "sample standard deviation"
 
 
 def test_the_command_prints_and_saves(cli: Cli, tmp_path: Path) -> None:

@@ -120,7 +120,10 @@ def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
     drive = ssdlab.Config("tlc-nvme", overrides={**flash, "workload.requests": 100, "time": "count"})
     advised = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
     assert [choice.levels["device.op"] for choice in advised.choices] == ["7%", "40%"]
-    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, rounded to whole blocks"
+    assert (
+        advised.page().remarks[0]
+        == "device.op=7%, 10%, 12% give the same drive, because drives consist of whole blocks"
+    )
 
 
 def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -> None:
@@ -204,7 +207,7 @@ def test_drives_that_cannot_run_have_a_reason(tmp_path: Path) -> None:
     ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096]).save(tmp_path / "broken.csv")
     with (tmp_path / "broken.csv").open("a") as file:
         file.write("nothing\n")
-    with pytest.raises(ssdlab.ConfigError, match=r"no drive can be run: \S*broken\.csv:3: "):
+    with pytest.raises(ssdlab.ConfigError, match=r"no drive can be simulated: \S*broken\.csv:3: "):
         ssdlab.advise_drive(tmp_path / "broken.csv", op=["7%"], jobs=1)
 
 
@@ -238,7 +241,7 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
         ({"axes": ["device.op=7%,8%"]}, "^axis device.op: already varied by op; set its values with op$"),
         (
             {"p99_ns": 1e6, "config": {"time": "count"}},
-            '^time: "count" simulates no latency for p99; set it to "serial"',
+            '^time: "count" does not simulate latency, which p99 requires; set time to "serial"',
         ),
         ({"axes": ["ftl.page.gc=lazy"]}, '^axis: ftl.page.gc: "lazy" is not one of '),
     ],
@@ -258,8 +261,8 @@ def test_options_that_are_not_positive_are_named(cli: Cli, option: str, shown: s
     ("repeat", "measured"),
     [
         ({"host.repeat.times.count": 2}, "the last replay"),
-        ({}, "the last replay, in steady state"),
-        ({"host.repeat.until-steady.most": 2}, "the last replay, in steady state in 0 of 1 run"),
+        ({}, "the last replay (in steady state)"),
+        ({"host.repeat.until-steady.most": 2}, "the last replay (in steady state in 0 of 1 run)"),
         ({"host.repeat.times.count": 1}, "all requests"),
         ({"host.repeat.times.count": 1, "host.warmup": 1000}, "the requests after the warm-up"),
     ],

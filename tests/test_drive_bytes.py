@@ -432,7 +432,7 @@ def test_unusable_numbers_and_paths_are_bad_input() -> None:
 
 def test_a_buffer_without_a_clock_is_reported_as_unused() -> None:
     """With one plane, time is serial by default, without a write buffer: each page is programmed immediately."""
-    with pytest.warns(UserWarning, match="nothing uses drive.buffer because time is serial") as told:
+    with pytest.warns(UserWarning, match="ignoring drive.buffer because time is serial") as told:
         drive = Drive({**SMALL, "drive.buffer": "watermark"})
     assert [note.filename for note in told] == [__file__]
     drive.write(0, bytes(drive.page_bytes))

@@ -330,7 +330,7 @@ columns = "limit"
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [
-        ('from = ["gain"]', 'from = ["gian"]', ["gains: from", "no earlier table 'gian'", "did you mean gain?"]),
+        ('from = ["gain"]', 'from = ["gian"]', ["gains: from", "'gian' is not an earlier table", "did you mean gain?"]),
         ('from = ["gain"]', "from = []", ["gains: from", "is empty"]),
         ('from = ["gain"]', 'from = ["gain", "rate"]', ["gains: from: rate", "is not used in 'value'"]),
         ('value = "min(gain)"', 'value = "min(gian)"', ["gains: value", "'gian' is not available"]),
@@ -345,9 +345,13 @@ columns = "limit"
         (
             'winners_of = "rate"',
             'winners_of = "gain"',
-            ["guess: claim: winners_of", "no earlier table 'gain' with 'better'"],
+            ["guess: claim: winners_of", "'gain' is not an earlier table with the key 'better'"],
         ),
-        ('winners_of = "rate"', 'winners_of = "product"', ["guess: claim: winners_of", "no earlier table 'product'"]),
+        (
+            'winners_of = "rate"',
+            'winners_of = "product"',
+            ["guess: claim: winners_of", "'product' is not an earlier table"],
+        ),
         ('says = "a is the fastest", ', "", ["rate: claim: says", "is missing"]),
     ],
 )

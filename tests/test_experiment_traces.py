@@ -249,8 +249,8 @@ def test_stopping_while_a_trace_is_scanned_is_partial(file: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("mial=x.csv", ["trace 'mial': ", "has no such trace", "did you mean mail?"]),
-        ("turns=x.csv", ["trace 'turns': ", "has no such trace", "its traces are mail, shop"]),
+        ("mial=x.csv", ["trace 'mial': ", "is not a trace of", "did you mean mail?"]),
+        ("turns=x.csv", ["trace 'turns': ", "is not a trace of", "its traces are mail, shop"]),
         ("mail", ["--trace mail", "NAME=FILE"]),
         ("=x.csv", ["--trace =x.csv", "NAME=FILE"]),
         ("mail=x.csv", ["trace mail: x.csv", "check the path"]),
@@ -270,9 +270,9 @@ def test_a_wrong_trace_is_one_line_and_status_2(
 
 def test_wrong_traces_in_python(file: Path) -> None:
     experiment = experiments.load(file)
-    with pytest.raises(ssdlab.TraceError, match="has no file; add at least one"):
+    with pytest.raises(ssdlab.TraceError, match="has no file; pass at least one file"):
         experiment.run(traces={"mail": []})
-    with pytest.raises(ssdlab.ConfigError, match="it needs no trace, so omit the trace"):
+    with pytest.raises(ssdlab.ConfigError, match="the experiment needs no trace, so omit the trace"):
         experiments.load("faster").run(traces={"mail": "x"})
 
 

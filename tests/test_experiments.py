@@ -211,7 +211,7 @@ def test_values_are_nothing_else(expression: str) -> None:
         ('where = { metric = "waf" }', 'where = { metrics = "waf" }', ["metrics", "did you mean metric?"]),
         ('compare = "offset"', "", ["anchor", "offset"]),
         ('op_60 = "fifo" }', 'op_60 = "fio" }', ["anchor", "row", "did you mean fifo?"]),
-        (', op_60 = "fifo" }', " }", ["anchor", "list all columns"]),
+        (', op_60 = "fifo" }', " }", ["anchor", "with all columns"]),
         ("[axis.gc]", "[axis.unused]\nx = {}\n[axis.gc]", ["axis.unused", "no table uses this axis"]),
         ('greedy = { ftl.page.gc = "greedy" }', "greedy = 1", ["[axis.gc]", "greedy", "is not a table"]),
         ('greedy = { ftl.page.gc = "greedy" }', 'greedy = { "ftl.page.gc" = "greedy" }', ["ftl.page.gc", "quotes"]),
@@ -327,7 +327,9 @@ def test_tables_and_labels_can_be_written_once(formula: Path) -> None:
     assert (again.title, again.unit) == ("Again", "1") and again.note == rate.note
     assert (again.rows, again.source, again.comparison) == (rate.rows, rate.source, rate.comparison)
     formula.write_text(f"{FORMULA}\n{twin.replace('rate', 'rat')}")
-    with pytest.raises(ssdlab.ConfigError, match=r"table twin: like: no earlier table 'rat'; .*did you mean rate"):
+    with pytest.raises(
+        ssdlab.ConfigError, match=r"table twin: like: 'rat' is not an earlier table; .*did you mean rate"
+    ):
         ssdlab.experiments.load(formula)
 
     labels = [label for label in experiment.tables[0].rows.labels if label.endswith("K")]

@@ -191,7 +191,9 @@ def test_other_faults_of_a_result_name_the_job() -> None:
     del silent["read"]["lat_ns"]["percentile"]
     with pytest.raises(ssdlab.ConfigError, match="job one: has no percentiles; add lat_percentiles=1"):
         fio(silent)
-    with pytest.raises(ssdlab.ConfigError, match="job one: 0 outstanding requests; use 1 to 1,000,000"):
+    with pytest.raises(
+        ssdlab.ConfigError, match="job one: 0 outstanding requests are not supported; use 1 to 1,000,000"
+    ):
         fio(entry("one", 0, "read", rw="randread", iodepth=0))
     failed = {**entry("one", 0, "read", rw="randread"), "error": 5}
     with pytest.raises(ssdlab.ConfigError, match="job one: fio reported error 5"):
@@ -232,7 +234,7 @@ def test_a_row_of_ssd_iq_is_a_probe_beside_writers() -> None:
         Figure("read", "p99.9"): 497_000,
         Figure("write", "p99"): 12_000,
     }
-    with pytest.raises(ssdlab.ConfigError, match=r"has 2 devices; choose one, such as --device 'one'"):
+    with pytest.raises(ssdlab.ConfigError, match=r"has 2 devices; choose a device, such as --device 'one'"):
         rows(text)
     with pytest.raises(ssdlab.ConfigError, match=r"--device three: loads.csv has one, two"):
         rows(text, "three")
@@ -254,16 +256,19 @@ def test_a_row_with_a_depth_is_a_closed_loop() -> None:
         ("depth,read_p50\n1,fast\n", "loads.csv:2: read_p50: fast is not a number above 0"),
         ("depth,read_p50\n1,-5\n", "loads.csv:2: read_p50: -5 is not a number above 0"),
         ("depth,read_p50\n1.5,5\n", "loads.csv:2: depth: must be a whole number"),
-        ("depth,read_p50\n1,\n", "loads.csv:2: has no measured figure; fill columns"),
+        ("depth,read_p50\n1,\n", "loads.csv:2: has no measured value; fill in columns"),
         ("depth,read_p50\n", "loads.csv: has no rows"),
         ("depth,reads,read_p50\n1,half,5\n", "loads.csv:2: reads: "),
-        ("depth,reads,read_p50\n1,150%,5\n", "loads.csv:2: 150 % reads; use 0 to 100 %"),
+        ("depth,reads,read_p50\n1,150%,5\n", "loads.csv:2: a share of 150 % reads is impossible; use 0 to 100 %"),
         ("depth,size,read_p50\n1,5KiB,5\n", "loads.csv:2: requests of 5KiB; use a multiple of 4KiB up to 1GiB"),
         ("depth,size,read_p50\n1,64GiB,5\n", "loads.csv:2: requests of 64GiB; use a multiple of 4KiB up to 1GiB"),
-        ("depth,read_p50\n1e9,5\n", "loads.csv:2: 1,000,000,000 outstanding requests; use 1 to 1,000,000"),
+        (
+            "depth,read_p50\n1e9,5\n",
+            "loads.csv:2: 1,000,000,000 outstanding requests are not supported; use 1 to 1,000,000",
+        ),
         ("depth,read_p100\n1,5\n", "loads.csv:1: column read_p100: a percentile must be above 0 and below 100"),
         ("depth,read_p50,read_p50\n1,5,6\n", "loads.csv:1: column read_p50 appears twice; rename or remove one"),
-        ("depth,read_p50\n1,5,6\n", "loads.csv:2: more cells than columns; separate cells by commas"),
+        ("depth,read_p50\n1,5,6\n", "loads.csv:2: has more cells than the header; remove the extra cells"),
         ("offered_iops_50r50w,read_p50\n4000,5\n", "loads.csv:2: offered_iops_50r50w: must be above 5000"),
     ],
 )
@@ -591,7 +596,10 @@ def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: 
     (tmp_path / "half.csv").write_text("depth,reads,read_p99\n4,50%,300\n")
     failed = cli("fit", "drive", "half.csv", *SETS, check=False)
     assert failed.returncode == 2 and failed.stdout == ""
-    assert "half.csv: no figure determines a parameter of the drive; measure reads at depths 1 to 256" in failed.stderr
+    assert (
+        "half.csv: no measurement determines a parameter of the drive; measure reads at depths 1 to 256"
+        in failed.stderr
+    )
 
 
 @pytest.mark.parametrize(

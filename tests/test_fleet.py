@@ -344,9 +344,9 @@ def test_every_rule_packs_every_volume_within_the_capacity(seed: int) -> None:
     ("arguments", "message"),
     [
         (["plain.csv"], "plain.csv: ssdlab-csv has no volume names; pass a file for each volume"),
-        (["plain.parquet"], "rename the column with volume names to volume"),
+        (["plain.parquet"], "rename the column of volume names to 'volume'"),
         (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
-        (["fleet.csv", "--pack", "name"], "pack name: needs a number of drives"),
+        (["fleet.csv", "--pack", "name"], "pack name: needs the number of drives"),
         (["fleet.csv", "--drives", "2"], "each volume has its own drive"),
         (["fleet.csv", "--pack", "name", "--drives", "6"], "must be from 1 to 5"),
         (
@@ -363,7 +363,7 @@ def test_every_rule_packs_every_volume_within_the_capacity(seed: int) -> None:
         ),
         (["missing.csv"], "missing.csv: No such file"),
         (["empty"], "empty: has no files"),
-        (["cache.csv", "--format", "cache-csv"], "holds cache objects"),
+        (["cache.csv", "--format", "cache-csv"], "contains cache objects"),
         (["fleet.csv", "--set", "device.opp=3%"], "did you mean device.op"),
     ],
 )

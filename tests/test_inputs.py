@@ -49,7 +49,10 @@ def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
             lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], drives=1),
             "drives 1: with the rule alone, each volume has its own",
         ),
-        (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), like="alibab"), "like alibab: unknown fleet"),
+        (
+            lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), like="alibab"),
+            "like alibab: unknown fleet profile",
+        ),
         (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), volumes=0), "volumes 0: must be from"),
         (lambda _: ssdlab.sweep({"nand.channels": ["none"]}), "axis: nand.channels: expected a whole number"),
         (
@@ -57,7 +60,7 @@ def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
                 {"block.layer": ["single-queue", "multi-queue"]},
                 {"block.scheduler": "mq-deadline", "block.wbt_lat": "2ms"},
             ),
-            "; to skip these points, sweep without 'block.layer=single-queue'",
+            "; to skip these points, sweep with --without 'block.layer=single-queue'",
         ),
         (lambda _: ssdlab.calibrate(in_flight=[0]), "requests in flight must be numbers from 1 to 65536"),
         (lambda trace: ssdlab.experiments.load("sbfast").run(traces={"web": trace}), "did you mean web_0?"),
@@ -295,16 +298,16 @@ def test_libcachesim_objects_go_through_caches(
     )
     refused = cli("run", tmp_path / "objects.bin", check=False)
     assert refused.returncode == 2
-    assert f"objects.bin: holds cache objects ({format}), which have no drive addresses" in refused.stderr
+    assert f"objects.bin: contains cache objects ({format}), which have no drive addresses" in refused.stderr
     for advised in (["advise", "mapcache"], ["trace", "intervals"], ["explain", "--trace"]):
         assert refused.stderr == cli(*advised, tmp_path / "objects.bin", check=False).stderr
-    with pytest.raises(ssdlab.TraceError, match=r"in memory: holds cache objects"):
+    with pytest.raises(ssdlab.TraceError, match=r"in memory: contains cache objects"):
         ssdlab.simulate(trace=again)
     as_addresses = cli("trace", "convert", tmp_path / "objects.bin", tmp_path / "sectors.csv", check=False)
     assert as_addresses.returncode == 2 and "choose one of oracle-general, lcs, cache-csv, parquet with --to" in (
         as_addresses.stderr
     )
-    with pytest.raises(ssdlab.TraceError, match="ssdlab-csv holds drive requests"):
+    with pytest.raises(ssdlab.TraceError, match="ssdlab-csv contains drive requests"):
         again.save(tmp_path / "sectors.csv")
     assert not (tmp_path / "sectors.csv").exists()
     again.save(tmp_path / "objects.parquet")

@@ -277,7 +277,7 @@ def test_a_model_names_unknown_arguments(cli: Cli, tmp_path: Path) -> None:
     assert "row a, column a: memory: 5 is not text" in run("memory = 5")
     assert "did you mean cache_plan" in run(model="cache-plan")
     assert "seeds: has no effect with 'model'" in run(more="seeds = [1]\n")
-    assert "no cell has the metric hit" in run(value="hit")
+    assert "metric hit in 'hit' is missing in every cell" in run(value="hit")
 
 
 def test_the_curve_of_a_trace_serves_as_a_distribution(cli: Cli, tmp_path: Path) -> None:

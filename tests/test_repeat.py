@@ -270,7 +270,7 @@ def test_an_error_in_a_trace_is_named_before_any_replay(cli: Cli, tmp_path: Path
 def test_a_trace_without_addresses_cannot_be_packed() -> None:
     trims = ssdlab.Trace.from_columns(op=["trim", "flush"], offset=[0, 0], bytes=[4096, 0])
     for nothing in (trims, ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])):
-        with pytest.raises(ssdlab.TraceError, match="has nothing to pack"):
+        with pytest.raises(ssdlab.TraceError, match="has no pages to pack"):
             ssdlab.simulate(PACKED, nothing)
 
 

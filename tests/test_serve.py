@@ -201,7 +201,7 @@ def test_a_saved_state_never_replaces_a_drive_with_bytes(cli: Cli, tmp_path: Pat
     before = (tmp_path / "disk.drive").read_bytes()
     run = ("run", *SMALL_SETS, "--set", "workload.requests=10", "--save-state")
     done = cli(*run, "disk.drive", check=False)
-    message = "ssdlab: --save-state disk.drive: is a served drive with data; choose another file\n"
+    message = "ssdlab: --save-state disk.drive: contains the data of a served drive; choose another file\n"
     assert (done.returncode, done.stderr) == (2, message)
     assert (tmp_path / "disk.drive").read_bytes() == before
     for _ in "made", "replaced":
@@ -283,7 +283,7 @@ def test_unused_settings_are_reported(tmp_path: Path) -> None:
     with ssdlab.DriveServer(config, socket=tmp_path / "s") as server:
         (told,) = server.service().page().remarks
     keys = "host.warmup, precondition.fill, workload.requests"
-    assert told.startswith(f"nothing uses {keys} because clients send the requests, and the drive is not")
+    assert told.startswith(f"ignoring {keys} because clients send the requests, and the drive is not")
 
 
 def test_replies_take_the_drives_time(tmp_path: Path) -> None:

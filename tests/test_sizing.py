@@ -77,7 +77,7 @@ def test_lifetimes_of_a_scale_model_are_those_of_the_nominal_drive(trace: ssdlab
 def test_pages_name_the_nominal_drive(trace: ssdlab.Trace, tmp_path: Path) -> None:
     result = ssdlab.simulate(drive({**MODEL, "device.scale.blocks.capacity": "2GB", **TIMED}), trace)
     note = (
-        "Scale model of the nominal 2 GB drive: 72.0 MiB. Lifetimes are of the nominal drive. "
+        "Scale model of the nominal 2 GB drive: 72.0 MiB. Lifetimes are for the nominal drive. "
         "Full size: --set device.capacity=2GB"
     )
     assert note in [line.text for line in result.page().lead]

@@ -402,7 +402,7 @@ def test_failed_runs_are_mentioned_in_every_output() -> None:
     assert failed.startswith("4 runs failed: ")
     left = "2 of 6 points lack write_amplification and are omitted; finish the sweep, or fix the failed runs"
     estimates = study.effects("write_amplification")
-    assert "the grid has gaps, so a linear fit replaces the analysis of variance" in estimates.notes
+    assert "the grid lacks some points, so a linear fit replaces the analysis of variance" in estimates.notes
     for shown in (estimates, study.curves("write_amplification")):
         assert {failed, left} <= {*shown.page().remarks}
     front = study.pareto(["write_amplification", "device.physical_bytes"])
@@ -423,7 +423,7 @@ def test_samples_are_grouped_by_parts_of_their_range(design: dict[str, object]) 
     assert along == [f"{20 + 5 * part}%..{25 + 5 * part}%" for part in range(curves.PARTS)]
     assert (averaged.x, averaged.by, {*between}) == ("device.op", "ftl.page.gc", {"greedy", "fifo"})
     assert averaged.others == ("workload.reads",)
-    assert averaged.notes[-1] == "samples of device.op are grouped into 8 parts of its range"
+    assert averaged.notes[-1] == "values of device.op are grouped into 8 bins"
     both = study.curves("write_amplification", "workload.reads", "device.op")
     assert both.values[1] == along and both.values[0][0] == "0%..6.25%"
     alone = study.curves("write_amplification", "device.op")
@@ -487,7 +487,7 @@ def test_missing_figures_are_no_failure_and_direction_follows_the_sweep() -> Non
     base = ssdlab.Config("tlc-chip", overrides=TINY)
     axes = {"workload.reads": ["0%", "50%", "100%"]}
     study = ssdlab.sweep(axes, base, outcomes=["host.bytes_read:max"])
-    with pytest.raises(ssdlab.ConfigError, match="1 of 3 points lack write_amplification: all runs are finished"):
+    with pytest.raises(ssdlab.ConfigError, match="1 of 3 points lack write_amplification: all runs have finished"):
         study.effects("write_amplification")
     (left,) = (remark for remark in study.curves("write_amplification").page().remarks if "lack" in remark)
     assert left.endswith("omit these axis values, or choose another metric")
@@ -507,7 +507,7 @@ def test_a_front_needs_points_with_all_outcomes() -> None:
     assert not any("lack" in note for note in front.notes)
 
     study = ssdlab.sweep({"ftl": ["page", "fast"]}, base)
-    with pytest.raises(ssdlab.ConfigError, match=r"no point has all of collection.victims and log.reclaims"):
+    with pytest.raises(ssdlab.ConfigError, match=r"no point has values of collection.victims and log.reclaims"):
         study.pareto(["collection.victims", "log.reclaims"])
 
 

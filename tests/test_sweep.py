@@ -187,7 +187,7 @@ def test_a_contradictory_point_is_named_with_its_exclusion(cli: Cli, tmp_path: P
     output = cli("sweep", *grid, check=False).stderr.strip()
     assert output.startswith("ssdlab: --set: block.wbt_lat: ") and len(output.splitlines()) == 1
     assert output.endswith(
-        "; at block.layer=single-queue; to skip these points, sweep without 'block.layer=single-queue'"
+        "; at block.layer=single-queue; to skip these points, sweep with --without 'block.layer=single-queue'"
     )
     assert "2 runs" in cli("sweep", *grid, "--without", "block.layer=single-queue", "--out", tmp_path / "s").stdout
     # If no point is valid, the message suggests no exclusion.
@@ -599,7 +599,7 @@ def test_a_study_without_results_has_its_future_columns() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-A", "trace=a,b.csv"], "a: no such file; check the path, and put quotes around a path with a comma: "),
+        (["-A", "trace=a,b.csv"], "a: does not exist; check the path, and put quotes around a path with a comma: "),
         (["-A", "seed=1,2", "-O", "x=device.physical_bytes/2"], "only 'ssdlab tune' supports arithmetic"),
     ],
 )

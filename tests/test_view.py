@@ -236,7 +236,7 @@ def test_the_named_finding_of_a_folder_is_shown(copy: Path, tmp_path: Path) -> N
     assert view(copy / "result.json", tmp_path)[1] == view(copy, tmp_path)[1] == (copy / "report.html").as_uri()
     (tmp_path / "asked").unlink()
     assert (
-        "cache-plan.json: report.html in its folder belongs to result.json, which was saved later; repeat the command"
+        "cache-plan.json: report.html in the same folder shows result.json, which was saved later; repeat the command"
         in (refused(copy / "cache-plan.json", tmp_path))
     )
 
@@ -271,7 +271,9 @@ def test_a_result_of_another_version_is_refused(copy: Path, tmp_path: Path) -> N
 
 def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
     (copy / "series.parquet").unlink()
-    assert "copy: series.parquet missing or empty, so the page would be incomplete; copy all" in refused(copy, tmp_path)
+    assert "copy: series.parquet missing or empty, so the report would be incomplete; copy all" in refused(
+        copy, tmp_path
+    )
     (copy / "report.html").unlink()
     assert "report.html, series.parquet missing or empty" in refused(copy / "result.json", tmp_path)
 
@@ -302,7 +304,7 @@ def test_changed_json_opens_no_page(copy: Path, tmp_path: Path, change: dict[str
 def test_an_emptied_file_opens_no_page(copy: Path, tmp_path: Path) -> None:
     for name, message in (
         ("report.html", "report.html missing or empty"),
-        ("result.json", "(result.json: damaged, or from another"),
+        ("result.json", "(result.json: damaged, or written by another"),
     ):
         whole = (copy / name).read_bytes()
         (copy / name).write_bytes(b"")
@@ -331,7 +333,9 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     assert "is not a result of ssdlab" in refused(empty / "other.json", tmp_path)
     (empty / "broken.json").write_text("{")
     assert "is not a result of ssdlab" in refused(empty / "broken.json", tmp_path)
-    assert "nor a study (broken.json, other.json: damaged, or from another program); use" in refused(empty, tmp_path)
+    assert "nor a study (broken.json, other.json: damaged, or written by another program); use" in refused(
+        empty, tmp_path
+    )
 
 
 @pytest.mark.parametrize("find", ["analyze", "intervals"])

@@ -100,7 +100,7 @@ def write(
     objects = objects_of(ingest)
     if objects is not None and chosen not in KEEP_OBJECTS:
         raise TraceError(
-            f"{text.path(path)}: {chosen} holds drive requests, but {objects} holds cache objects; "
+            f"{text.path(path)}: {chosen} contains drive requests, but {objects} contains cache objects; "
             f"choose one of {', '.join(KEEP_OBJECTS)} with {option}"
         )
     if chosen == "parquet":

@@ -85,7 +85,7 @@ def simulate(
     has_times = Workload(config).has_times() or config["workload.queues"] != "none"
     if trace is None and config["host.replay"] == "open" and not has_times:
         raise ConfigError(
-            "host.replay: open replay needs arrival times, and workload.arrival is closed; "
+            "host.replay: open replay needs arrival times, but workload.arrival is closed; "
             'set workload.arrival.poisson.rate="1k/s"'
         )
     job = job_file(trace)
@@ -191,7 +191,7 @@ def savable(path: Path, given: str) -> Path:
     with naming(path):
         content = _ssdlab.drive_file(target)
     if content == "bytes":
-        raise ConfigError(f"{given} {text.path(path)}: is a served drive with data; choose another file")
+        raise ConfigError(f"{given} {text.path(path)}: contains the data of a served drive; choose another file")
     try:
         try_filling(folder)
     except OSError as error:

@@ -10,7 +10,7 @@ from ssdlab.model.remedy import Summary
 LIFETIMES = "Lifetime"
 """Name of the section that lists the drive's lifetimes."""
 
-SIZED = "No lifetime: the drive was sized to the trace"
+SIZED = "Lifetime is unknown, because the drive was sized to fit the trace"
 """Remark on runs without the lifetimes that depend on the size of the drive."""
 NO_LIFETIME = f"{SIZED}; set device.capacity"
 """The remark `SIZED` with advice for the user."""
@@ -86,7 +86,7 @@ def _model(nominal: str, capacity: str, summaries: list[Summary]) -> str:
     raised = [bytes for bytes, device in zip(needed, devices, strict=True) if bytes < device["capacity_bytes"]]
     size = f"{has} instead of {_range(raised)}, because smaller models have too few blocks" if raised else has
     return (
-        f"Scale model of {nominal}: {size}. Lifetimes are of the nominal drive. Full size: --set "
+        f"Scale model of {nominal}: {size}. Lifetimes are for the nominal drive. Full size: --set "
         f"device.capacity={_full(capacity, devices[0]['scale_model']['nominal_capacity_bytes'])}"
     )
 

@@ -67,7 +67,8 @@ class Source(ABC):
         objects = objects_of(ingest)
         if objects is not None:
             raise TraceError(
-                f"{source_text(self.about)}: holds cache objects ({objects}), which have no drive addresses; {instead}"
+                f"{source_text(self.about)}: contains cache objects ({objects}), which have no drive addresses; "
+                f"{instead}"
             )
 
     @property
@@ -146,7 +147,7 @@ class Source(ABC):
         ingest = self.read(space.add, monitor)
         if space.is_empty():
             raise TraceError(
-                f'{nothing_in(self.about, ingest)}, so host.fit = "compact" has nothing to pack; use a trace with '
+                f'{nothing_in(self.about, ingest)}, so host.fit = "compact" has no pages to pack; use a trace with '
                 "reads or writes, or set device.capacity=1GiB and another host.fit"
             )
         return space

@@ -73,7 +73,7 @@ class TraceFile(Source):
                     "a dictionary of columns with Trace.from_frame(columns)"
                 )
         if concat and merge:
-            raise TraceError("files are either concatenated (concat) or merged by time (merge); choose one")
+            raise TraceError("concat and merge are both set; set only one of them")
         self.paths = [Path(path) for path in paths]
         if self.paths.count(STDIN) > 1:
             raise TraceError("standard input (-) is given twice; pass it only once")

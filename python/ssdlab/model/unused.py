@@ -62,8 +62,8 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
             if (config[other] == value) != same and not (colon and config.made.get(other, "").startswith(f"{file}:")):
                 idle.setdefault(other, []).append(key)
     return [
-        *([f"nothing uses {_listed(instead)} because a trace is replayed"] if instead else []),
-        *(f"nothing uses {_listed(keys)} because {other} is {config[other]}" for other, keys in idle.items()),
+        *([f"ignoring {_listed(instead)} because a trace is replayed"] if instead else []),
+        *(f"ignoring {_listed(keys)} because {other} is {config[other]}" for other, keys in idle.items()),
     ]
 
 
@@ -75,7 +75,7 @@ def unused_when_served(config: Config, *, preconditioned: bool = False) -> list[
     sections = [name for name in RUN_ONLY if not (preconditioned and name == "precondition")]
     idle = [key for key in config.made if key.partition(".")[0] in sections and key not in so_anyway]
     why = "because clients send the requests" + ("" if preconditioned else ", and the drive is not preconditioned")
-    remarks = [f"nothing uses {_listed(idle)} {why}"] if idle else []
+    remarks = [f"ignoring {_listed(idle)} {why}"] if idle else []
     return [*remarks, *unused(config, (), but=[*idle, *so_anyway])]
 
 

@@ -71,7 +71,9 @@ class Volumes(NamedTuple):
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            raise TraceError(f"{text.path(folder)}: has no volumes; 'ssdlab fleet run --out' creates them") from None
+            raise TraceError(
+                f"{text.path(folder)}: contains no volumes; 'ssdlab fleet run --out' creates them"
+            ) from None
         if not isinstance(found, dict) or found.get("shape") != SHAPE:
             raise TraceError(f"{text.path(folder)}: was written by another version of ssdlab; choose another folder")
         return cls(folder, found["source"], found["ingest"], tuple(Volume(*one) for one in found["volumes"]))
@@ -182,9 +184,9 @@ def _opened(trace: TraceFile, paths: Sequence[Path]) -> "_ParquetVolumes | _ssdl
 def _check_volumes(reader: "_ParquetVolumes | _ssdlab.VolumeReader", paths: Sequence[Path]) -> None:
     if len(paths) == 1 and not reader.names_volumes():
         column = (
-            "rename the column with volume names to volume"
+            "rename the column of volume names to 'volume'"
             if isinstance(reader, _ParquetVolumes)
-            else "pass the column with volume names as --columns ...,device=N"
+            else "add the column number of the volume names to --columns, as in device=3"
         )
         raise TraceError(
             f"{text.path(paths[0])}: {reader.format()} has no volume names; pass a file for each volume, or {column}"

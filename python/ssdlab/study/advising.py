@@ -73,8 +73,8 @@ class Advice(Finding):
         if not known:
             return "the last replay"
         if all(known):
-            return "the last replay, in steady state"
-        return f"the last replay, in steady state in {text.count(sum(known))} of {text.counted(len(known), 'runs')}"
+            return "the last replay (in steady state)"
+        return f"the last replay (in steady state in {text.count(sum(known))} of {text.counted(len(known), 'runs')})"
 
     def _source(self) -> Mapping[str, Any] | None:
         return self.study._source()

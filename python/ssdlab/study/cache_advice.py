@@ -261,7 +261,7 @@ def advise_cache(
         if any(key in axis(one).keys for one in others):
             raise ConfigError(f"axis {key}: already varied by {name}; set its values with {name}")
     if read_p99_ns is not None and base["time"] == "count":
-        raise ConfigError('time: "count" simulates no latency for read_p99; set it to "event"')
+        raise ConfigError('time: "count" does not simulate latency, which read_p99 requires; set time to "event"')
     sizes = _sizes(trace, base) if memory is None else several(memory)
     asked = question(
         [{MEMORY: sizes}, {COMPRESSED: several(compressed)}, *others],

@@ -63,16 +63,14 @@ def catalogue() -> list[Group]:
     named = {key: name for name, key in KNOWN_AS.items()}
     return [
         Group("settings", "tables of settings; see 'ssdlab config explain NAME'", _sections()),
-        Group("presets", "values of --preset", tuple(Entry(one.name, one.title) for one in presets())),
+        Group("presets", "drive presets, for --preset", tuple(Entry(one.name, one.title) for one in presets())),
         *(_choice(name, key) for name, key in KNOWN_AS.items()),
         Group("caches", "replacement policies of 'ssdlab cache'", _caches(policies())),
         Group("admissions", "admission filters of 'ssdlab cache', as in lru:admission=bloom", _caches(admissions())),
         Group("codecs", "page compressors of 'ssdlab compress' and 'ssdlab cache'", _codecs()),
-        Group(
-            "formats", "trace formats, values of --format", tuple(Entry(one.name, one.help) for one in all_formats())
-        ),
-        Group("scenes", "scenes of 'ssdlab explain'", _scenes()),
-        Group("experiments", "tables of published documents, for 'ssdlab experiment run'", _experiments()),
+        Group("formats", "trace formats, for --format", tuple(Entry(one.name, one.help) for one in all_formats())),
+        Group("scenes", "example scenes for 'ssdlab explain'", _scenes()),
+        Group("experiments", "published tables that 'ssdlab experiment run' reproduces", _experiments()),
         *(_choice(key, key) for key in keys if key not in named),
     ]
 
@@ -103,7 +101,7 @@ def _not_listed(name: str, groups: Iterable[str]) -> str:
         return f"{name} is a table of settings; 'ssdlab config explain {name}' shows these settings"
     [one] = explained
     details = f"({one.range}; default {one.default})"
-    return f"{key} is a setting without named values {details}; 'ssdlab config explain {key}' describes it"
+    return f"{key} has no named values {details}; 'ssdlab config explain {key}' describes the setting"
 
 
 def _sections() -> tuple[Entry, ...]:

@@ -100,7 +100,7 @@ class Comparison(Finding):
         settings = self.differing_settings
         return {
             "seeds": self.seeds,
-            "spread": "standard deviation of the sample",
+            "spread": "sample standard deviation",
             "cases": {
                 label: {
                     "settings": settings[label],
@@ -261,5 +261,5 @@ def compare(
         raise
     comparison = Comparison({label: results[at * seeds : (at + 1) * seeds] for at, label in enumerate(configs)}, seeds)
     if not comparison.runs:
-        raise KeyboardInterrupt("nothing was measured yet")
+        raise KeyboardInterrupt("nothing has been measured yet")
     return comparison

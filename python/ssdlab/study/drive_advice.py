@@ -185,7 +185,7 @@ def advise_drive(
         monitor: Called with the number of finished runs; a true return value stops the sweep.
 
     Raises:
-        ConfigError: If settings are invalid, or no drive can be run.
+        ConfigError: If settings are invalid, or no drive can be simulated.
         TraceError: If the trace is not a readable file.
     """
     years = above_zero("years", years)
@@ -199,7 +199,9 @@ def advise_drive(
     if any(OP in axis(one).keys for one in others):
         raise ConfigError(f"axis {OP}: already varied by {SPARE_AXIS}; set its values with {SPARE_AXIS}")
     if p99_ns is not None and drive["time"] == "count" and not any("time" in axis(one).keys for one in others):
-        raise ConfigError('time: "count" simulates no latency for p99; set it to "serial" or "event"')
+        raise ConfigError(
+            'time: "count" does not simulate latency, which p99 requires; set time to "serial" or "event"'
+        )
     asked = question(
         [_spare(op), *others], drive, trace, design=Design(), without=(), seeds=seeds, outcomes=(), reading=reading
     )
@@ -212,7 +214,7 @@ def advise_drive(
                 "no measured request is a write, so spare space has no effect; use a workload with writes"
             )
         _, _, why = next(iter(study.failures)).partition(": ")
-        raise ConfigError(f"no drive can be run: {why}")
+        raise ConfigError(f"no drive can be simulated: {why}")
     return DriveAdvice(study=study, choices=choices, dwpd=dwpd, years=years, p99_ns=p99_ns)
 
 

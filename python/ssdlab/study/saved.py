@@ -49,7 +49,7 @@ def page_of(path: Path) -> Path:
     missing = [name for name in wanted if not (folder / name).exists() or not (folder / name).stat().st_size]
     if missing:
         raise ConfigError(
-            f"{text.path(folder)}: {', '.join(missing)} missing or empty, so the page would be incomplete; {AGAIN}"
+            f"{text.path(folder)}: {', '.join(missing)} missing or empty, so the report would be incomplete; {AGAIN}"
         )
     if kind == "result":
         LoadedResult(file).check()
@@ -59,7 +59,7 @@ def page_of(path: Path) -> Path:
     if kind == "result":
         return _written(folder / RESULT_PAGE, Result.load(file))
     raise ConfigError(
-        f"{text.path(file)}: {REPORT} in its folder belongs to {shown}.json, which was saved later; repeat the "
+        f"{text.path(file)}: {REPORT} in the same folder shows {shown}.json, which was saved later; repeat the "
         "command with --out and a separate folder"
     )
 
@@ -95,9 +95,9 @@ def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
             continue
     if all((folder / name).is_dir() for name in (VOLUMES, STUDY)):
         name = text.path(folder)
-        raise ConfigError(f"{name}: contains a fleet; 'ssdlab fleet show {name} --out FOLDER' writes its page")
+        raise ConfigError(f"{name}: contains a fleet; 'ssdlab fleet show {name} --out FOLDER' writes its report")
     names = ", ".join(path.name for path in files)
-    unread = f" ({names}: damaged, or from another program)" if files else ""
+    unread = f" ({names}: damaged, or written by another program)" if files else ""
     raise ConfigError(
         f"{text.path(folder)}: contains neither a result nor a study{unread}; use a folder written by --out"
     )

@@ -30,7 +30,7 @@ def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int
     if asked is None:
         if whole_bytes < MIN_REGION_BYTES:
             raise ConfigError(
-                f"{what} of {text.exact_size(whole_bytes)} is smaller than the default region of "
+                f"{what} ({text.exact_size(whole_bytes)}) is smaller than the default region of "
                 f"{text.exact_size(MIN_REGION_BYTES)}; set smaller regions"
             )
         sizes = {whole_bytes}
@@ -44,7 +44,7 @@ def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int
         raise ConfigError("no region to measure; add at least one, such as 64MiB")
     if max(sizes) > whole_bytes:
         raise ConfigError(
-            f"a region of {text.exact_size(max(sizes))} does not fit into {what} of {text.exact_size(whole_bytes)}; "
+            f"a region of {text.exact_size(max(sizes))} does not fit into {what} ({text.exact_size(whole_bytes)}); "
             "use smaller regions"
         )
     if min(sizes) < request_bytes:

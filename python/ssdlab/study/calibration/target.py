@@ -57,7 +57,7 @@ def calibrate_target(
     """
     if not 0 < seconds <= 86_400:
         raise ConfigError(
-            f"the time per cell must be above 0 s and at most a day, not {seconds:g} s; use 1, for example"
+            f"the time per cell must be above 0 s and at most 1 day, not {seconds:g} s; use 1, for example"
         )
     request_bytes, offset_bytes = _ssdlab.size(size), _ssdlab.size(offset)
     if request_bytes < 512 or request_bytes % 512 or offset_bytes % 512:
@@ -67,8 +67,8 @@ def calibrate_target(
     whole = (target.bytes - offset_bytes) // request_bytes * request_bytes
     if whole <= 0:
         raise ConfigError(
-            f"offset {text.exact_size(offset_bytes)} is past the end of {text.path(path)}, which has "
-            f"{text.exact_size(target.bytes)}; lower the offset"
+            f"offset {text.exact_size(offset_bytes)} is past the end of {text.path(path)} "
+            f"({text.exact_size(target.bytes)}); use a smaller offset"
         )
     sizes = regions_of(regions, whole, request_bytes, f"the measured part of {text.path(path)}")
     ops = ("read", "write") if write else ("read",)

@@ -118,5 +118,7 @@ def settings_of(place: str, values: Mapping[str, Any], prefix: str = "") -> dict
         elif isinstance(value, str | int | float):
             settings[prefix + key] = value
         else:
-            raise ConfigError(f"{place}: {prefix}{key}: is a {type(value).__name__}; a setting is text or a number")
+            raise ConfigError(
+                f"{place}: {prefix}{key}: is a {type(value).__name__}; a setting must be text or a number"
+            )
     return settings

@@ -155,8 +155,7 @@ def page_device(settings: Mapping[str, Any]) -> Summary:
     block = _ssdlab.size(given["block"])
     if not 4096 <= block <= FILE_BYTES or block % 4096 or not 0 <= given["run"] <= FILE_BYTES // block:
         raise ConfigError(
-            f"block: must be a multiple of 4KiB, and 'run' blocks must fit into {FILE_BYTES >> 20}MiB; use 8KiB, for "
-            "example"
+            f"block: must be a multiple of 4KiB, and run x block at most {FILE_BYTES >> 20}MiB; use 8KiB, for example"
         )
     directory = Path("/dev/shm" if given["place"] == "memory" else ".")
     if not directory.is_dir():

@@ -57,7 +57,9 @@ def _tables(keys: Keys, rows: Axis, above: Mapping[str, Table]) -> tuple[str, ..
     names: list[Any] = keys.get("from", list)
     for name in names:
         if name not in above:
-            raise keys.error("from", f"no earlier table {name!r}; use an earlier table{suggestion(str(name), above)}")
+            raise keys.error(
+                "from", f"{name!r} is not an earlier table; use a table above this table{suggestion(str(name), above)}"
+            )
         if above[name].rows.name != rows.name:
             raise keys.error("from", f"{name} has the rows {above[name].rows.name}; use a table with rows {rows.name}")
         if above[name].runs.seeds != above[names[0]].runs.seeds:

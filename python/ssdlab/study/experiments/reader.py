@@ -76,7 +76,7 @@ def _trace(place: str, name: object, traces: Mapping[str, Replay]) -> str:
     if not isinstance(name, str):
         raise ConfigError(f"{place}: trace: {name!r} is not text; write the NAME of a table [trace.NAME]")
     if name not in traces:
-        raise ConfigError(f"{place}: trace: no trace {name!r}; add [trace.{name}]{suggestion(name, traces)}")
+        raise ConfigError(f"{place}: trace: {name!r} is not defined; add [trace.{name}]{suggestion(name, traces)}")
     return name
 
 
@@ -123,7 +123,9 @@ def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]
             continue
         rest = {key: value for key, value in values.items() if key != "each"}
         if "{}" not in label or not isinstance(values["each"], list) or not values["each"]:
-            raise ConfigError(f"{place}: {label}: each: must be a list, for a label with {{}}; write each = [1, 2]")
+            raise ConfigError(
+                f"{place}: {label}: each: must be a list, and the label must contain {{}}; write each = [1, 2]"
+            )
         for item in values["each"]:
             yield label.replace("{}", str(item)), _filled(rest, item)
 
@@ -139,7 +141,7 @@ def _filled(value: Any, item: Any) -> Any:
 def _axis_of(keys: Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
     name = keys.text(key)
     if name not in axes:
-        raise keys.error(key, f"no axis {name!r}; add [axis.{name}]{suggestion(name, axes)}")
+        raise keys.error(key, f"axis {name!r} is not defined; add [axis.{name}]{suggestion(name, axes)}")
     return axes[name]
 
 
@@ -153,12 +155,16 @@ def _anchor(keys: Keys, key: str, rows: Axis, columns: Axis) -> Anchor | None:
     column = inner.optional_text("column")
     row = inner.get("row", dict) if inner.holds("row", dict) else inner.optional_text("row")
     if isinstance(row, dict) and (column is not None or {*row} != {*columns.labels}):
-        raise inner.error("row", "must have a row for each column; list all columns, and omit 'column'")
+        raise inner.error(
+            "row", "must name a row for each column; write row = { COLUMN = ROW } with all columns, and omit 'column'"
+        )
     named = [("row", rows, label) for label in (row.values() if isinstance(row, dict) else (row,))]
     for name, axis, label in (*named, ("column", columns, column)):
         if label is not None and label not in axis.labels:
             raise inner.error(
-                name, f"no {name} {label!r}; use a label of {axis.name}{suggestion(str(label), axis.labels)}"
+                name,
+                f"{name} {label!r} does not exist; use a label of axis {axis.name}"
+                f"{suggestion(str(label), axis.labels)}",
             )
     return Anchor(row, column)
 
@@ -167,7 +173,8 @@ def _runs(keys: Keys, rows: Axis, columns: Axis, traces: Mapping[str, Replay], s
     for axis in (rows, columns):
         if axis.below and not keys.has("below"):
             raise keys.error(
-                "below", f"is missing, but axis {axis.name} has settings for it; add [table.below] or use another axis"
+                "below",
+                f"is missing, but axis {axis.name} has settings for 'below'; add [table.below] or use another axis",
             )
     return RunOptions(
         settings=keys.settings("set"),
@@ -184,12 +191,15 @@ def _comparison(keys: Keys, folder: Path, rows: Axis, columns: Axis) -> Comparis
     kind: Compare = keys.choice("compare", get_args(Compare), "value")
     if (kind in ("offset", "ratio")) != keys.has("anchor"):
         raise keys.error(
-            "anchor", 'is required for compare = "offset" or "ratio", and forbidden otherwise; change one of the two'
+            "anchor",
+            'is required if compare is "offset" or "ratio", and not allowed otherwise; add or remove the anchor, '
+            "or change compare",
         )
     tolerance = keys.optional("tolerance", float)
     if tolerance is not None and not tolerance > 0:
         raise keys.error(
-            "tolerance", f"{tolerance:g} is not above 0; write a tolerance in % or, with points, in the table's unit"
+            "tolerance",
+            f'{tolerance:g} is not above 0; write a tolerance in %, or in the table\'s unit if compare is "points"',
         )
     reference = None
     where = {key: str(value) for key, value in keys.get("where", dict, {}).items()}
@@ -205,7 +215,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
     conditions = ("below", "above", "best", "winners_of")
     inner = Keys(f"{keys.place}: claim", keys.get("claim", dict), ("says", *conditions))
     if sum(map(inner.has, conditions)) != 1:
-        raise keys.error("claim", f"needs exactly one condition; write one of {', '.join(conditions)}")
+        raise keys.error("claim", f"needs exactly one condition; use one of {', '.join(conditions)}")
     for key in ("best", "winners_of"):
         if inner.has(key) and not keys.has("better"):
             raise inner.error(key, 'has no effect without better = "low" or better = "high"; add one of them')
@@ -215,14 +225,17 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
     labels = (columns if keys.get("by", str, "column") == "row" else rows).labels
     for label in best:
         if label not in labels:
-            raise inner.error("best", f"no {label!r}; use one of {', '.join(labels)}{suggestion(str(label), labels)}")
+            raise inner.error("best", f"{label!r} is not one of {', '.join(labels)}{suggestion(str(label), labels)}")
     if inner.has("best") and not best:
         raise inner.error("best", f"is empty; use one of {', '.join(labels)}")
     rival = inner.optional_text("winners_of")
     if rival is not None:
         table = above.get(rival)
         if table is None or table.ranking.better is None:
-            why = f"no earlier table {rival!r} with 'better'; use such a table{suggestion(rival, above)}"
+            why = (
+                f"{rival!r} is not an earlier table with the key 'better'; use a table above that has this key"
+                f"{suggestion(rival, above)}"
+            )
             raise inner.error("winners_of", why)
         if (table.rows.labels, table.columns.labels) != (rows.labels, columns.labels):
             raise inner.error(
@@ -255,7 +268,8 @@ def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mappin
     name = values["like"]
     if name not in above:
         raise ConfigError(
-            f"{place}: like: no earlier table {name!r}; use an earlier table{suggestion(str(name), above)}"
+            f"{place}: like: {name!r} is not an earlier table; use a table above this table"
+            f"{suggestion(str(name), above)}"
         )
     return {**above[name], **{key: value for key, value in values.items() if key != "like"}}
 

@@ -20,8 +20,10 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
     sources: dict[str, Source] = {}
     for name, given in traces.items():
         if name not in known:
-            remedy = f"its traces are {', '.join(known)}" if known else "it needs no trace, so omit the trace"
-            raise ConfigError(f"trace {name!r}: {experiment.name} has no such trace; {remedy}{suggestion(name, known)}")
+            remedy = (
+                f"its traces are {', '.join(known)}" if known else "the experiment needs no trace, so omit the trace"
+            )
+            raise ConfigError(f"trace {name!r}: is not a trace of {experiment.name}; {remedy}{suggestion(name, known)}")
         if isinstance(given, Trace):
             sources[name] = given
             continue
@@ -45,7 +47,7 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
 def _file(replay: Replay, given: Path | Iterable[Path]) -> TraceFile:
     paths = [given] if isinstance(given, str | os.PathLike) else [*given]
     if not paths:
-        raise TraceError(f"trace {replay.name}: has no file; add at least one")
+        raise TraceError(f"trace {replay.name}: has no file; pass at least one file")
     return TraceFile(*paths, format=replay.format, merge=len(paths) > 1, device=replay.device)
 
 

@@ -303,7 +303,7 @@ def _remarks(table: Table, summaries: list[Summary]) -> list[str]:
     known = {path for summary in summaries for path in figure_paths(summary)}
     where = "run" if table.simulated else "cell"
     return [
-        f"no {where} has the metric {text.path(path)} of {value.text!r}{suggestion(path, known)}"
+        f"metric {text.path(path)} in {value.text!r} is missing in every {where}{suggestion(path, known)}"
         for value in table.values
         for path in value.paths
         if summaries and not any(is_known(summary, path) for summary in summaries)

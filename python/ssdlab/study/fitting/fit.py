@@ -95,7 +95,9 @@ class Drive:
             executor.run([partial(simulate, run, one) for run, one in missing.items()])
         except ConfigError as error:
             reason = str(error).splitlines()[0].partition(": ")[2]
-            raise ConfigError(f"the figures lead to an impossible drive; check their units ({reason})") from None
+            raise ConfigError(
+                f"the measurements require invalid settings ({reason}); check the units of the measurements"
+            ) from None
         if executor.finished < len(missing):
             raise KeyboardInterrupt
         return [{one.load: self._done[runs[drive, one.load]] for one in wanted} for drive in drives]
@@ -170,8 +172,8 @@ def fitted(drive: Drive, loads: Sequence[Measured], source: Sequence[str]) -> Dr
         values |= {one.name: one.value for one in outcomes if one.name in names and one.is_changed}
     if not values:
         raise ConfigError(
-            f"{' and '.join(source) or 'the measurements'}: no figure determines a parameter of the drive; measure "
-            "reads at depths 1 to 256: 'ssdlab fit drive --job'"
+            f"{' and '.join(source) or 'the measurements'}: no measurement determines a parameter of the drive; "
+            "measure reads at depths 1 to 256 with the job that 'ssdlab fit drive --job' prints"
         )
     final = drive.config(values, changes)
     (model,) = drive.figures("residuals", [final], loads)

@@ -57,7 +57,7 @@ def job(device: Path | None = None, *, write: bool = False, random_write: float 
             )
     if write and random_write is None:
         raise ConfigError(
-            "--write: the loads depend on the drive's rate of random writes; add the rate from the data sheet, such as "
+            "--write: the loads depend on the drive's random write rate; add the rate from the data sheet, such as "
             "--sheet random_write=85k/s"
         )
     name = "${DEVICE}" if device is None else str(device)
@@ -70,10 +70,10 @@ def _head(by_name: bool, write: bool, sections: int) -> list[str]:
     only = "" if write else "--readonly "
     minutes = round(sections * (SECONDS + RAMP_SECONDS) / 60 + 0.5)
     about = f"about {minutes} minutes" if not write else (
-        f"about {minutes} minutes, and the time to write the whole drive four times"
+        f"about {minutes} minutes, plus the time to write the whole drive four times"
     )  # fmt: skip
     danger = (
-        ["# DESTROYS ALL DATA ON THE DEVICE."] if write else ["# Reads only. The device must hold data everywhere."]
+        ["# DESTROYS ALL DATA ON THE DEVICE."] if write else ["# Reads only. Fill the whole device with data first."]
     )
     return [
         *danger,

@@ -150,11 +150,17 @@ class Load:
     def fault(self) -> str | None:
         """Returns the reason why the load cannot be simulated; None if it can."""
         if not 1 <= self.outstanding <= MOST_OUTSTANDING:
-            return f"{text.count(self.outstanding)} outstanding requests; use 1 to {text.count(MOST_OUTSTANDING)}"
+            return (
+                f"{text.count(self.outstanding)} outstanding requests are not supported; use 1 to "
+                f"{text.count(MOST_OUTSTANDING)}"
+            )
         if not SIZES[0] <= self.size <= SIZES[1] or (self.size % PAGE and PAGE % self.size):
-            return f"requests of {text.exact_size(self.size)}; use a multiple of {text.exact_size(PAGE)} up to 1GiB"
+            return (
+                f"requests of {text.exact_size(self.size)} are not supported; use a multiple of "
+                f"{text.exact_size(PAGE)} up to 1GiB"
+            )
         if not all(0 <= queue.reads <= 1 for queue in self.queues):
-            return f"{100 * self.probe.reads:g} % reads; use 0 to 100 %"
+            return f"a share of {100 * self.probe.reads:g} % reads is impossible; use 0 to 100 %"
         return None
 
     def settings(self, queues: int | None, wanted: Iterable[Figure]) -> dict[str, object]:

@@ -131,8 +131,8 @@ def _only_rate(base: Config, value: float) -> str:
     geometry = Geometry(base)
     rate = geometry.dies * geometry.program_bytes / value * 1e9
     return (
-        f"only dies x unit / t_PROG = {text.bandwidth(rate)}; {geometry.dies} dies x "
-        f"{text.exact_size(geometry.program_bytes)} come from the base"
+        f"only the total program throughput, {text.bandwidth(rate)}; {geometry.dies} dies and program units of "
+        f"{text.exact_size(geometry.program_bytes)} are from the base"
     )
 
 
@@ -199,7 +199,7 @@ CATALOGUE = {
             _page_times, 1e3, 2e6, "reads at depth 1", _read_guess,
         ),
         Parameter(
-            "page_types", "further t_R of the slowest type", "time",
+            "page_types", "extra t_R of the slowest page type", "time",
             lambda base: max(times(base, "nand.read")) - min(times(base, "nand.read")), _page_times, 0, 1e6,
             "p10 and p90 of reads at depth 1", shift=20e3,
             applies=lambda base: len({*times(base, "nand.read")}) > 1,
@@ -209,9 +209,9 @@ CATALOGUE = {
             _set_time("drive.work.read", "read_work"), 10, 1e6, "reads at depths 64 and 256", _work_guess, shift=100,
         ),
         Parameter(
-            "read_delay", "controller's delay of a read", "time", _time("drive.latency.read"),
+            "read_delay", "controller delay per read", "time", _time("drive.latency.read"),
             _set_time("drive.latency.read", "read_delay"), 0, 1e6,
-            "reads at depths at which the dies limit the rate", shift=20e3,
+            "reads at queue depths that saturate the dies", shift=20e3,
         ),
         Parameter(
             "link", "bandwidth of the host link", "bandwidth", _link,
@@ -223,24 +223,24 @@ CATALOGUE = {
             "sequential writes over the whole drive", _program_guess, only=_only_rate,
         ),
         Parameter(
-            "write_delay", "controller's delay of a write", "time", _time("drive.latency.write"),
+            "write_delay", "controller delay per write", "time", _time("drive.latency.write"),
             _set_time("drive.latency.write", "write_delay"), 0, 1e6,
-            "write p50 at depth 1, or with few other writes", shift=3e3,
+            "write p50 at depth 1, or with few background writes", shift=3e3,
         ),
         Parameter(
             "spare", "over-provisioning", "share", lambda base: Geometry(base).op,
             lambda _base, values: {"device.op": f"{100 * values['spare']:.4f}%"}, 0.01, 4.0,
-            "random writes above the maximum rate, after three overwrites", _spare_guess,
+            "random writes at saturation, after three overwrites of the drive", _spare_guess,
         ),
         Parameter(
             "slots", "command slots", "count", lambda base: float(base[SLOTS]),
             lambda _base, values: {SLOTS: str(max(1, round(values["slots"])))}, 2, 65536,
-            "a probe with more background writes than the drive can serve", _slots_guess,
+            "a latency probe with more background writes than the drive can serve", _slots_guess,
             applies=lambda base: bool(base["drive.protocol"] == "nvme"),
         ),
         Parameter(
-            "pace", "time per page of paced writes", "time", _time(PACE), _set_time(PACE, "pace"), 100, 1e7,
-            "writes above the maximum rate", _pace_guess, applies=_has_buffer,
+            "pace", "time per page when writes are paced", "time", _time(PACE), _set_time(PACE, "pace"), 100, 1e7,
+            "writes at saturation", _pace_guess, applies=_has_buffer,
         ),
         Parameter(
             "suspend_time", "suspension of a program", "time", _time(f"{SUSPEND}.time"), _suspend("time"), 1e3, 1e6,
@@ -252,8 +252,8 @@ CATALOGUE = {
             "read p99 and p99.9 with background writes at 15 and 30 % of the maximum rate", shift=20e3,
         ),
         Parameter(
-            "suspend_spread", "random part of a suspension", "time", _time(f"{SUSPEND}.spread"), _suspend("spread"),
-            0, 5e5, "reads with background writes, at more loads", shift=20e3,
+            "suspend_spread", "random part of the suspension time", "time", _time(f"{SUSPEND}.spread"),
+            _suspend("spread"), 0, 5e5, "reads with background writes, at more write rates", shift=20e3,
         ),
         Parameter(
             "buffer", "write buffer", "size",

@@ -103,7 +103,7 @@ class DriveFit(Finding):
 
     def to_toml(self) -> str:
         """Returns the fitted drive as a configuration file with a source for every fitted number."""
-        lines = [f"# Fitted by ssdlab to {', '.join(map(text.path, self.sources)) or 'figures'}"]
+        lines = [f"# Fitted by ssdlab to {', '.join(map(text.path, self.sources)) or 'measurements'}"]
         if self.base._preset is not None:
             lines += ["", f"preset = {json.dumps(self.base._preset)}"]
         kept = [one for one in self.base.settings if one.key in self.base.made and one.key not in self._settings()]
@@ -114,7 +114,7 @@ class DriveFit(Finding):
         }
         if kept:
             listed = [f"{one.key} = {one.value}" for one in kept if one.key not in implied]
-            lines += ["", "# As set for the base", *listed]
+            lines += ["", "# Settings added to the base", *listed]
         drive = self.base.changed({**self.changes}) if self.changes else self.base
         left = {key: value for key, value in self._settings().items() if key not in implied}
         for one in self.fitted:
@@ -129,7 +129,11 @@ class DriveFit(Finding):
                 *(f"{key} = {_toml(value)}" for key, value in own.items()),
             ]
         if left:
-            lines += ["", "# Mechanisms that fit the figures best", *(f"{key} = {_toml(left[key])}" for key in left)]
+            lines += [
+                "",
+                "# Mechanisms that fit the measurements best",
+                *(f"{key} = {_toml(left[key])}" for key in left),
+            ]
         return "\n".join([*lines, ""])
 
     def said(self, fitted: Fitted) -> str:

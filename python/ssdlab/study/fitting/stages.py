@@ -204,39 +204,39 @@ def _near_capacity(loads: Sequence[Measured]) -> list[Measured]:
 
 ABOVE = (
     Stage(
-        "writes above the maximum rate", ("spare", "slots"), _flash_limited, _arbitrations,
-        measure="a probe with background writes at 120 % of the maximum rate",
+        "writes at saturation", ("spare", "slots"), _flash_limited, _arbitrations,
+        measure="a latency probe with background writes at 120 % of the maximum rate",
     ),
     Stage("paced writes", ("pace", "slots"), _paced, _with_pace),
     # At high queue depth, few slots limit reads in the same way as a slow processor. So the parameters of both stages
     # are fitted together.
     Stage(
-        "reads alone and writes above the maximum rate",
+        "read-only loads and writes at saturation",
         ("page_read", "read_work", "page_types", "read_delay", "spare", "slots"), _reads_and_saturated,
     ),
 )  # fmt: skip
 
 STAGES = (
     Stage(
-        "reads alone", ("page_read", "read_work", "page_types", "read_delay"), _reads_alone,
+        "read-only loads", ("page_read", "read_work", "page_types", "read_delay"), _reads_alone,
         measure="reads at depths 1 to 256",
     ),
     Stage("sequential reads", ("link",), _sequential("read"), measure="sequential reads"),
     Stage("sequential writes", ("program",), _sequential("write"), measure="sequential writes over the whole drive"),
     Stage(
         "few writes", ("write_delay",), _few_writes,
-        measure="writes at depth 1, or a probe with background writes at 15 % of the maximum rate",
+        measure="writes at depth 1, or a latency probe with background writes at 15 % of the maximum rate",
     ),
     *ABOVE,
     Stage(
         "reads during writes", ("suspend_time", "suspend_slice", "suspend_spread"), _beside_writes, _with_suspension,
-        measure="a probe with background writes at 15 to 75 % of the maximum rate",
+        measure="a latency probe with background writes at 15 to 75 % of the maximum rate",
     ),
     # Suspended programs reduce the write rate at saturation, so the stages above saturation are repeated.
     *ABOVE,
     Stage(
         "writes near the maximum rate", ("buffer",), _near_capacity,
-        measure="a probe with background writes at 90 and 120 % of the maximum rate",
+        measure="a latency probe with background writes at 90 and 120 % of the maximum rate",
     ),
 )  # fmt: skip
 """All stages of a fit, in order."""

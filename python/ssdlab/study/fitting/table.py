@@ -51,16 +51,16 @@ def read(path: Path, written: str, device: str | None) -> list[Measured]:
     rows = [(lines.line_num, row) for row in lines]
     devices = dict.fromkeys(row["device"] for _, row in rows) if "device" in columns else {}
     if device is not None and device not in devices:
-        known = f"has {', '.join(map(text.path, devices))}" if devices else "has no column device"
+        known = f"has {', '.join(map(text.path, devices))}" if devices else "has no column named device"
         raise ConfigError(f"--device {text.path(device)}: {where} {known}")
     if device is None and len(devices) > 1:
         raise ConfigError(
-            f"{where}: has {len(devices)} devices; choose one, such as --device '{text.path(next(iter(devices)))}'"
+            f"{where}: has {len(devices)} devices; choose a device, such as --device '{text.path(next(iter(devices)))}'"
         )
     chosen = [(number, row) for number, row in rows if device is None or row["device"] == device]
     loads = [_Row(f"{where}:{number}", row).measured() for number, row in chosen]
     if not loads:
-        raise ConfigError(f"{where}: has no rows; use {EXAMPLE}")
+        raise ConfigError(f"{where}: has no rows; add a row with values in {EXAMPLE}")
     return loads
 
 
@@ -68,7 +68,7 @@ class _Row:
     def __init__(self, where: str, row: Mapping[str, str | None]) -> None:
         self.where = where
         if None in row:
-            raise ConfigError(f"{where}: more cells than columns; separate cells by commas")
+            raise ConfigError(f"{where}: has more cells than the header; remove the extra cells")
         self.row = {name: (value or "").strip() for name, value in row.items() if name is not None}
 
     def number(self, name: str) -> float | None:
@@ -112,7 +112,7 @@ class _Row:
             return Load(f"probe with {text.count(background)}/s background", (probe, writers))
         depth = self.number("depth")
         if depth is None or depth != int(depth):
-            raise ConfigError(f"{self.where}: depth: must be a whole number; set depth, or background_iops instead")
+            raise ConfigError(f"{self.where}: set depth to a whole number, or set background_iops")
         pattern = self.row.get("pattern") or "random"
         if pattern not in ("random", "sequential"):
             raise ConfigError(f"{self.where}: pattern: {text.path(pattern)} is neither random nor sequential")
@@ -137,7 +137,7 @@ class _Row:
             else:
                 figures[Figure(op, _percentile(match[2]))] = 1000 * value
         if not figures:
-            raise ConfigError(f"{self.where}: has no measured figure; fill {EXAMPLE}")
+            raise ConfigError(f"{self.where}: has no measured value; fill in {EXAMPLE}")
         return Measured(load, figures)
 
 

@@ -72,7 +72,7 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     if drives is None:
         if capacity_bytes is None:
             raise ConfigError(
-                f"pack {rule}: needs a number of drives; set it, or set device.capacity and host.fit=error"
+                f"pack {rule}: needs the number of drives; set drives, or set device.capacity and host.fit=error"
             )
         return _fewest(volumes, rule, capacity_bytes)
     if not 1 <= drives <= len(volumes):
@@ -82,8 +82,8 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     if capacity_bytes is not None and full.end_bytes > capacity_bytes:
         raise ConfigError(
             f"drives {drives}: {text.count(len(full.volumes))} volumes of drive {full.name} need "
-            f"{text.exact_size(full.end_bytes)}, but it holds {text.exact_size(capacity_bytes)}; omit the number of "
-            "drives to use as few as possible, or set host.fit=compact"
+            f"{text.exact_size(full.end_bytes)}, but a drive holds {text.exact_size(capacity_bytes)}; omit the number "
+            "of drives to use as few as possible, or set host.fit=compact"
         )
     return dealt
 
@@ -97,7 +97,7 @@ def _fewest(volumes: Sequence[Volume], rule: str, capacity_bytes: int) -> list[D
         dealt = _deal(volumes, rule, drives)
         if all(one.end_bytes <= capacity_bytes for one in dealt):
             return dealt
-    raise AssertionError("one drive per volume has enough capacity")
+    raise AssertionError("a drive for each volume has enough capacity")
 
 
 def _deal(volumes: Sequence[Volume], rule: str, drives: int) -> list[Drive]:

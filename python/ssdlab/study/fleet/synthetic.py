@@ -295,7 +295,8 @@ def generate_fleet(
     """
     if like not in PROFILES:
         raise ConfigError(
-            f"like {text.path(like)}: unknown fleet; use {' or '.join(PROFILES)}{text.suggestion(like, PROFILES)}"
+            f"like {text.path(like)}: unknown fleet profile; use {' or '.join(PROFILES)}"
+            f"{text.suggestion(like, PROFILES)}"
         )
     profile, path = PROFILES[like], Path(path)
     many = profile.volumes if volumes is None else volumes

@@ -116,7 +116,7 @@ def _form(keys: Keys, name: str) -> Form:
         raise inner.error("resolution", f"{resolution} is not one of {', '.join(map(str, factorial.RESOLUTIONS))}")
     refined = inner.get("refined", int)
     if refined < 0:
-        raise inner.error("refined", f"{refined} is below 0; use the maximum number of factors, 0 or more")
+        raise inner.error("refined", f"{refined} is below 0; use a maximum of 0 or more factors")
     common, own = keys.get("factor", dict), inner.get("factor", dict, {})
     for factor in own:
         if factor not in common:

@@ -186,8 +186,8 @@ def _locked(folder: Path) -> int:
             if not _has_ended(holder) or time.monotonic() > patience:
                 os.close(lock)
                 raise ConfigError(
-                    f"{text.path(folder)}: is being written by {holder or 'another process'}; wait until it ends, or "
-                    "use another folder"
+                    f"{text.path(folder)}: is being written by {holder or 'another process'}; wait until that process "
+                    "ends, or use another folder"
                 ) from None
             time.sleep(0.01)
     with naming(folder / LOCK):

@@ -14,8 +14,8 @@ from ssdlab.study.sweep.axes import TRACE, Range
 from ssdlab.study.sweep.design import MEANINGS
 
 LOSSES_OF_TRACES = (
-    "losses are not shown, because the best value over several traces only shows the easiest trace; sweep each trace "
-    "separately"
+    "losses are not shown for several traces, because the best value would belong to the easiest trace; sweep each "
+    "trace separately"
 )
 
 
@@ -44,7 +44,7 @@ class Questions(Remarked):
         shares: list[effects.Share] = []
         lacking = self._lacking([asked], len(points))
         if name in ("factorial", "saltelli", "one-at-a-time") and lacking:
-            raise ConfigError(f"{lacking}, and a {name} design needs all points; {self._mend()}")
+            raise ConfigError(f"{lacking}, but a {name} design needs all points; {self._mend()}")
         has_all = False
         if name == "factorial":
             has_all = len(points) == 1 << len(axes)
@@ -64,7 +64,7 @@ class Questions(Remarked):
                 axes, points, f"{lacking}: {self._mend()}" if lacking else effects.SAMPLE_MORE
             )
             if name == "grid":
-                notes.insert(0, "the grid has gaps, so a linear fit replaces the analysis of variance")
+                notes.insert(0, "the grid lacks some points, so a linear fit replaces the analysis of variance")
         if has_all and TRACE in self.columns:
             has_all = False
             notes.append(LOSSES_OF_TRACES)
@@ -137,7 +137,7 @@ class Questions(Remarked):
             notes=[
                 *self._remarks(self._lacking([asked], len(values))),
                 *(
-                    f"samples of {axis} are grouped into {text.count(len(parts[axis]))} parts of its range"
+                    f"values of {axis} are grouped into {text.count(len(parts[axis]))} bins"
                     for axis in (x, by)
                     if axis in parts
                 ),
@@ -172,7 +172,7 @@ class Questions(Remarked):
         having = [row for row in rows if all(point.values for point in row)]
         if not having:
             names = " and ".join(one.figure for one in asked)
-            raise ConfigError(f"no point has all of {names}; use outcomes that the same runs have")
+            raise ConfigError(f"no point has values of {names} together; choose outcomes that occur in the same runs")
         # Points with equal values of the sampled axes count once.
         kept = [*{tuple(row[0].levels.values()): row for row in having}.values()]
         estimates = [tuple(estimate(point.values) for point in row) for row in kept]

@@ -13,7 +13,7 @@ from ssdlab.study.survey.outcome import Outcome
 from ssdlab.study.sweep.axes import PRESET
 from ssdlab.study.sweep.plan import Builder
 
-NOTHING_LEFT = "all runs are finished without this value; omit these axis values, or choose another metric"
+NOTHING_LEFT = "all runs have finished, but some have no value; omit these axis values, or choose another metric"
 """Remedy for points without a value, once all runs of the study are finished."""
 
 REMARK_KEYS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")

@@ -79,7 +79,7 @@ def _same_drives(runs: Sequence[Ran]) -> list[str]:
         ]
         more = f" and {text.count(len(rests) - 1)} more" if len(rests) > 1 else ""
         where = f" with {rests[0]}{more}" if any(apart) else ""
-        notes.append(f"{key}={', '.join(asked)} give the same drive{where}, rounded to whole blocks")
+        notes.append(f"{key}={', '.join(asked)} give the same drive{where}, because drives consist of whole blocks")
     left = len(same) - MAX_DRIVES
-    more = f"{text.count(left)} more {'drives result' if left > 1 else 'drive results'} from several values"
+    more = f"{text.count(left)} more {'sets of values each give' if left > 1 else 'set of values gives'} the same drive"
     return [*notes, more] if left > 0 else notes

@@ -85,7 +85,9 @@ def null(figure: str) -> str:
     if figure not in shape.figures():
         return ""
     writes = figure == "write_amplification"
-    return f"is null in every run: {'nothing was written' if writes else 'it was not simulated or did not occur'}"
+    return "is null in every run: " + (
+        "nothing was written" if writes else "the measured event was not simulated or did not occur"
+    )
 
 
 def check_figure(where: str, figure: str) -> None:

@@ -164,7 +164,7 @@ def of(given: Mapping[str, Values]) -> Axis:
     for key, span in ranges.items():
         if span.count is None:
             if len(values_of) > 1:
-                raise ConfigError(f"axis {key}: a linked range needs its number of values, as in 3%..30%:10")
+                raise ConfigError(f"axis {key}: a range of linked settings needs a number of values, as in 3%..30%:10")
             return Axis((key,), ({key: span.at(0.0)}, {key: span.at(1.0)}), span)
     lists = {key: values.steps if isinstance(values, Range) else values for key, values in values_of.items()}
     if len({*map(len, lists.values())}) > 1:
@@ -217,7 +217,7 @@ def _values(key: str, given: Values) -> "list[str] | Range":
     lost = next((value for value in values if not Path(value).exists()), "") if key == TRACE else ""
     if lost and isinstance(given, str) and "," in given:
         raise ConfigError(
-            f"axis {key}: {text.path(lost)}: no such file; check the path, and put quotes around a path "
+            f"axis {key}: {text.path(lost)}: does not exist; check the path, and put quotes around a path "
             f'with a comma: {key}="a,b.csv",c.csv'
         )
     twice = [value for value in values if values.count(value) > 1]
@@ -249,7 +249,9 @@ def _range(key: str, word: str) -> Range:
     if steps is None:
         return Range(low, high, log)
     if not steps.isdigit() or not 2 <= int(steps) <= 10_000:
-        raise ConfigError(f"axis {key}: {text.path(steps)} values; use a number from 2 to 10000, as in 3%..30%:10")
+        raise ConfigError(
+            f"axis {key}: invalid number of values {text.path(steps)}; use a number from 2 to 10000, as in 3%..30%:10"
+        )
     return Range(low, high, log, int(steps))
 
 

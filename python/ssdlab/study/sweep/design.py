@@ -63,7 +63,9 @@ class Design:
             )
         sampled = self.name in SAMPLED
         if self.samples is not None and (not sampled or self.samples < 1):
-            remedy = f"only {', '.join(SAMPLED)} have samples; omit samples" if not sampled else "use 1 or more"
+            remedy = (
+                f"only {', '.join(SAMPLED)} use samples; omit the number of samples" if not sampled else "use 1 or more"
+            )
             raise ConfigError(f"design {self.name}: invalid number of samples {self.samples}; {remedy}")
         samples = self.samples or DEFAULT_SAMPLES
         if self.name in ("sobol", "saltelli") and samples & (samples - 1):
@@ -75,7 +77,7 @@ class Design:
         if self.seed < 0:
             raise ConfigError(f"design {self.name}: the seed {self.seed} is below 0; use 0 or more")
         if self.resolution is not None and (self.name != "factorial" or self.resolution not in factorial.RESOLUTIONS):
-            raise ConfigError(f"resolution {self.resolution}: must be 3, 4 or 5, and needs the design factorial")
+            raise ConfigError(f"resolution {self.resolution}: requires the design factorial, and must be 3, 4 or 5")
         for axis in axes:
             if axis.range is not None and self.name in ("grid", "one-at-a-time"):
                 raise ConfigError(

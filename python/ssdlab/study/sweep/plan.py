@@ -163,7 +163,7 @@ def _where(points: Sequence[Point]) -> str:
     shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
     named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
     more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"
-    return f"at {named}{more}; to skip these points, sweep without '{named}'"
+    return f"at {named}{more}; to skip these points, sweep with --without '{named}'"
 
 
 def listed(faults: Mapping[str, Collection[str]]) -> str:
@@ -186,7 +186,7 @@ def listed(faults: Mapping[str, Collection[str]]) -> str:
         lines.append(f"{fault}; {kind} error with {more}{rest}" if others else fault)
     shown = lines[:MAX_FAULTS]
     if len(lines) > MAX_FAULTS:
-        shown.append(f"and {len(lines) - MAX_FAULTS} more; fix these first")
+        shown.append(f"and {len(lines) - MAX_FAULTS} more errors; fix the errors above first")
     return "\n".join(shown)
 
 

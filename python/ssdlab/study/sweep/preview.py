@@ -90,4 +90,4 @@ class Preview(Finding):
         return {"preview.csv": [columns, *rows]}
 
     def __repr__(self) -> str:
-        return f"<ssdlab.Preview of {len(self.planned.rows)} points: {self.left} runs to do>"
+        return f"<ssdlab.Preview of {len(self.planned.rows)} points: {self.left} runs left>"

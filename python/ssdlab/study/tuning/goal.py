@@ -62,7 +62,7 @@ class Constraint(NamedTuple):
         where = f"constraint {text.path(written)}"
         operator = next((one for one in ("<=", ">=") if one in written), None)
         if operator is None:
-            raise ConfigError(f"{where}: is not a comparison; write FIGURE<=BOUND or FIGURE>=BOUND")
+            raise ConfigError(f"{where}: is not a comparison; write write_amplification<=2, for example")
         left, _, right = written.partition(operator)
         value, bound = _value(where, left), quantity(right)
         if bound is None:

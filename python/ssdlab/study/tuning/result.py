@@ -52,7 +52,7 @@ class Tuned(Finding):
     _page = "tuning"
     _json = "tuning.json"
     _optional = ("best*.toml",)
-    saved = "report.html, tuning.json, trials.csv and best.toml (for a front: best-1.toml, best-2.toml ...)"
+    saved = "report.html, tuning.json, trials.csv and best.toml (several outcomes: best-1.toml, best-2.toml ...)"
 
     base: Config
     source: Mapping[str, Any] | None

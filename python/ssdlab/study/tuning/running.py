@@ -315,9 +315,8 @@ def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) 
             taken += 1
     if taken == 0:
         raise ConfigError(
-            f"warm start {text.path(folder)}: no run fits this search; use a study with the same settings, trace, "
-            "seeds "
-            "and version, and with axis values in the search space"
+            f"warm start {text.path(folder)}: no run of this study can be reused; use a study with the same settings, "
+            "trace, seeds and ssdlab version, and with axis values in the search space"
         )
 
 

@@ -38,7 +38,7 @@ class Taking(NamedTuple):
 
 EVENTS = {
     "dispatched": "the requests that the scheduler sends to the drive",
-    "all": "each request three times (queued, dispatched and completed), as in a trace that does not separate events",
+    "all": "each request three times, once for each event: queued, dispatched and completed",
 }
 
 

@@ -156,13 +156,15 @@ class DaskWorkers(Workers):
             # This error says that Dask is not installed.
             raise
         except TimeoutError:
-            reason = f"no answer in {CONNECT_SECONDS:g} s"
+            reason = f"no response within {CONNECT_SECONDS:g} s"
         except (OSError, ValueError, TypeError) as error:
             reason = " ".join(str(error).split()).rstrip(".")
         except Exception:
             # A reply in another protocol can make Dask raise any exception.
-            reason = "another program answers"
-        raise ConfigError(f"{self._name}: no scheduler answers ({reason}); check the address, such as tcp://host:8786")
+            reason = "another program responds"
+        raise ConfigError(
+            f"{self._name}: no Dask scheduler responds ({reason}); check the address, such as tcp://host:8786"
+        )
 
     @property
     def threads(self) -> int:
@@ -391,7 +393,7 @@ async def _greet(address: str) -> None:
         try:
             await comm.write({"op": "identity", "reply": True})
             if (await comm.read())["type"] != "Scheduler":
-                raise OSError("another Dask program answers")
+                raise OSError("a Dask program other than a scheduler responds")
         finally:
             comm.abort()
 

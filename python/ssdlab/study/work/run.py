@@ -58,7 +58,7 @@ class TraceRef(NamedTuple):
         paths = tuple(str(path.absolute()) for path in trace.paths)
         for path in trace.paths:
             if not path.exists():
-                raise TraceError(f"{text.path(path)}: no such file; check the path")
+                raise TraceError(f"{text.path(path)}: does not exist; check the path")
             if not path.is_file():
                 raise TraceError(f"{text.path(path)}: can be read only once; use a regular file")
         format = trace.format
