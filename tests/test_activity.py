@@ -375,7 +375,7 @@ def test_a_report_shows_the_drive_at_work(timed: ssdlab.Result, serial: ssdlab.R
 
 def test_a_write_buffer_has_its_rows(serial: ssdlab.Result) -> None:
     rows = dict(tables.sections(faked.drive(serial, buffer=True).summary)["Write buffer"])
-    assert rows["pages overwritten in the buffer"] == "3" and rows["writes that waited for room"] == "12"
+    assert rows["pages overwritten in the buffer"] == "3" and rows["writes that waited for buffer space"] == "12"
 
 
 def test_the_command_line_prints_and_compares_drives(cli: Cli) -> None:

@@ -31,7 +31,7 @@ def test_run_prints_a_table(cli: Cli) -> None:
         "zipf workload, 20,000 requests",
         "write amplification",
         "over-provisioning, with the FTL's reserve",
-        "over-provisioning, of physical",
+        "over-provisioning, share of physical flash",
         "garbage collection",
         "p99.99",
         "host writes per day",

@@ -168,7 +168,7 @@ def test_a_lifetime_is_listed_below_its_rate_even_if_rates_are_equal() -> None:
     comparison = ssdlab.compare({"less": config, "more": config.with_overrides({"device.op": "40%"})}, trace)
     rows = rows_of(comparison)
     assert len({cell.strip() for cell in rows["lifetime at that rate"]}) == 2
-    assert len({cell.strip() for cell in rows["host writes per day, rate of the trace"]}) == 1
+    assert len({cell.strip() for cell in rows["host writes per day at the trace's rate"]}) == 1
 
 
 def test_seeds_that_change_nothing_are_reported() -> None:

@@ -75,7 +75,7 @@ def test_log_rows_exist_only_with_a_log(logged: ssdlab.Result, small: ssdlab.Con
     assert ("Captures" in shown) == (logged.config["ftl"] != "bast")
     assert ("pages copied to the isolation area" in dict(shown["Log"])) == (logged.config["ftl"] == "faster")
     page = tables.sections(ssdlab.simulate(small).summary)
-    assert {"Log", "Captures"} & {*page} == set() and "mapping tables in the drive" in dict(page["Device"])
+    assert {"Log", "Captures"} & {*page} == set() and "mapping tables in controller RAM" in dict(page["Device"])
 
 
 @pytest.mark.parametrize("ftl", ["fast", "faster"])
@@ -167,7 +167,7 @@ def test_tables_and_comparisons_show_the_log(cli: Cli) -> None:
         assert words in out
     cases = [argument for ftl in ("page", *LOGGED) for argument in ("--case", f"{ftl}: ftl={ftl}")]
     rows = cli("compare", *SMALL_SETS, *streams, *cases, "--all").stdout.splitlines()
-    tables = next(row for row in rows if "mapping tables in the drive" in row)
+    tables = next(row for row in rows if "mapping tables in controller RAM" in row)
     # BAST, the second column, has the smallest values.
     assert tables.split()[9] == "*" and tables.count("*") == 1
     assert next(row for row in rows if "full merges  " in row).split()[2] == "–"

@@ -308,7 +308,7 @@ def test_the_command_line_packs_and_replays(cli: Cli, sparse: ssdlab.Trace, tmp_
     twice = json.loads(cli("run", "trace.csv", *common, "--repeat", "2", "--json").stdout)["result"]
     assert twice["repeat"]["replays"] == 2 and twice["repeat"]["steady"] is None
     compared = cli("compare", "trace.csv", *common, "--repeat", "2", "--all", "--case", "seed=1", "--case", "seed=2")
-    assert "replays, the last measured" in compared.stdout
+    assert "replays, including the measured one" in compared.stdout
 
 
 def test_advice_uses_the_packed_trace(sparse: ssdlab.Trace) -> None:

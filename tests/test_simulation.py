@@ -133,8 +133,8 @@ def test_a_slow_host_is_not_blamed_on_the_drive(small: ssdlab.Config) -> None:
 def test_a_projection_names_its_rate(small: ssdlab.Config) -> None:
     """A write takes 0.48 ms. The drive sustains writes a second apart; of two writes 10 us apart, one waits."""
     for gap_ns, rate, row in (
-        (10**9, "trace", "host writes per day, rate of the trace"),
-        (10**4, "replay", "host writes per day, rate of the replay"),
+        (10**9, "trace", "host writes per day at the trace's rate"),
+        (10**4, "replay", "host writes per day at the replay's rate"),
     ):
         trace = ssdlab.Trace.from_columns(
             time_ns=[0, gap_ns], op=["write", "write"], offset=[0, 4096], bytes=[4096, 4096]

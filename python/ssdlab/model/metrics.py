@@ -106,8 +106,8 @@ CAPTURE = (
     Metric("random_pages", "pages", "random pages", "random pages"),
     Metric("hit_ratio", "share of 1", "hit ratio", "sub-streams with at least one page in a sequential log block",
            "more", "without sub-streams"),
-    Metric("hit_quality", "share of 1", "hit quality", "share of the pages of hit sub-streams that are in sequential "
-           "log blocks", "more", "without hit sub-streams"),
+    Metric("hit_quality", "share of 1", "hit quality", "share of pages in sequential log blocks, over the sub-streams "
+           "that `hit_ratio` counts as hits", "more", "without hits"),
     Metric("error_capture", "share of 1", "error capture", "share of random pages in sequential log blocks", "less",
            "without random pages"),
     Metric("pseudo_benefit", "share of 1", "pseudo-benefit", "1 - `error_capture`", "more", "without random pages"),
@@ -183,28 +183,30 @@ _RATES = (
 METRICS = (
     *_group("Device", "device",
         Metric("capacity_bytes", "bytes", "capacity", "capacity that the host sees"),
-        Metric("scale_model.nominal_capacity_bytes", "bytes", "", "capacity of the nominal drive"),
-        Metric("scale_model.ratio", "", "", "flash of the nominal drive / flash of the model"),
+        Metric("scale_model.nominal_capacity_bytes", "bytes", "", "capacity of the nominal drive that the "
+               "scale model represents"),
+        Metric("scale_model.ratio", "", "", "flash capacity of the nominal drive / flash capacity of "
+               "the scale model"),
         Metric("scale_model.needed_bytes", "bytes", "", "capacity that the trace needs; "
-               "`capacity_bytes` is larger if the model would have too few blocks"),
+               "`capacity_bytes` is larger if the scale model would have too few blocks"),
         Metric("physical_bytes", "bytes", "flash", "raw flash capacity"),
         Metric("op_over_logical", "share of 1", "over-provisioning, with the FTL's reserve",
-               "over-provisioning, (physical - logical) / logical, with the FTL's reserve and without parity"),
-        Metric("spare_of_physical", "share of 1", "over-provisioning, of physical", "over-provisioning, (physical - "
-               "logical) / physical, without parity"),
+               "over-provisioning: (physical - logical) / logical, with the FTL's reserve and without parity"),
+        Metric("spare_of_physical", "share of 1", "over-provisioning, share of physical flash",
+               "over-provisioning: (physical - logical) / physical, without parity"),
         Metric("page_bytes", "bytes", "page", "page size"),
-        Metric("pages_per_block", "pages", "pages per block", "pages of an erase block"),
+        Metric("pages_per_block", "pages", "pages per block", "pages per erase block"),
         Metric("blocks", "blocks", "blocks", "erase blocks"),
         Metric("reserve_blocks", "blocks", "reserved by the FTL", "blocks that the FTL reserves for open and erased "
                "blocks, merges and a map in flash; part of `blocks`"),
         Metric("op_without_reserve", "share of 1", "over-provisioning, without the FTL's reserve",
-               "over-provisioning without `reserve_blocks`: `device.op` sets it where `device.reserve` is `extra`, "
-               "the default. Reserved blocks also hold data at times, so GC works with `collection.effective_op` "
-               "instead"),
-        Metric("mapping_table_bytes", "bytes", "mapping tables in the drive", "mapping tables that a controller with "
-               "this FTL keeps in RAM, counted as in the FTL's paper; [how](ftls.md#memory)", "less"),
-        Metric("memory_bytes", "bytes", "memory of the simulated FTL", "memory of the simulator for maps and block "
-               "state", "less"),
+               "over-provisioning without `reserve_blocks`. If `device.reserve` is `extra` (the default), "
+               "`device.op` sets this value. Reserved blocks sometimes hold data, so GC effectively has "
+               "`collection.effective_op`"),
+        Metric("mapping_table_bytes", "bytes", "mapping tables in controller RAM", "size of the mapping tables that a "
+               "controller with this FTL keeps in RAM, [counted](ftls.md#memory) as in the FTL's paper", "less"),
+        Metric("memory_bytes", "bytes", "simulator memory for the FTL", "memory that the simulator uses for maps and "
+               "block state", "less"),
         Metric("logical_pages", "pages", "", "pages that the host sees"),
         Metric("physical_pages", "pages", "", "flash pages"),
         Metric("endurance_cycles", "cycles", "", "program/erase cycles that a block endures"),
@@ -220,27 +222,27 @@ METRICS = (
         Metric("pages_written", "pages", "pages written"),
     ),
     *_group("Host", "",
-        Metric("capacities_written", "capacities", "capacities written", "pages written in the measured phase, in "
-               "capacities of the device"),
-        Metric("repeat.replays", "replays", "replays, the last measured", "replays of the trace, including the "
-               "measured one"),
-        Metric("repeat.capacities_written", "capacities", "capacities written in all replays",
-               "pages written in all replays without their warm-ups, in capacities of the device"),
+        Metric("capacities_written", "capacities", "host writes / drive capacity", "pages written in the measured "
+               "phase / `device.logical_pages`"),
+        Metric("repeat.replays", "replays", "replays, including the measured one", "number of replays of the trace, "
+               "including the measured one"),
+        Metric("repeat.capacities_written", "capacities", "host writes / drive capacity, all replays",
+               "pages written in all replays without their warm-ups / `device.logical_pages`"),
         Metric("repeat.steady", help="true if write amplification became [steady](#steady)", kind="flag",
                null="unless `host.repeat` is `until-steady`"),
         Metric("replay.mode", help="replay mode, as in `host.replay`", kind="name"),
-        Metric("replay.speed", "ratio", "", "speed relative to the times of the trace", null="unless the mode is "
-               "`open`"),
+        Metric("replay.speed", "ratio", "", "replay speed relative to the timestamps of the trace",
+               null="unless the mode is `open`"),
         Metric("replay.queue_depth", "requests", "", "target number of outstanding requests; without `time = "
                "\"event\"`, the drive serves one at a time", null="unless the mode is `closed`"),
         Metric("replay.recorded_ns", "ns", "", "time between the first and the last request in the trace, at the speed "
                "of the trace"),
-        Metric("replay.arrivals_per_s", "1/s", "requests/s that arrive", "requests that arrive per second",
+        Metric("replay.arrivals_per_s", "1/s", "arriving requests per second", "requests that arrive per second",
                null="unless the mode is `open`, or if all requests arrive at once"),
         Metric("replay.backlog_requests", "requests", "requests outstanding at the last arrival", "incomplete requests "
-               "when the last request arrives, including this request. Above 65,536 the number is interpolated from "
+               "when the last request arrives, including this request. Above 65,536, the number is interpolated from "
                "the series", "less", "unless the mode is `open` and `time` is `event`"),
-        Metric("replay.sustained_speed", "ratio", "speed that the drive sustains", "`recorded_ns` over "
+        Metric("replay.sustained_speed", "ratio", "speed that the drive sustains", "`recorded_ns` / "
                "`time.elapsed_ns`, if the drive falls behind", "more", "if the drive keeps up"),
         Metric("host.partial_pages_written", "pages", "partial page writes", quiet=True),
         Metric("host.unmapped_pages_read", "pages", "reads of unmapped pages", quiet=True),
@@ -256,19 +258,20 @@ METRICS = (
         Metric("write_amplification", "ratio", "write amplification (WAF)", "pages programmed per page the host "
                "wrote; a partial page counts as one", "less", "if the host wrote nothing"),
         Metric("precondition.write_amplification", "ratio", "write amplification, preconditioning",
-               "write amplification at the end of overwriting", null="without overwriting"),
-        Metric("precondition.replays", "replays", "replays that precondition", "replays of the trace's writes",
-               null="unless `precondition.overwrite` is `trace`"),
+               "write amplification at the end of preconditioning", null="if preconditioning overwrote nothing"),
+        Metric("precondition.replays", "replays", "replays during preconditioning", "replays of the trace's "
+               "writes during preconditioning", null="unless `precondition.overwrite` is `trace`"),
         Metric("precondition.host_pages_written", "pages", "", "pages written to precondition the drive"),
         Metric("precondition.flash_pages_programmed", "pages", "", "pages programmed by preconditioning"),
-        Metric("precondition.runs_pages_written", "pages", "", "pages programmed by earlier runs of a "
-               "[saved](state.md) drive, without pages overwritten in a write buffer"),
-        Metric("precondition.stable", help="true if write amplification settled", kind="flag",
-               null="unless overwriting until write amplification is steady"),
-        Metric("precondition.sampled_planes", "planes", "", "planes that were overwritten; the others copied "
-               "their state ([state.md](state.md))", null="if all were overwritten"),
-        Metric("precondition.sampled_sections", "sections", "", "equal sections of each superblock: one was "
-               "overwritten, the others took over its state ([state.md](state.md))", null="if all were overwritten"),
+        Metric("precondition.runs_pages_written", "pages", "", "host pages programmed by earlier runs "
+               "of a [saved](state.md) drive, excluding pages overwritten in a write buffer"),
+        Metric("precondition.stable", help="true if write amplification was steady when preconditioning ended",
+               kind="flag", null="unless preconditioning runs until write amplification is steady"),
+        Metric("precondition.sampled_planes", "planes", "", "number of planes that were overwritten; their "
+               "state was copied to the other planes ([state.md](state.md))", null="if all planes were overwritten"),
+        Metric("precondition.sampled_sections", "sections", "", "number of equal sections per superblock; one "
+               "section was overwritten and its state copied to the others ([state.md](state.md))",
+               null="if all sections were overwritten"),
         Metric("collection.effective_op", "ratio", "effective over-provisioning, measured", "effective "
                "over-provisioning: invalid pages per valid page in the plane of each victim, half-way through its "
                "collection, summed over the victims; erased pages and map pages do not count. Under uniform writes "
@@ -289,21 +292,21 @@ METRICS = (
     ),
     *_group("SLC cache", "slc",
         Metric("pages_cached", "pages", "pages written to the SLC cache", "host pages written in SLC mode", "more"),
-        Metric("pages_bypassed", "pages", "pages past the SLC cache", "host pages that found the cache full and were "
-               "written to other blocks", "less"),
-        Metric("erases", "erases", "blocks erased in SLC mode", "erases of cache blocks, which `wear` does not count",
-               "less"),
+        Metric("pages_bypassed", "pages", "pages bypassing the SLC cache", "host pages written to other blocks because "
+               "the cache was full", "less"),
+        Metric("erases", "erases", "blocks erased in SLC mode", "erases of SLC cache blocks; `wear` does not "
+               "count them", "less"),
         Metric("erase_max", "erases", "erases per block in SLC mode, max", "largest number of erases of a block in "
                "SLC mode", "less"),
         Metric("endurance_cycles", "cycles", "", "program/erase cycles that a block endures in SLC mode"),
     ),
     *_group("Map", "map",
-        Metric("pages", "pages", "map pages in flash", "pages of the map"),
+        Metric("pages", "pages", "map pages in flash", "number of map pages in flash"),
         Metric("all.hit_ratio", "share of 1", "hit ratio", better="more"),
         Metric("reads.hit_ratio", "share of 1", "hit ratio, reads", better="more"),
         Metric("changes.hit_ratio", "share of 1", "hit ratio, writes and trims", better="more"),
-        Metric("double_read_share", "share of 1", "reads that first read the map", "page reads that first read the "
-               "map, because the entry was not in RAM", "less", "without reads"),
+        Metric("double_read_share", "share of 1", "reads that needed a map read", "share of page reads that first "
+               "read a map page, because the entry was not in RAM", "less", "without reads"),
         Metric("pages_read", "pages", "map pages read", "map pages read, for any reason", "less"),
         Metric("pages_programmed", "pages", "map pages programmed", "map pages programmed, for any reason", "less"),
         Metric("translation_write_amplification", "ratio", "map pages programmed per page written",
@@ -322,14 +325,17 @@ METRICS = (
                "less", "if the host wrote nothing", form="small ratio"),
         Metric("reclaims", "reclaims", "reclaims of log space", "host page writes that waited for a reclaim"),
         Metric("associativity_mean", "logical blocks", "logical blocks merged per reclaim, mean",
-               "logical blocks merged per reclaim. A log block of BAST and a sequential one of FAST or FASTer belongs "
-               "to one logical block. Without sequential log blocks (`ftl.fast.sw=0`) it is the associativity of the "
-               "FAST paper", null="without reclaims", form="mean"),
-        Metric("reclaim_mean_ns", "ns", "flash work per reclaim, mean", "flash time per reclaim: the sum of its "
-               "operations' times, which may overlap on several dies", "less", f"without reclaims, or {_UNTIMED}"),
-        Metric("retired_blocks", "blocks", "log blocks retired", "blocks that left the log"),
+               "mean number of logical blocks merged per reclaim. Each log block of BAST, and each sequential log "
+               "block of FAST or FASTer, belongs to one logical block. Without sequential log blocks "
+               "(`ftl.fast.sw=0`), this mean is the associativity of the FAST paper", null="without reclaims",
+               form="mean"),
+        Metric("reclaim_mean_ns", "ns", "flash time per reclaim, mean", "flash time per reclaim: the sum of the "
+               "times of its flash operations, which may overlap on several dies", "less",
+               f"without reclaims, or {_UNTIMED}"),
+        Metric("retired_blocks", "blocks", "log blocks retired", "log blocks removed from the log"),
         Metric("utilisation_mean", "share of 1", "utilisation of retired log blocks, mean",
-               "share of pages programmed in retired log blocks", "more", "without retired log blocks"),
+               "share of a log block's pages that were programmed when it was retired", "more",
+               "if no log block was retired"),
     ),
     *_group("Log", "",
         Metric("second_chance", "pages", "pages copied on their second chance", quiet=True,
@@ -341,15 +347,15 @@ METRICS = (
     *_group("Speed", "time",
         Metric("elapsed_ns", "ns", "simulated time", "simulated time of the measured phase; with a cache, until "
                "started write-backs are complete"),
-        Metric("busy_ns", "ns", "", "time that the flash worked; where `time` is `event`, the mean over the dies of "
-               "the time with a command, including waits for the channel"),
-        Metric("utilisation", "share of 1", "flash busy", "busy over elapsed time"),
+        Metric("busy_ns", "ns", "", "time that the flash was busy. If `time` is `event`: mean time per die with a "
+               "command in progress, including waits for the channel"),
+        Metric("utilisation", "share of 1", "flash busy", "`busy_ns` / `elapsed_ns`"),
         *_RATES,
         Metric("behind_ns", "ns", "", "time from the last arrival to the last completion", null="in closed replay"),
     ),
     *_group("Drive", "drive",
         Metric("channels", "channels", "channels", "channels"),
-        Metric("dies", "dies", "dies", "dies of the drive"),
+        Metric("dies", "dies", "dies", "dies in the drive"),
         Metric("planes_per_die", "planes", "planes per die", "planes per die"),
         *(
             Metric(f"{unit}_utilisation.{metric.name}", "share of 1", f"{unit} utilisation, {metric.name}")
@@ -357,9 +363,8 @@ METRICS = (
         ),
         Metric("internal_share", "share of 1", "share of die time spent on internal work", "share of die time spent "
                "on GC, merges and the map", "less"),
-        Metric("queue_depth_mean", "requests", "requests outstanding, mean", "requests outstanding, mean over time; at "
-               "most 65,536 of an open replay are counted",
-               form="mean"),
+        Metric("queue_depth_mean", "requests", "requests outstanding, mean", "mean number of outstanding requests over "
+               "time; in open replay, at most 65,536 are counted", form="mean"),
         Metric("queue_depth_max", "requests", "requests outstanding, max", "requests outstanding, maximum"),
         Metric("multiplane_commands", "commands", "multi-plane commands", "multi-plane commands"),
         Metric("suspensions", "suspensions", "suspended programs and erases",
@@ -372,7 +377,7 @@ METRICS = (
     *(
         metric
         for label, path in (
-            ("read alone in the drive", "reads_alone"), ("read beside writes", "reads_beside_writes"),
+            ("read without writes", "reads_alone"), ("read beside writes", "reads_beside_writes"),
             ("write without reads", "writes_alone"), ("write beside reads", "writes_beside_reads"),
         )
         for metric in _times(
@@ -385,14 +390,14 @@ METRICS = (
         Metric("policy", help="replacement policy", kind="name"),
         Metric("page_bytes", "bytes", "", "page size"),
         Metric("capacity_pages", "pages", "", "capacity, including the space for compressed pages"),
-        Metric("requests", "requests", "host requests", "host requests, above the cache"),
+        Metric("requests", "requests", "host requests", "host requests to the cache"),
         Metric("served", "requests", "served without the drive", "requests served without I/O to the drive", "more"),
         Metric("hits", "pages", "hits", "cached pages touched by reads and writes, raw or compressed", "more"),
-        Metric("pools.raw_hits", "pages", "raw hits", "hits of raw pages"),
-        Metric("pools.compressed_hits", "pages", "compressed hits", "hits of compressed pages", quiet=True),
+        Metric("pools.raw_hits", "pages", "raw hits", "hits on raw pages"),
+        Metric("pools.compressed_hits", "pages", "compressed hits", "hits on compressed pages", quiet=True),
         Metric("misses", "pages", "misses", "uncached pages touched by reads and writes", "less"),
-        Metric("miss_ratio", "share of 1", "miss ratio", "misses per page touched", "less", "if nothing was touched"),
-        Metric("pages_touched", "pages", "pages copied from and to the cache", compute=_pages_touched),
+        Metric("miss_ratio", "share of 1", "miss ratio", "misses per page touched", "less", "if no page was touched"),
+        Metric("pages_touched", "pages", "pages copied to or from the cache", compute=_pages_touched),
         Metric("pools.transitions.restored", "pages", "pages decompressed", quiet=True),
         Metric("pools.compressions", "pages", "pages compressed", "pages compressed, including those that did not "
                "shrink", quiet=True),
@@ -408,31 +413,31 @@ METRICS = (
         Metric("pools.compressed_capacity_bytes", "bytes", "", "capacity of the compressed pool"),
         Metric("pools.transitions.loaded", "pages", "pages read from the drive", better="less"),
         Metric("counters.filled", "pages", "pages filled for partial writes", better="less", quiet=True),
-        Metric("written_back", "pages", "pages written back", "dirty pages written below", "less"),
-        Metric("dirty_pages", "pages", "dirty pages at the end", "dirty pages at the end, in the cache alone",
-               quiet=True),
-        Metric("cache_ns", "ns", "time in the cache", "time of requests in the cache: copying, decompressing and "
-               "compressing pages, including waits for other requests' pages in an open loop and with `time = "
-               "\"event\"`", "less"),
+        Metric("written_back", "pages", "pages written back", "dirty pages written to the drive", "less"),
+        Metric("dirty_pages", "pages", "dirty pages at the end", "cached pages not yet written to the "
+               "drive at the end", quiet=True),
+        Metric("cache_ns", "ns", "time in the cache", "total time of requests in the cache: copying, decompressing and "
+               "compressing pages. In an open loop, and with `time = \"event\"`, waits for other requests' pages are "
+               "included", "less"),
         Metric("pools.compress_ns", "ns", "time compressing", "time to compress pages, part of `cache_ns`", quiet=True),
         Metric("pools.restore_ns", "ns", "time decompressing", "time to decompress pages, part of `cache_ns`",
                quiet=True),
-        Metric("waits.utilisation", "share of 1", "cache utilisation", "share of the time spent copying or compressing "
-               "pages"),
-        Metric("waits.drive_ns", "ns", "host requests' wait for the drive", "time until the requested data arrived "
-               "from the drive", "less"),
-        Metric("waits.limit_ns", "ns", "host requests' wait at the dirty limit", "time at the limit of dirty pages, "
-               "including the delay of later requests", "less"),
+        Metric("waits.utilisation", "share of 1", "cache utilisation", "share of time in which the cache copies or "
+               "compresses pages"),
+        Metric("waits.drive_ns", "ns", "total time waiting for the drive", "total time that host requests waited for "
+               "data from the drive", "less"),
+        Metric("waits.limit_ns", "ns", "total time waiting at the dirty limit", "total time that host requests "
+               "waited at the limit of dirty pages, including requests queued behind them", "less"),
         Metric("mean_ns", "ns", "response time of a host request, mean", "mean response time of a host request; with "
-               "`time = \"serial\"` time in the cache plus time of its requests to the drive", "less", _UNTIMED),
+               "`time = \"serial\"`, time in the cache plus time of the requests to the drive", "less", _UNTIMED),
     ),
     *_group("Block layer", "drive.block",
         Metric("scheduler", help="name of the I/O scheduler", kind="name"),
         Metric("counters.bios", "bios", "bios"),
-        Metric("merged_share", "share of 1", "bios merged into a waiting request", "share of the bios that were "
+        Metric("merged_share", "share of 1", "bios merged into a waiting request", "share of bios that were "
                "merged into a waiting request"),
         Metric("counters.request_merges", "requests", "requests merged with a neighbour"),
-        Metric("counters.bios_waited", "bios", "bios that waited for a request"),
+        Metric("counters.bios_waited", "bios", "bios that waited for a free request"),
         Metric("throttling.held_back", "bios", "writes and trims throttled"),
         Metric("throttling.held_back_ns", "ns", "total time throttled"),
         Metric("counters.dispatched_reads", "requests", "reads dispatched"),
@@ -449,13 +454,13 @@ METRICS = (
         Metric("pages_overwritten", "pages", "pages overwritten in the buffer", better="more"),
         Metric("pages_trimmed", "pages", "pages trimmed in the buffer", quiet=True),
         Metric("pages_read", "pages", "pages read from the buffer", better="more"),
-        Metric("writes_stalled", "requests", "writes that waited for room", better="less"),
+        Metric("writes_stalled", "requests", "writes that waited for buffer space", better="less"),
     ),
     *_group("Controller", "drive.controller",
         Metric("host_memory_fetches", "fetches", "fetches of map entries from host memory", better="less", quiet=True),
         Metric("read_ahead_pages", "pages", "pages read ahead", quiet=True),
         Metric("read_ahead_hits", "pages", "pages found in the read cache", better="more", quiet=True),
-        Metric("read_ahead_wasted", "pages", "pages read ahead in vain", better="less", quiet=True),
+        Metric("read_ahead_wasted", "pages", "pages read ahead but never used", better="less", quiet=True),
         Metric("throttles", "times", "times that thermal throttling began", better="less", quiet=True),
         Metric("throttled_requests", "requests", "requests served while throttled", better="less", quiet=True),
         Metric("highest_temperature", "m°C", "highest temperature", better="less", quiet=True),
@@ -487,19 +492,20 @@ METRICS = (
                "the drive sustains in open replay if it falls behind. The last two leave out data in the write "
                "buffer at the end"),
         *(
-            Metric(f"host_bytes_per_day {rate}", "bytes", f"host writes per day, {label}", form="decimal bytes",
+            Metric(f"host_bytes_per_day {rate}", "bytes", f"host writes per day {label}", form="decimal bytes",
                    compute=_per_day(rate))
             for rate, label in (
-                ("trace", "rate of the trace"), ("replay", "rate of the replay"), ("drive", "maximum of the drive"),
+                ("trace", "at the trace's rate"), ("replay", "at the replay's rate"),
+                ("drive", "at the drive's maximum rate"),
             )
         ),
-        Metric("host_bytes_per_day", "bytes", "", "host writes per day; at most what the drive sustained",
-               null="with `rate`"),
+        Metric("host_bytes_per_day", "bytes", "", "host writes per day, limited to the rate that the drive sustained",
+               null="if `rate` is null"),
         Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
-               "host writes per day, in capacities", null="with `rate`, or if the trace sized the drive"),
+               "host writes per day / drive capacity", null="if `rate` is null, or if the trace sized the drive"),
         # Neither direction is `better`, because the write rate differs between runs.
-        Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate",
-               null="with `rate`, or if the trace sized the drive"),
+        Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at `host_bytes_per_day`",
+               null="if `rate` is null, or if the trace sized the drive"),
         Metric("trace_bytes_per_day", "bytes", "", "writes per day by the timestamps of the trace, at the replay's "
                "speed, even if the drive could not keep up", null="if the trace has no times"),
         Metric("trace_years", "years", "", "years until worn out at the rate of the trace",
