@@ -124,8 +124,8 @@ def test_a_drive_of_few_blocks_names_a_larger_one_that_settles(tmp_path: Path) -
         note = next(remark.text for remark in remarks_on(result) if "preconditioning ended" in remark.text)
         assert note.startswith("write amplification was not steady when preconditioning ended, after 18.0 times the")
         # An existing drive keeps its size.
-        remedy = "" if state else ": --set device.capacity=8GiB"
-        assert note.endswith(f"every garbage collection changes it{remedy}")
+        remedy = "" if state else "; use --set device.capacity=8GiB"
+        assert note.endswith(f"every garbage collection changes write amplification{remedy}")
     larger = ssdlab.simulate(ssdlab.Config("tlc-nvme", overrides={**asked, "device.capacity": "8GiB"}))
     assert larger.summary["precondition"]["stable"]
 

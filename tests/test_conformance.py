@@ -83,7 +83,7 @@ def test_a_bug_is_found_with_few_operations(cls: type[Plugin], words: str) -> No
     assert 1 <= len(found.operations) <= 20, found
     lines = str(found).splitlines()
     assert lines[0] == found.problem and lines[1].startswith("device.capacity=")
-    assert len(lines) == len(found.operations) + 3 and lines[-1] == "repeat: check with seed=1"
+    assert len(lines) == len(found.operations) + 3 and lines[-1] == "to reproduce: call check with seed=1"
 
 
 def test_an_endless_call_is_reported() -> None:

@@ -130,7 +130,7 @@ def test_the_message_on_other_settings_opens_the_drive(ftl: dict[str, str], prov
 
 def test_errors_have_their_numbers() -> None:
     drive = Drive(SMALL)
-    with pytest.raises(OSError, match="exceeds the drive of 4194304") as error:
+    with pytest.raises(OSError, match="exceeds the drive's capacity of 4194304") as error:
         drive.read(0, (4 << 20) + 1)
     assert error.value.errno == errno.EINVAL
     for call in (

@@ -108,9 +108,9 @@ def test_new_crates_resolve_with_the_dependencies_of_ssdlab(here: Path) -> None:
         ("victim", "Mine", "'Mine' is not a crate name; use lower-case letters, digits and _, such as my_component"),
         ("victim", "match", "'match' is not a crate name; use lower-case letters, digits and _, such as my_component"),
         ("victim", "../mine", "'../mine' is not a crate name; use lower-case letters, digits and _, such as my_comp"),
-        ("victim", "plane", "the template already uses the name plane; choose another, such as my_plane"),
+        ("victim", "plane", "the template already uses the name plane; choose another name, such as my_plane"),
         ("victim", "greedy", "ftl.page.gc has a built-in greedy; choose another name, such as my_greedy"),
-        ("ftl", "taken", "taken already exists; choose another name, or remove it"),
+        ("ftl", "taken", "taken already exists; choose another name, or remove the directory"),
     ],
 )
 def test_a_bad_name_is_refused(kind: str, name: str, message: str, here: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_crate_that_does_not_fit_is_named(here: Path) -> None:
     written = manifest.read_text()
     file = str(here / "mine" / "Cargo.toml")
     assert refused("other") == (
-        f"{here}/other/Cargo.toml: no such file; pass the directory of a crate, such as one that 'ssdlab new' made"
+        f"{here}/other/Cargo.toml: does not exist; pass a crate directory, such as one created by 'ssdlab new'"
     )
     shutil.copytree(crate, "other")
     assert refused("mine", "other") == f"{here}/other/Cargo.toml: {file} is also named mine; rename one"
@@ -150,10 +150,13 @@ def test_a_crate_that_does_not_fit_is_named(here: Path) -> None:
     (here / "elsewhere" / "src").mkdir(parents=True)
     (here / "elsewhere" / "src/lib.rs").touch()
     (here / "elsewhere" / "Cargo.toml").write_text('[package]\nname = "ssdlab"\nversion = "0.1.0"\n')
-    assert refused("mine") == f"{file}: depends on ssdlab from {here}/elsewhere; write {ours}"
+    assert refused("mine") == f"{file}: depends on ssdlab from {here}/elsewhere; replace the dependency with {ours}"
     of_git = 'ssdlab = { git = "https://example.org/ssdlab" }'
     manifest.write_text(f"{written.partition('[dependencies]')[0]}[dependencies]\n{of_git}\n")
-    assert refused("mine") == f"{file}: depends on ssdlab from git+https://example.org/ssdlab; write {ours}"
+    assert (
+        refused("mine")
+        == f"{file}: depends on ssdlab from git+https://example.org/ssdlab; replace the dependency with {ours}"
+    )
     manifest.write_text(written.partition("[dependencies]")[0])
     assert refused("mine") == f"{file}: does not depend on ssdlab; add {ours} to its dependencies"
     manifest.write_text(written.replace('edition = "2024"', 'edition = "2024'))
@@ -168,7 +171,9 @@ def test_a_crate_that_does_not_fit_is_named(here: Path) -> None:
 def test_the_sources_must_be_there_and_of_this_version(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     what = "a clone of ssdlab or its unpacked source distribution"
     monkeypatch.setenv(SOURCE, "nowhere")
-    with pytest.raises(ssdlab.ConfigError, match=f"^{SOURCE}: nowhere has no sources of ssdlab; set it to {what}$"):
+    with pytest.raises(
+        ssdlab.ConfigError, match=f"^{SOURCE}: nowhere does not contain the ssdlab sources; set it to {what}$"
+    ):
         create("victim", "mine")
     (here / "crates/ssdlab").mkdir(parents=True)
     (here / "Cargo.toml").write_text('[workspace.package]\nversion = "9.9.9"\n')

@@ -222,19 +222,19 @@ REFUSED = {
     "[global]": "x.fio: has no job section; add one, such as [job1]",
     "[j": "x.fio:1: [j: is not a section; write it like [job1]",
     "[j]\nbs=4x": "x.fio:2: bs=4x: '4x' is not a number of bytes; write it like 4096, 4k, 1m or 2g",
-    "[j]\nsize=1m\nverify=md5": "x.fio:3: verify=md5: verification is not modelled; remove it",
+    "[j]\nsize=1m\nverify=md5": "x.fio:3: verify=md5: verification is not modelled; remove this option",
     "[j]\nsize=1m\nlatency_target=10": "x.fio:3: latency_target=10: searching for a queue depth is not modelled; run",
     "[j]\nsize=1m\nzonemode=zbd": "x.fio:3: zonemode=zbd: zones are not modelled; set zonemode=none",
     "[j]\nsize=1m\nioengine=http": "x.fio:3: ioengine=http: is not an engine that reads and writes a drive; use libaio",
-    "[j]\nsize=1m\nexitall": "x.fio:3: exitall: ending all jobs with the first is not modelled; set runtime",
+    "[j]\nsize=1m\nexitall": "x.fio:3: exitall: ending all jobs when one job ends is not modelled; set runtime",
     "[j]\nsize=1m\ntime_based": "x.fio:3: time_based: needs a runtime; add runtime=10s",
     "[j]\nsize=1m\nruntime=999999999d": "x.fio:3: runtime=999999999d: is too long; lower it to 1000d",
     "[j]\nrw=read": "x.fio:1: [j]: has no size; add size=1g",
-    "[j]\nsize=50%": "x.fio:2: size=50%: is a share of an unknown size; write it in bytes, or set device.capacity",
-    "[j]\nsize=1k": "x.fio:1: [j]: its size of 1024 bytes is smaller than a request; raise size to 4096",
+    "[j]\nsize=50%": "x.fio:2: size=50%: is a percentage of an unknown size; write it in bytes, or set device.capacity",
+    "[j]\nsize=1k": "x.fio:1: [j]: the job's size of 1024 bytes is smaller than a request; raise size to 4096",
     "[j]\nsize=1m\nnumjobs=999": "x.fio:1: [j]: the file has more than 255 jobs; lower numjobs to 255",
     "[j]\nsize=1m\nbssplit=4k/80:8k/30": "x.fio:3: bssplit=4k/80:8k/30: the percentages add up to 110;",
-    "[j]\nsize=1m\nread_iolog=log": "x.fio:3: read_iolog=log: replay the log itself: ssdlab run LOG",
+    "[j]\nsize=1m\nread_iolog=log": "x.fio:3: read_iolog=log: a job cannot replay a log; use 'ssdlab run LOG'",
     "include y.fio": "x.fio:1: include y.fio: included files are not supported; copy their lines here",
 }
 
@@ -405,7 +405,7 @@ def test_settings_that_contradict_a_job_are_refused(cli: Cli, tmp_path: Path) ->
     beyond = cli("run", "large.fio", "--set", "device.capacity=256MiB", check=False).stderr
     assert "large.fio:1: [j]: ends at byte 1073741824, past the end of the device (256MiB); lower size" in beyond
     plain = cli("run", "--workload", "uniform", "--set", "workload.requests=10", "--json", "fio", check=False).stderr
-    assert "--json fio: only the result of a fio job has this form; run a job file, or use --json" in plain
+    assert "--json fio: only a fio job file produces this format; run a job file, or use --json" in plain
 
 
 EXAMPLES = Path("/usr/share/doc/fio/examples")

@@ -307,7 +307,7 @@ def test_libcachesim_objects_go_through_caches(
     assert as_addresses.returncode == 2 and "choose one of oracle-general, lcs, cache-csv, parquet with --to" in (
         as_addresses.stderr
     )
-    with pytest.raises(ssdlab.TraceError, match="ssdlab-csv contains drive requests"):
+    with pytest.raises(ssdlab.TraceError, match="ssdlab-csv stores drive requests"):
         again.save(tmp_path / "sectors.csv")
     assert not (tmp_path / "sectors.csv").exists()
     again.save(tmp_path / "objects.parquet")

@@ -416,14 +416,14 @@ def _local() -> type[VictimPolicy]:
     ("text", "name", "message"),
     [
         ("", "mine.Greed", "mine.py has no class Greed"),
-        ("", "mind.Greedy", "there is no mind.py in this directory; set SSDLAB_PLUGINS to the path of the file"),
+        ("", "mind.Greedy", "mind.py is not in this directory; set SSDLAB_PLUGINS to the path of the file"),
         ("", "mine", "write FILE.CLASS after python:, such as python:mine.Oldest for the class Oldest in mine.py"),
         (
             "",
             "mine.Greedy(1)",
             "Greedy in mine.py: too many positional arguments; pass the arguments of its constructor",
         ),
-        ("", "mine.Windowed(window=x)", "is not a class with plain arguments; write FILE.CLASS after python:"),
+        ("", "mine.Windowed(window=x)", "is not a class name with literal arguments; write FILE.CLASS after python:"),
         ("x = 1 +\n", "mine.Greedy", "mine.py:1: SyntaxError: invalid syntax"),
         (
             "import nothing_like_it\n",
@@ -465,7 +465,7 @@ def test_a_file_that_never_ends_is_named(mine: Path, monkeypatch: pytest.MonkeyP
         register_files()
     place, _, why = str(caught.value).partition(": the code ")
     assert place in ("SSDLAB_PLUGINS: endless.py:2", "SSDLAB_PLUGINS: endless.py:3")
-    assert why == "outside functions ran for more than 0.3 s; end its loop"
+    assert why == "outside functions ran for more than 0.3 s; look for an endless loop"
 
 
 def test_two_files_of_one_name_are_refused(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,8 +146,9 @@ def test_a_drive_that_cannot_keep_up_says_by_how_much() -> None:
     assert replay["sustained_speed"] == 15 / 750.5
     assert title(result) == "1,501 requests in memory at their recorded times (15.0 ms of trace in 750 ms)"
     assert [remark.text for remark in remarks_on(result) if "keep up" in remark.text] == [
-        "the drive cannot keep up: 100 k requests/s arrive, it serves 2.00 k/s, and 1,471 were waiting when the last "
-        "one arrived. Response times include this queue; to avoid it: --speed 0.019x or --replay closed"
+        "the drive cannot keep up: 100 k requests/s arrive, but the drive serves 2.00 k/s, and 1,471 requests were "
+        "waiting at the last arrival. Response times include this queue; to avoid it, use --speed 0.019x or "
+        "--replay closed"
     ]
     cases = {"slow": drive(**free), "fast": drive(**{**free, "nand.program": "5us"})}
     page = only(comparison.page(ssdlab.compare(cases, writes)), ["waf"])

@@ -345,7 +345,7 @@ def test_arrow_data_without_a_trace_is_named() -> None:
     for wrong, message in (
         (5, "int is not Arrow data"),
         (table.set_column(0, "op", [[{"a": 1}]]), "column op has type struct"),
-        (table.append_column("bytes", [[1]]), "several columns 'bytes'"),
+        (table.append_column("bytes", [[1]]), "several columns are named 'bytes'"),
         (table.replace_schema_metadata({"ssdlab.streams": "{no"}), "not a JSON list"),
         (table.replace_schema_metadata({"ssdlab.streams": "5"}), "not a JSON list"),
     ):

@@ -391,7 +391,7 @@ def test_the_original_drive_is_not_advised(cli: Cli, tmp_path: Path) -> None:
     ):
         asked = ["tune", *drive, *search, "-A", f"device.op={tried}"]
         output = cli(*asked, "--out", tried).stdout
-        assert first in output and ("run it with: " in output) is not as_given
+        assert first in output and ("run the best configuration with: " in output) is not as_given
         tuning = json.loads((tmp_path / tried / "tuning.json").read_text(encoding="utf-8"))
         assert tuning["result"]["finalists"][0]["as_given"] is as_given
 

@@ -64,7 +64,7 @@ class WriteIntervals(TraceFinding):
 
     _page = "intervals"
     _json = "intervals.json"
-    saved = "report.html, intervals.json and Parquet columns"
+    saved = "report.html, intervals.json and Parquet files"
 
     def __init__(
         self,

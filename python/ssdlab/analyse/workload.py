@@ -50,7 +50,7 @@ class TraceAnalysis(TraceFinding):
 
     _page = "workload"
     _json = "analysis.json"
-    saved = "report.html, analysis.json and Parquet columns"
+    saved = "report.html, analysis.json and Parquet files"
 
     def __init__(
         self, *, source: Mapping[str, Any], ingest: Mapping[str, Any] | None, counted: _ssdlab.Analysis, partial: bool

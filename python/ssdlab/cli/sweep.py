@@ -48,7 +48,7 @@ class DesignOptions:
 
     axes: list[str] = option(
         "--axis -A KEY=VALUES",
-        "Vary a setting, trace or preset: A,B,C, or 3%..30%:10 (ten values), or 1GiB..64GiB:7:log. Axes in one "
+        "Vary a setting, trace or preset: A,B,C, or 3%..30%:10 (ten values), or 1GiB..64GiB:7:log. Settings in one "
         "option vary together. May be repeated.",
         DESIGN,
         complete=options.complete_set,

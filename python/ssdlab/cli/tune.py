@@ -40,7 +40,7 @@ class Search:
 
     axes: list[str] = option(
         "--axis -A KEY=VALUES",
-        "Setting to vary: A,B,C, or 3%..30%, or 1GiB..64GiB:log; KEY alone tries all values. Axes in one option "
+        "Setting to vary: A,B,C, or 3%..30%, or 1GiB..64GiB:log; KEY alone tries all values. Settings in one option "
         "vary together. May be repeated.",
         SEARCHED,
         complete=options.complete_set,
@@ -66,7 +66,7 @@ class Search:
     seeds: int = option("--seeds INTEGER", "Runs per point; the search uses their mean.", SEARCHED, default=1, min=1)
     repeats: int = option(
         "--repeats INTEGER",
-        "Number of fresh seeds for repeating the best points.",
+        "Number of times to rerun the best points, each with a fresh seed.",
         SEARCHED,
         default=running.REPEATS,
         min=1,
@@ -79,7 +79,9 @@ class Search:
         min=1,
     )
     search_seed: int = option("--search-seed INTEGER", "Random seed of the search.", SEARCHED, default=1)
-    warm_start: Path | None = option("--warm-start DIR", "Study whose results are reused for equal runs.", SEARCHED)
+    warm_start: Path | None = option(
+        "--warm-start DIR", "Folder of a study; results of identical runs are reused.", SEARCHED
+    )
 
 
 @app.command(examples=EXAMPLES)
@@ -119,5 +121,5 @@ def tune(
     if out is not None and found.best is not None and not found.best.as_given and not printed.is_data:
         best = "best.toml" if len(aims.goals) == 1 else "best-1.toml"
         names = "" if trace is None else "".join(f" {text.path(path)}" for path in trace.paths)
-        print(f"run it with: ssdlab run --config {text.path(out / best)}{names}")
+        print(f"run the best configuration with: ssdlab run --config {text.path(out / best)}{names}")
     return status or int(found.best is None and not found.partial)

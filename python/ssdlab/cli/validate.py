@@ -24,7 +24,7 @@ Subject = Literal["amplification", "filebench", "fit"]
 @app.command(examples=EXAMPLES)
 def validate(
     subject: Subject = argument("amplification|filebench|fit", "What to validate.", default="amplification"),
-    quick: bool = option("--quick", "Run a subset of the rows, with the same tolerance."),
+    quick: bool = option("--quick", "Run a subset of the validation cases, with the same tolerance."),
     jobs: int | None = options.JOBS,
     output: Output = group(
         out=option(

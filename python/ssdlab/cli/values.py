@@ -17,7 +17,7 @@ class Text(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Returns the text that the user typed; rejects an empty text."""
         if value == "":
-            self.fail("the value is empty; write a value, or omit it", param, ctx)
+            self.fail("the value is empty; enter a value, or omit the parameter", param, ctx)
         return super().convert(_utf8(value, self, param, ctx), param, ctx)
 
 
@@ -53,7 +53,7 @@ class FilePath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Returns the path; rejects an empty path, which would mean the current directory."""
         if value == "":
-            self.fail("the path is empty; write a path, or omit it", param, ctx)
+            self.fail("the path is empty; enter a path, or omit the parameter", param, ctx)
         return super().convert(value, param, ctx)
 
 

@@ -23,7 +23,7 @@ ssdlab view out/oltp --serve
 def view(
     path: Path = argument("PATH", "Folder written by --out, its JSON file, or the folder of a study."),
     serve: bool = option(
-        "--serve", "Serve the page until Ctrl-C; only a served page can load further operations of a Gantt chart."
+        "--serve", "Serve the page until Ctrl-C. Only a served page can load more operations of a Gantt chart."
     ),
 ) -> int:
     """For a study, writes its page again, with all finished runs. For a run whose report.html was overwritten by

@@ -23,7 +23,7 @@ other; later layers override earlier ones.
 SIZED_BY_TRACE = "default drive, sized to fit the trace"
 """Origin of `host.fit` in messages if the user set neither `host.fit` nor the capacity."""
 
-REPLAYED_AT_TIMES = "default, the requests have times"
+REPLAYED_AT_TIMES = "default for requests with times"
 """Origin of `host.replay` in messages if the user did not set it and requests are replayed at their times."""
 
 PRESET_GIVEN = "preset"
@@ -121,7 +121,7 @@ def config_of(given: "Config | Overrides | None") -> "Config":
         return layered(None, [], [set_by("config", given)])
     raise ConfigError(
         f"{type(given).__name__} is not a configuration; pass a Config, or settings such as {{'device.op': '7%'}}; "
-        "a preset is Config('tlc-nvme'), and a trace is the second argument"
+        "pass a preset as Config('tlc-nvme'), and a trace as the second argument"
     )
 
 

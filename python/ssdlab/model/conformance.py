@@ -56,7 +56,7 @@ class Counterexample(AssertionError):  # noqa: N818 - test runners show it as a 
         self.problem, self.settings, self.operations = problem, world.settings, world.operations
         drive = ", ".join(f"{key}={value}" for key, value in world.settings.items())
         listed = "".join(f"\n{number:4}  {operation}" for number, operation in enumerate(world.operations, 1))
-        super().__init__(f"{problem}\n{drive}{listed}\nrepeat: check with seed={seed}")
+        super().__init__(f"{problem}\n{drive}{listed}\nto reproduce: call check with seed={seed}")
 
 
 def check(component: Plugin | type[Plugin], *, worlds: int = 60, seed: int = 1) -> None:
@@ -131,7 +131,7 @@ def _problem(component: Plugin | type[Plugin], world: World) -> str:
         )
     except SimulationError as error:
         return str(error)
-    return "" if one == two else "two equal runs have different results"
+    return "" if one == two else "two identical runs gave different results"
 
 
 def _reduced(world: World, fails: Callable[[World], bool]) -> World:

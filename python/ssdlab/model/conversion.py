@@ -25,7 +25,7 @@ class Format(NamedTuple):
 
 def all_formats() -> list[Format]:
     """Returns all readable formats, plug-ins included."""
-    parquet = Format("parquet", "Parquet with named columns; keeps every field", True, False)
+    parquet = Format("parquet", "Parquet with named columns; stores all request fields", True, False)
     return [*(Format(*entry) for entry in _ssdlab.formats()), parquet]
 
 
@@ -69,7 +69,7 @@ def format_of(path: str | os.PathLike[str], option: str) -> str:
     if suffixes and suffixes[-1] == ".csv":
         return CSV
     raise TraceError(
-        f"{text.path(path)}: the file name implies no format; use the suffix .csv or .parquet, or set {option}"
+        f"{text.path(path)}: the file name does not imply a format; use the suffix .csv or .parquet, or set {option}"
     )
 
 
@@ -100,7 +100,7 @@ def write(
     objects = objects_of(ingest)
     if objects is not None and chosen not in KEEP_OBJECTS:
         raise TraceError(
-            f"{text.path(path)}: {chosen} contains drive requests, but {objects} contains cache objects; "
+            f"{text.path(path)}: {chosen} stores drive requests, but {objects} stores cache objects; "
             f"choose one of {', '.join(KEEP_OBJECTS)} with {option}"
         )
     if chosen == "parquet":

@@ -247,7 +247,7 @@ class Drive:
         if min(offset, size) < 0 or max(offset, size) > self.capacity_bytes:
             raise OSError(
                 errno.EINVAL,
-                f"range of {size} bytes at offset {offset} exceeds the drive of {self.capacity_bytes} bytes",
+                f"range of {size} bytes at offset {offset} exceeds the drive's capacity of {self.capacity_bytes} bytes",
             )
 
     def read(self, offset: int, size: int) -> bytes:

@@ -114,15 +114,15 @@ class Frame:
             meant = {name: _ssdlab.named(name.strip().replace(" ", "_"), list(spellings)) for name in names}
             found = [name for name in names if meant[name]]
             if len(found) > 1:
-                either = " and ".join(map(repr, found)) + " could each be this column"
-                both = either if len({*found}) > 1 else f"there are several columns {found[0]!r}"
+                either = " and ".join(map(repr, found)) + " match the same trace column"
+                both = either if len({*found}) > 1 else f"several columns are named {found[0]!r}"
                 raise TraceError(f"{where}: {column}: {both}; keep only one of them")
             if found:
                 self.held[column] = (found[0], spellings[meant[found[0]] or column])
             elif column in REQUIRED:
                 known = ", ".join(list(spellings)[1:4])
                 raise TraceError(
-                    f"{where}: no column {column!r} (or {known}); rename the right one of "
+                    f"{where}: no column {column!r} (also accepted: {known}); rename one of "
                     f"{', '.join(names) or 'its columns'}"
                 )
 
@@ -198,7 +198,9 @@ class Frame:
             try:
                 found: npt.NDArray[Any] = values.cast(to).to_numpy(zero_copy_only=False)
             except pa.ArrowException:
-                raise TraceError(f"column {name} has times out of range for nanoseconds; shift the times") from None
+                raise TraceError(
+                    f"column {name} has times that do not fit in 64-bit nanoseconds; shift the times"
+                ) from None
             return found
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise TraceError(f"column {name} has type {kind}; use numbers, dates or durations")
@@ -235,7 +237,7 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
         row = int(wrong[0])
         is_nan = values[row] != values[row]
         each = f"{unit:,} {'ns' if column == 'time_ns' else 'bytes'}"
-        why = "is not a number; fill or drop the row" if is_nan else f"is not between 0 and {most}, in units of {each}"
+        why = "is not a number; fill or drop the row" if is_nan else f"is not between 0 and {most} units of {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
         # A date in nanoseconds has more digits than a float. So its whole and its fractional part are converted

@@ -186,5 +186,5 @@ def _tell(kept: Path, limit: int) -> None:
         return
     _LOG.warning(
         f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)} of at most {text.size(limit)} "
-        f"({LIMIT}); 'ssdlab cache-dir --clear' removes them, {DIRECTORY}=DIR caches elsewhere"
+        f"({LIMIT}); 'ssdlab cache-dir --clear' removes them; {DIRECTORY}=DIR sets another directory"
     )

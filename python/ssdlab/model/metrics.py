@@ -104,8 +104,8 @@ QUANTILES = {time.label: time.name for time in TIMES if time.label and time.unit
 CAPTURE = (
     Metric("sub_streams", "runs", "sequential sub-streams", "sub-streams"),
     Metric("random_pages", "pages", "random pages", "random pages"),
-    Metric("hit_ratio", "share of 1", "hit ratio", "sub-streams with at least one page in a sequential log block",
-           "more", "without sub-streams"),
+    Metric("hit_ratio", "share of 1", "hit ratio", "share of sub-streams with at least one page in a sequential "
+           "log block", "more", "without sub-streams"),
     Metric("hit_quality", "share of 1", "hit quality", "share of pages in sequential log blocks, over the sub-streams "
            "that `hit_ratio` counts as hits", "more", "without hits"),
     Metric("error_capture", "share of 1", "error capture", "share of random pages in sequential log blocks", "less",
@@ -116,7 +116,12 @@ CAPTURE = (
 
 LOOKUPS = (
     Metric(
-        "hit_ratio", "share of 1", "hit ratio", "look-ups that found their entry in RAM", "more", "without look-ups"
+        "hit_ratio",
+        "share of 1",
+        "hit ratio",
+        "share of look-ups that found their entry in RAM",
+        "more",
+        "without look-ups",
     ),
     Metric("count", "look-ups", "", "look-ups"),
     Metric("hits", "look-ups", "", "look-ups that found their entry in RAM"),
@@ -198,13 +203,14 @@ METRICS = (
         Metric("pages_per_block", "pages", "pages per block", "pages per erase block"),
         Metric("blocks", "blocks", "blocks", "erase blocks"),
         Metric("reserve_blocks", "blocks", "reserved by the FTL", "blocks that the FTL reserves for open and erased "
-               "blocks, merges and a map in flash; part of `blocks`"),
+               "blocks, merges and a map in flash; included in `blocks`"),
         Metric("op_without_reserve", "share of 1", "over-provisioning, without the FTL's reserve",
                "over-provisioning without `reserve_blocks`. If `device.reserve` is `extra` (the default), "
                "`device.op` sets this value. Reserved blocks sometimes hold data, so GC effectively has "
                "`collection.effective_op`"),
         Metric("mapping_table_bytes", "bytes", "mapping tables in controller RAM", "size of the mapping tables that a "
-               "controller with this FTL keeps in RAM, [counted](ftls.md#memory) as in the FTL's paper", "less"),
+               "controller with this FTL keeps in RAM, counted as in the FTL's paper ([memory](ftls.md#memory))",
+               "less"),
         Metric("memory_bytes", "bytes", "simulator memory for the FTL", "memory that the simulator uses for maps and "
                "block state", "less"),
         Metric("logical_pages", "pages", "", "pages that the host sees"),
@@ -279,7 +285,7 @@ METRICS = (
                "over-provisioning. With `ftl.page.trigger=batch` a round is `high - low + 1` blocks of host pages in "
                "each plane; a run of n rounds may be off by another 1/n, and a batch should be at most a quarter of "
                "the blocks of a plane", null="without victims", form="share of 1"),
-        Metric("collection.victims", "blocks", "", "victim blocks with data"),
+        Metric("collection.victims", "blocks", "", "victim blocks that hold data, not map pages"),
         Metric("pages_copied", "pages", "pages copied", better="less", compute=_pages_copied),
     ),
     *_group("Flash", "wear",
@@ -323,7 +329,8 @@ METRICS = (
     *_group("Log", "log",
         Metric("full_merges_per_page", "ratio", "full merges per page written", "full merges per page the host wrote",
                "less", "if the host wrote nothing", form="small ratio"),
-        Metric("reclaims", "reclaims", "reclaims of log space", "host page writes that waited for a reclaim"),
+        Metric("reclaims", "reclaims", "reclaims of log space", "host page writes that waited until log "
+               "space was reclaimed"),
         Metric("associativity_mean", "logical blocks", "logical blocks merged per reclaim, mean",
                "mean number of logical blocks merged per reclaim. Each log block of BAST, and each sequential log "
                "block of FAST or FASTer, belongs to one logical block. Without sequential log blocks "
@@ -377,14 +384,16 @@ METRICS = (
     *(
         metric
         for label, path in (
-            ("read without writes", "reads_alone"), ("read beside writes", "reads_beside_writes"),
-            ("write without reads", "writes_alone"), ("write beside reads", "writes_beside_reads"),
+            ("read without concurrent writes", "reads_alone"),
+            ("read with concurrent writes", "reads_beside_writes"),
+            ("write without concurrent reads", "writes_alone"),
+            ("write with concurrent reads", "writes_beside_reads"),
         )
         for metric in _times(
             "Interference", f"drive.interference.{path}", f"{label},", ("mean", "p99"), "less", quiet=False
         )
     ),
-    Metric("reads_beside_writes", "share of 1", "reads beside writes", section="Interference",
+    Metric("reads_beside_writes", "share of 1", "reads with concurrent writes", section="Interference",
            compute=_reads_beside_writes),
     *_group("Cache", "cache",
         Metric("policy", help="replacement policy", kind="name"),
@@ -406,7 +415,7 @@ METRICS = (
         Metric("pools.raw_pages", "pages", "raw pages at the end", "raw pages at the end"),
         Metric("pools.compressed_pages", "pages", "compressed pages at the end", "compressed pages at the end",
                quiet=True),
-        Metric("pools.compressed_bytes", "bytes", "", "bytes of the compressed pages at the end"),
+        Metric("pools.compressed_bytes", "bytes", "", "size of the compressed pages at the end"),
         Metric("pools.ratio", "ratio", "compression ratio at the end", "raw bytes per compressed byte",
                null="without compressed pages"),
         Metric("pools.raw_capacity_pages", "pages", "", "capacity of the raw pool"),
@@ -436,7 +445,7 @@ METRICS = (
         Metric("counters.bios", "bios", "bios"),
         Metric("merged_share", "share of 1", "bios merged into a waiting request", "share of bios that were "
                "merged into a waiting request"),
-        Metric("counters.request_merges", "requests", "requests merged with a neighbour"),
+        Metric("counters.request_merges", "requests", "requests merged with an adjacent request"),
         Metric("counters.bios_waited", "bios", "bios that waited for a free request"),
         Metric("throttling.held_back", "bios", "writes and trims throttled"),
         Metric("throttling.held_back_ns", "ns", "total time throttled"),
@@ -506,14 +515,14 @@ METRICS = (
         # Neither direction is `better`, because the write rate differs between runs.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at `host_bytes_per_day`",
                null="if `rate` is null, or if the trace sized the drive"),
-        Metric("trace_bytes_per_day", "bytes", "", "writes per day by the timestamps of the trace, at the replay's "
-               "speed, even if the drive could not keep up", null="if the trace has no times"),
+        Metric("trace_bytes_per_day", "bytes", "", "host writes per day according to the trace's timestamps, at the "
+               "replay's speed, even if the drive could not keep up", null="if the trace has no times"),
         Metric("trace_years", "years", "", "years until worn out at the rate of the trace",
                null="if the trace has no times, or sized the drive"),
     ),
     *_group("Check", "check",
         Metric("flash_operations_checked", "operations", "flash operations checked", "reads, programs and erases "
-               "checked against the NAND rules, including preconditioning and warm-up; a copy is a read and a "
+               "checked against the NAND rules, including preconditioning and warm-up; a copy counts as a read and a "
                "program"),
         Metric("page_reads_checked", "pages", "page reads checked", "host page reads compared with the last write, "
                "including warm-up and reads for partial writes"),

@@ -364,7 +364,7 @@ def _find(name: str) -> Source:
         values = [ast.literal_eval(value) for value in positional]
         named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in keywords}
     except (SyntaxError, ValueError):
-        raise ConfigError(f"is not a class with plain arguments; {HOW}") from None
+        raise ConfigError(f"is not a class name with literal arguments; {HOW}") from None
     if not module_name:
         raise ConfigError(HOW)
     known = _sources.get(name)
@@ -399,7 +399,7 @@ def _module(name: str) -> tuple[ModuleType, Path | None]:
     except ModuleNotFoundError as error:
         if error.name != name.partition(".")[0]:
             raise ConfigError(f"{_place(error)}: {error}") from error
-        raise ConfigError(f"there is no {name}.py in this directory; set {FILES} to the path of the file") from None
+        raise ConfigError(f"{name}.py is not in this directory; set {FILES} to the path of the file") from None
     except Exception as error:
         raise ConfigError(f"{_place(error)}: {type(error).__name__}: {error}") from error
 
@@ -434,7 +434,7 @@ def _executed(path: Path) -> ModuleType:
         del sys.modules[path.stem]
         why = f"{type(error).__name__}: {_reason(error)}"
         if isinstance(error, _Overran):
-            why = f"the code outside functions {TIMED_OUT} {LOADING_SECONDS:g} s; end its loop"
+            why = f"the code outside functions {TIMED_OUT} {LOADING_SECONDS:g} s; look for an endless loop"
         raise ConfigError(f"{_place(error, str(path))}: {why}") from error
     _modules[path.absolute()] = contents, module
     return module
@@ -618,8 +618,8 @@ class Running:
 
     def _overrun(self, method: Method, place: str) -> BaseException:
         return self._fault(
-            f"{place}: {self._called(method)} {TIMED_OUT} {self._limit:g} s; look for an endless loop, or set "
-            "time_limit of the class to more seconds"
+            f"{place}: {self._called(method)} {TIMED_OUT} {self._limit:g} s; look for an endless loop, or raise "
+            "time_limit in the class"
         )
 
     def _fault(self, message: str, cause: BaseException | None = None) -> BaseException:

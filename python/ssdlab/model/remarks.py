@@ -93,28 +93,28 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
     suspicious = _suspicious(summary)
     if before["stable"] is False:
         if before["replays"] is not None:
-            found.append(_unsteady(before["replays"], "while preconditioning", "precondition.overwrite.trace.repeat"))
+            found.append(_unsteady(before["replays"], "during preconditioning", "precondition.overwrite.trace.repeat"))
         else:
             preconditioned = before["host_pages_written"] - before["runs_pages_written"]
             times = text.significant(preconditioned / summary["device"]["logical_pages"])
             unsteady = "write amplification was not steady when preconditioning ended"
-            why = "on a drive with few blocks, every garbage collection changes it"
-            asked, summed = f"{unsteady}, after {times} times the capacity; {why}", f"{unsteady}; {why}"
+            why = "on a drive with few blocks, every garbage collection changes write amplification"
+            asked, summed = f"{unsteady}, after {times} times the capacity was written; {why}", f"{unsteady}; {why}"
             # The size of a drive is fixed if an earlier run has written to it.
             if not before["runs_pages_written"]:
                 larger = text.exact_size(_larger(summary["device"]["capacity_bytes"]))
-                asked, summed = f"{asked}: --set device.capacity={larger}", f"{summed}: raise device.capacity"
+                asked, summed = f"{asked}; use --set device.capacity={larger}", f"{summed}; raise device.capacity"
             found.append(Remark(asked, summed))
     if repeat is not None and repeat["steady"]:
         replays = text.counted(repeat["replays"], "replays")
         steady = f"write amplification was steady after {replays} of the same requests; the last replay is measured"
         found.append(Remark(steady, None))
     elif repeat is not None and repeat["steady"] is not None:
-        found.append(_unsteady(repeat["replays"], "and the last was measured", "host.repeat"))
+        found.append(_unsteady(repeat["replays"], "(the last replay was measured)", "host.repeat"))
     if before["runs_pages_written"] and config["host.fit"] == "compact" and not generated:
         packed = (
-            "addresses are packed (--fit compact) on a drive written by earlier runs: they match only if those runs "
-            "replayed the same trace; otherwise use the same device.capacity and --fit wrap for all runs"
+            "addresses are packed (--fit compact) on a drive written by earlier runs, so they match only if those runs "
+            "replayed this trace; for other traces, use --fit wrap and one device.capacity in all runs"
         )
         found.append(Remark(packed, packed))
     at_random = before["write_amplification"] is not None and before["replays"] is None
@@ -180,7 +180,7 @@ def _never_asked(summary: Summary) -> list[Remark]:
 
 
 def _unsteady(count: int, when: str, key: str) -> Remark:
-    remedy = f"{when}; raise {key}.until-steady.most, or tolerate more with {key}.until-steady.within"
+    remedy = f"{when}; raise {key}.until-steady.most or {key}.until-steady.within"
     return Remark(
         f"write amplification was not steady after {text.counted(count, 'replays')} {remedy}",
         f"write amplification was not steady {remedy}",

@@ -17,7 +17,7 @@ def mode(summary: Summary, times: str = "recorded times") -> str:
         speed = replay["speed"]
         return f"at {times}" if speed in (1, None) else f"at {text.exact(speed)}x {times.replace('times', 'speed')}"
     if replay["mode"] == "processes":
-        return "each process waiting for its requests"
+        return "with each process waiting for its own requests to complete"
     return f"as fast as possible, {BY_NAME['replay.queue_depth'].text(summary)} outstanding"
 
 
@@ -50,7 +50,7 @@ def modes_text(summaries: Iterable[Summary]) -> str:
     return f", {' or '.join(modes)}" if modes else ""
 
 
-OVERLOADED = "the drive cannot keep up: response times include a growing queue; to avoid it: --replay closed"
+OVERLOADED = "the drive cannot keep up: response times include a growing queue; to avoid it, use --replay closed"
 """Remark on one of several runs whose drive was slower than the requests arrived."""
 
 
@@ -63,13 +63,13 @@ def overload(summary: Summary) -> str | None:
     arrive, serve = BY_NAME["replay.arrivals_per_s"], BY_NAME["time.iops"].text(summary)
     rates = f"{arrive.text(summary)} requests/s arrive" if arrive.value(summary) else "all requests arrive at once"
     backlog = replay["backlog_requests"]
-    waited = "" if backlog is None else f", and {text.count(backlog)} were waiting when the last one arrived"
+    waited = "" if backlog is None else f", and {text.count(backlog)} requests were waiting at the last arrival"
     # Rounded down, so that the drive keeps up at this speed.
     speed = text.rounded_down(sustained)
     slower = f"--speed {speed}x or " if float(speed) >= SLOWEST else ""
     return (
-        f"the drive cannot keep up: {rates}, it serves {serve}/s{waited}. Response times include this queue; to avoid "
-        f"it: {slower}--replay closed"
+        f"the drive cannot keep up: {rates}, but the drive serves {serve}/s{waited}. Response times include this "
+        f"queue; to avoid it, use {slower}--replay closed"
     )
 
 

@@ -44,7 +44,7 @@ class Result(TraceFinding):
     _page = "result"
     _json = "result.json"
     _optional = ("log_*.parquet", "activity_*.parquet", "dispatched.parquet")
-    saved = "report.html, result.json, config.toml and Parquet columns"
+    saved = "report.html, result.json, config.toml and Parquet files"
 
     def __init__(
         self,

@@ -84,7 +84,9 @@ def build(directories: Iterable[Path]) -> Built:
             )
     cache = kept.directory()
     if cache is None:
-        raise ConfigError(f"{kept.DIRECTORY} is empty, but extensions are built there; unset it, or set a directory")
+        raise ConfigError(
+            f"{kept.DIRECTORY} is empty, but extensions are built there; unset the variable, or set it to a directory"
+        )
     places = json.dumps([str(source), sys.executable, *(str(plugin.manifest) for plugin in plugins)])
     built = Built(cache / "extensions" / hashlib.sha256(places.encode()).hexdigest()[:16], plugins)
     key = json.dumps([_identity(source), *(plugin.sha256 for plugin in plugins)])
@@ -108,7 +110,7 @@ def _plugin(directory: Path, source: Path) -> Plugin:
     manifest = directory / "Cargo.toml"
     shown = text.path(manifest)
     if not manifest.is_file():
-        raise ConfigError(f"{shown}: no such file; pass the directory of a crate, such as one that 'ssdlab new' made")
+        raise ConfigError(f"{shown}: does not exist; pass a crate directory, such as one created by 'ssdlab new'")
     done = _cargo(["metadata", "--no-deps", "--format-version", "1", "--manifest-path", str(manifest)])
     if done.returncode:
         raise ConfigError(f"{shown}: {_first_error(done.stderr)}; correct the file")
@@ -142,7 +144,7 @@ def _checked_dependency(shown: str, dependencies: Sequence[Mapping[str, Any]], s
     if place == CRATES_IO:
         return True
     if Path(place).resolve() != ours.resolve():
-        raise ConfigError(f"{shown}: depends on ssdlab from {place}; write {line}")
+        raise ConfigError(f"{shown}: depends on ssdlab from {place}; replace the dependency with {line}")
     return False
 
 
@@ -255,7 +257,7 @@ def _compile(arguments: Sequence[str], plugins: Sequence[Plugin]) -> None:
         raise ConfigError(f"{blamed[0]}: does not compile; see the compiler's message above")
     names = ", ".join(text.path(plugin.manifest) for plugin in plugins)
     if "ssdlab-extension" in failed:
-        raise ConfigError(f"{names}: cannot be linked; each crate needs {REGISTER}, see the compiler's message above")
+        raise ConfigError(f"{names}: cannot be linked; each crate needs {REGISTER}; see the compiler's message above")
     raise ConfigError(f"{names}: cargo failed; see its message above")
 
 
@@ -319,5 +321,5 @@ def _first_error(messages: str) -> str:
     """
     causes = re.findall(r"^Caused by:\n\s*(.*)$", messages, re.MULTILINE)
     place = re.search(r"^ *--> .*?:(\d+):", messages, re.MULTILINE)
-    first = (messages.strip().splitlines() or ["cargo cannot read it"])[0].removeprefix("error: ")
+    first = (messages.strip().splitlines() or ["cargo cannot read this file"])[0].removeprefix("error: ")
     return ": ".join(causes) or f"{f'line {place[1]}: ' if place else ''}{first}"

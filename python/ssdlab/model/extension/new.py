@@ -77,13 +77,13 @@ def create(kind: str, name: str) -> Path:
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or _TAKEN.fullmatch(name):
         raise ConfigError(f"{name!r} is not a crate name; use lower-case letters, digits and _, such as my_component")
     if words & {*names.values()}:
-        raise ConfigError(f"the template already uses the name {name}; choose another, such as my_{name}")
+        raise ConfigError(f"the template already uses the name {name}; choose another name, such as my_{name}")
     chosen = next((variants for key, _, _, variants in _ssdlab.options() if key == KINDS[kind].setting), [])
     if name in chosen:
         raise ConfigError(f"{KINDS[kind].setting} has a built-in {name}; choose another name, such as my_{name}")
     source = root()
     if directory.exists():
-        raise ConfigError(f"{text.path(directory)} already exists; choose another name, or remove it")
+        raise ConfigError(f"{text.path(directory)} already exists; choose another name, or remove the directory")
     fields = {
         "ABOUT": KINDS[kind].about,
         "CONFORMANCE": json.dumps(str(source / "crates" / "conformance")),

@@ -28,9 +28,9 @@ def root() -> Path:
     except (OSError, KeyError, ValueError):
         known = False
     if not known and named:
-        raise ConfigError(f"{SOURCE}: {text.path(named)} has no sources of ssdlab; set it to {WHAT}")
+        raise ConfigError(f"{SOURCE}: {text.path(named)} does not contain the ssdlab sources; set it to {WHAT}")
     if not known:
-        raise ConfigError(f"compiling plug-ins needs the sources of ssdlab; set {SOURCE} to {WHAT}")
+        raise ConfigError(f"compiling plug-ins needs the ssdlab sources; set {SOURCE} to {WHAT}")
     if version != _ssdlab.__version__:
         raise ConfigError(
             f"{text.path(found / 'Cargo.toml')}: is ssdlab {version}, but {_ssdlab.__version__} is installed; "

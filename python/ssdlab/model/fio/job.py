@@ -57,20 +57,20 @@ NONE = ("0", "1", "none")
 SWITCHES = ("exitall", "experimental_verify")
 """Options that the value 1 switches on."""
 UNMODELLED: Mapping[str, str] = {
-    "exitall": "ending all jobs with the first is not modelled; set runtime in each job",
-    "flow": "flows between jobs are not modelled; use rate_iops",
-    "experimental_verify": "verification is not modelled; remove it",
+    "exitall": "ending all jobs when one job ends is not modelled; set runtime in each job",
+    "flow": "balancing I/O between jobs is not modelled; use rate_iops",
+    "experimental_verify": "verification is not modelled; remove this option",
     "latency_target": "searching for a queue depth is not modelled; run several values of iodepth",
     "nrfiles": "several files per job are not modelled; use numjobs",
-    "percentage_random": "a mix of random and sequential is not modelled; use two jobs",
-    "read_iolog": "replay the log itself: ssdlab run LOG",
-    "rw_sequencer": "identical offsets are not modelled; remove it",
-    "sg_write_mode": "SCSI commands other than READ and WRITE are not modelled; remove it",
+    "percentage_random": "mixing random and sequential I/O in one job is not modelled; use two jobs",
+    "read_iolog": "a job cannot replay a log; use 'ssdlab run LOG'",
+    "rw_sequencer": "sequencing of offsets is not modelled; remove this option",
+    "sg_write_mode": "SCSI commands other than READ and WRITE are not modelled; remove this option",
     "steadystate": "ending a job at steady state is not modelled; use runtime, or --set host.repeat=until-steady",
     "ss": "ending a job at steady state is not modelled; use runtime, or --set host.repeat=until-steady",
-    "thinktime_iotime": "thinking after a given time is not modelled; use thinktime_blocks",
+    "thinktime_iotime": "pauses after a given I/O time are not modelled; use thinktime_blocks",
     "trim_percentage": "trims of verified data are not modelled; use rw=trimwrite",
-    "verify": "verification is not modelled; remove it, and check the simulation with --check",
+    "verify": "verification is not modelled; remove this option, and check the simulation with --check",
     "wait_for": "waiting for a named job is not modelled; use stonewall",
     "zonemode": "zones are not modelled; set zonemode=none",
     "zonesize": "zones are not modelled; use random_distribution=zoned",
@@ -194,7 +194,7 @@ def jobs_of(sections: Sequence[Section], capacity: int | None) -> tuple[list[Job
         notes.append(f"fio options that have no effect here: {', '.join(text.path(name) for name in unknown)}")
     if drawn:
         named = ", ".join(text.path(name) for name in drawn)
-        notes.append(f"several block sizes: offsets are drawn as with norandommap in {named}")
+        notes.append(f"random offsets may repeat, as with norandommap, in jobs with several block sizes: {named}")
     return jobs, notes
 
 
@@ -236,7 +236,7 @@ class _Options:
             return {}
         parts = option.parts()
         if len(parts) > 3:
-            option.refuse("has more than three values; write one each for reads, writes and trims")
+            option.refuse("has more than three values; write one value each for reads, writes and trims")
         values = {op: parts[min(op, len(parts) - 1)] for op in (READ, WRITE, TRIM)}
         return {op: value for op, value in values.items() if value}
 
@@ -273,7 +273,7 @@ class _Options:
         )  # fmt: skip
         sizes = job.different_sizes
         if max(sizes) > size:
-            self.section.refuse(f"its size of {size} bytes is smaller than a request; raise size to {max(sizes)}")
+            self.section.refuse(f"the job's size of {size} bytes is smaller than a request; raise size to {max(sizes)}")
         mapped = is_random and not self.flag("norandommap") and not align and len(sizes) == 1
         return replace(job, align=align or min(sizes), is_mapped=mapped and distribution.name == "random")
 
@@ -286,7 +286,7 @@ class _Options:
             return (READ,), False, 0, 1
         kind, _, more = option.value.lower().partition(":")
         if kind not in RW:
-            option.refuse(f"is not a kind of I/O; use {', '.join(RW)}")
+            option.refuse(f"is not a supported I/O type; use {', '.join(RW)}")
         is_random = kind.startswith("rand")
         if not more:
             return RW[kind], is_random, 0, 1
@@ -331,7 +331,7 @@ class _Options:
         else:
             self.section.refuse("has no size; add size=1g" + (", or --set device.capacity=64GiB" if is_device else ""))
         if region <= 0:
-            self.section.refuse(f"starts at byte {base}, at or past the end of its file; lower offset to 0")
+            self.section.refuse(f"starts at byte {base}, at or past the end of the file; lower offset to 0")
         return base, region
 
     def _distribution(self, size: int) -> Distribution:
@@ -429,6 +429,6 @@ def _zones(option: Option, written: str, *, is_bytes: bool, region: int) -> Sequ
     if abs(sum(shares) - 1) > 1e-9:
         option.refuse(f"the shares of requests add up to {100 * sum(shares):g} %; make the sum 100 %")
     if rest < 0 or any(size <= 0 for share, size in zip(shares, sizes, strict=True) if share):
-        option.refuse("the zones do not fit into the region; make their sizes add up to the job's size")
+        option.refuse("the zones do not fit into the job's region; make their sizes add up to the job's size")
     ends = [sum(sizes[: index + 1]) for index in range(len(sizes))]
     return [Zone(share, end - size, size) for share, size, end in zip(shares, sizes, ends, strict=True) if share > 0]

@@ -74,7 +74,7 @@ class Option(NamedTuple):
             return self.size()
         share = self.number(self.value[:-1], 0, 100)
         if whole is None:
-            self.refuse("is a share of an unknown size; write it in bytes, or set device.capacity")
+            self.refuse("is a percentage of an unknown size; write it in bytes, or set device.capacity")
         return int(whole * share / 100)
 
     def number(self, written: str, least: float, most: float) -> float:
@@ -122,7 +122,7 @@ def read(path: Path) -> list[Section]:
     except OSError as error:
         raise TraceError(f"{text.path(path)}: cannot be read: {error.strerror}; pass an existing file") from None
     except UnicodeDecodeError:
-        raise TraceError(f"{text.path(path)}: is not text; pass a job file of fio") from None
+        raise TraceError(f"{text.path(path)}: is not text; pass a fio job file") from None
     return parse(path, lines)
 
 

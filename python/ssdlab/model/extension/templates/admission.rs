@@ -11,11 +11,17 @@ pub fn register() -> Result<(), NameTaken> {
 /// Description of the policy for lists and help, and its constructor.
 static MINE: AdmissionInfo = AdmissionInfo {
     name: "mine",
-    help: "Admits an item when it is requested again soon.",
+    help: "Admits an item if it is requested again soon after it was refused.",
     // The paper that describes the policy.
     source: "",
     // Parameters follow the name of the cache policy: `lru:admission=mine:admission.slots=100`.
-    parameters: &[Parameter::new("slots", Unit::Count("items"), 4096, [1, 1 << 24], "Slots for refused items.")],
+    parameters: &[Parameter::new(
+        "slots",
+        Unit::Count("items"),
+        4096,
+        [1, 1 << 24],
+        "Number of slots that remember refused items.",
+    )],
     role: AdmissionRules {
         // True if items may have different sizes.
         sizes: true,

@@ -11,7 +11,7 @@ pub fn register() -> Result<(), NameTaken> {
 /// Description of the policy for lists, help and settings, and its constructor.
 static MINE: PolicyInfo = PolicyInfo {
     name: "mine",
-    help: "Evicts the item used longest ago.",
+    help: "Evicts the least recently used item.",
     // The paper that describes the policy.
     source: "",
     // Each parameter that is added here becomes a setting; see `ssdlab::Parameter::new`.

@@ -13,7 +13,7 @@ pub fn register() -> Result<(), NameTaken> {
 /// Description of the FTL for lists, help and settings, and its constructor.
 static MINE: FtlInfo = FtlInfo {
     name: "mine",
-    help: "A logical page may be in any flash page; the block written longest ago is collected.",
+    help: "Page mapping; garbage collection chooses the oldest block.",
     // The paper that describes the FTL.
     source: "",
     // Each parameter that is added here becomes a setting; see `ssdlab::Parameter::new`.
@@ -64,7 +64,7 @@ impl Mine {
     /// Allocates the next erased page for `lpn`; returns the page and the contents of its spare area.
     fn append(&mut self, lpn: Lpn) -> (Ppn, SpareArea) {
         if self.next == self.end {
-            let block = self.free.pop_front().expect("garbage collection keeps a block free");
+            let block = self.free.pop_front().expect("garbage collection leaves an erased block");
             self.used.push_back(block);
             (self.next, self.end) = (block * self.pages_per_block, (block + 1) * self.pages_per_block);
         }
@@ -85,7 +85,7 @@ impl Mine {
 
     /// Copies the valid pages of the oldest block to other blocks, and erases the block.
     fn collect<S: FlashSink>(&mut self, sink: &mut S) {
-        let block = self.used.pop_front().expect("some block was written");
+        let block = self.used.pop_front().expect("a block has been written");
         for page in (block * self.pages_per_block..(block + 1) * self.pages_per_block).map(Ppn) {
             if let Some(lpn) = self.owner[page.index()] {
                 let (target, spare) = self.append(lpn);

@@ -16,11 +16,17 @@ pub fn register() -> Result<(), NameTaken> {
 /// Description of the scheduler for lists, help and settings, and its constructor.
 static MINE: SchedulerInfo = SchedulerInfo {
     name: "mine",
-    help: "reads first, but a write after `batch` reads",
+    help: "reads first, but one write after every `batch` reads",
     // The paper or the kernel source file that describes the scheduler.
     source: "",
     // Each parameter is a setting: `block.scheduler.mine.batch=4`.
-    parameters: &[Parameter::new("batch", Unit::Count("reads"), 16, [1, 1000], "Reads that may overtake a write.")],
+    parameters: &[Parameter::new(
+        "batch",
+        Unit::Count("reads"),
+        16,
+        [1, 1000],
+        "Maximum number of reads that may overtake a write.",
+    )],
     role: SchedulerRules {
         // Type of block layer for which the scheduler is made.
         kind: BlockLayerKind::MultiQueue,

@@ -18,7 +18,13 @@ static MINE: MapInfo = MapInfo {
     // The paper that describes the map.
     source: "",
     // Each parameter is a setting: `ftl.page.map.mine.slots=8`.
-    parameters: &[Parameter::new("slots", Unit::Count("pages"), 4, [1, 1_000_000], "Map pages cached in RAM.")],
+    parameters: &[Parameter::new(
+        "slots",
+        Unit::Count("pages"),
+        4,
+        [1, 1_000_000],
+        "Number of map pages cached in RAM.",
+    )],
     role: MapRules {
         // Number of map pages in flash, from the number of logical pages and the bytes of a page.
         pages: |_, logical_pages, page_bytes| logical_pages.div_ceil(page_bytes / ENTRY_BYTES),

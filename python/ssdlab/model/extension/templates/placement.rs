@@ -11,7 +11,7 @@ pub fn register() -> Result<(), NameTaken> {
 /// Rules of the policy, and its description for lists, help and settings.
 static MINE: PlacementInfo = PlacementInfo {
     name: "mine",
-    help: "pages that garbage collection moves share the open block of the host",
+    help: "garbage collection writes to the host's open block",
     // The paper that describes the policy.
     source: "",
     // Each parameter that is added here becomes a setting; see `ssdlab::Parameter::new`.

@@ -15,7 +15,13 @@ static MINE: PatternInfo = PatternInfo {
     // The paper that describes the pattern.
     source: "",
     // Each parameter is a setting: `workload.pattern.mine.stride=10`.
-    parameters: &[Parameter::new("stride", Unit::Count("slots"), 7, [1, 1 << 40], "Slots between two addresses.")],
+    parameters: &[Parameter::new(
+        "stride",
+        Unit::Count("slots"),
+        7,
+        [1, 1 << 40],
+        "Distance between consecutive addresses, in slots.",
+    )],
     role: PatternRules::of::<Mine>(),
 };
 
