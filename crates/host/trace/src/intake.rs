@@ -302,8 +302,8 @@ impl Intake {
             }
             DeviceLayout::SideBySide(ranges) => {
                 let fits = |range: &&Range<u64>| end <= range.end - range.start;
-                let why = "ends past the device's end found by the first pass, so the file is still being written; \
-                           read a copy of it";
+                let why = "ends past the end of the device that the first pass found; the file is still being written, \
+                           so read a copy of it";
                 let range = ranges.get(index).filter(fits).ok_or(Fault::new("", b"the request", why))?;
                 Ok(Some(range.start))
             }
@@ -416,7 +416,7 @@ impl Intake {
             && counts.other_actions > 0
             && counts.other_device == 0
         {
-            let note = "no event has the chosen action; choose another with --action (queue, issue or complete)";
+            let note = "no event has the chosen action; choose another action with --action (queue, issue or complete)";
             self.report.notes.push(note.into());
         }
         if self.tables.numbered_trims > 0 {

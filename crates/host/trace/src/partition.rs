@@ -86,7 +86,7 @@ impl VolumeReader {
         }
         let tables = &self.intake.tables;
         if tables.devices.folded() {
-            let why = "the trace has more than 65,536 volumes; pass fewer of its files";
+            let why = "the trace has more than 65,536 volumes; pass fewer files";
             return Err(TraceError::Invalid(why.into()));
         }
         out.names = tables.devices.list().to_vec();

@@ -113,8 +113,8 @@ impl TraceReader {
         let parts = are_parts(&paths, format);
         if inputs.len() > 1 && options.files == Files::Parts && !parts {
             return Err(TraceError::Invalid(format!(
-                "{} files given; pass --concat to replay them one after another, or --merge to \
-                 replay them together by time, each as a device",
+                "{} files given; pass --concat to replay them one after another, or --merge to replay each file as a \
+                 device, merged by time",
                 inputs.len()
             )));
         }

@@ -7,21 +7,21 @@ use crate::Format;
 counters! {
     /// Counts of one pass over a trace.
     pub struct IngestCounts {
-        requests: "requests", "Requests returned, after long requests were split.";
-        records: "records", "Lines read, except blank lines, or binary records read.";
+        requests: "requests", "Requests returned, counting each piece of a split request.";
+        records: "records", "Non-blank lines or binary records read.";
         bytes_in: "bytes", "Bytes read from the files, before decompression.";
         headers: "lines", "Header, comment and summary lines.";
         other_device: "requests", "Requests to devices that are not replayed.";
-        other_actions: "records", "Events other than the chosen action; in fio logs, file bookkeeping and waits.";
-        non_io: "records", "Records that move no data: messages, notes, pass-through commands.";
-        unknown_op: "records", "Records whose operation is blank or not read, write, trim or flush; not replayed.";
-        short_waits: "records", "Waits below 100 us in a fio log version 2, which the format ignores.";
+        other_actions: "records", "Events whose action was not chosen (--action); in fio logs, waits and file operations (add, open, close).";
+        non_io: "records", "Records without data transfer: messages, notes and pass-through commands.";
+        unknown_op: "records", "Records without a known operation (read, write, trim or flush); not replayed.";
+        short_waits: "records", "Waits below 100 us in version 2 fio logs; ignored, as the fio manual specifies.";
         zero_length: "requests", "Reads, writes and trims of 0 bytes; not replayed.";
         split_overlong: "requests", "Requests over 4 GiB, split into pieces of 2 GiB.";
-        out_of_order: "requests", "Requests earlier than a preceding line; sorted into time order.";
-        late: "requests", "Out-of-order requests beyond the reorder window; kept in file order, at the time of the request before.";
+        out_of_order: "requests", "Requests with an earlier timestamp than a previous line; sorted by time.";
+        late: "requests", "Out-of-order requests beyond the reorder window; kept in file order, with the timestamp of the previous request.";
         bad_lines: "records", "Malformed lines or records that were skipped (--skip-bad).";
-        streams_folded: "requests", "Requests of processes beyond the table of 65,535; assigned to its last entry.";
+        streams_folded: "requests", "Requests of processes beyond the limit of 65,535 processes; assigned to the last process.";
     }
 }
 

@@ -18,8 +18,8 @@ counters! {
     pub struct WriteReport {
         requests: "requests", "Requests written.";
         bytes_out: "bytes", "Bytes written, before compression.";
-        unsupported_op: "requests", "Requests omitted because the format lacks their operation.";
-        op_dropped: "requests", "Requests that become reads because the format has no operations.";
+        unsupported_op: "requests", "Requests omitted because the format cannot store their operation.";
+        op_dropped: "requests", "Requests stored as reads because the format does not store operations.";
         widened: "requests", "Requests extended to whole sectors, the format's address unit.";
         time_rounded: "requests", "Timestamps rounded down to the format's resolution.";
         flags_dropped: "requests", "Requests whose flags the format cannot store.";
@@ -174,10 +174,10 @@ impl OutputFile {
         // replaced.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if target.exists() && !target.is_file() {
-            return Err(TraceError::io(path, "exists and is not a regular file; name another file"));
+            return Err(TraceError::io(path, "exists and is not a regular file; choose another file"));
         }
         let Some(name) = target.file_name() else {
-            return Err(TraceError::io(path, "has no file name; add one"));
+            return Err(TraceError::io(path, "has no file name; add a file name"));
         };
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);

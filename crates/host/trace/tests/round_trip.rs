@@ -190,7 +190,7 @@ fn write_errors_name_the_remedy() {
     let taken = temporary("taken");
     std::fs::create_dir_all(&taken).unwrap();
     let error = open_writer(&taken, "ssdlab-csv").err().unwrap().to_string();
-    assert!(error.ends_with("taken: exists and is not a regular file; name another file"), "{error}");
+    assert!(error.ends_with("taken: exists and is not a regular file; choose another file"), "{error}");
     let error = open_writer(&temporary("x.fiu"), "fiu").err().unwrap().to_string();
     assert!(error.starts_with("format fiu can be read but not written; choose one of ssdlab-csv, msr"), "{error}");
     let error = open_writer(Path::new("no/such/directory/x.csv"), "ssdlab-csv").err().unwrap().to_string();

@@ -52,7 +52,7 @@ impl Volume {
         let piece = record.get(..usize::from(record[21]).min(PIECE)).unwrap_or_default();
         self.name.extend_from_slice(piece);
         if self.name.len() > NAME_MAX {
-            return Err(Fault::new("name", piece, "extends the name beyond the maximum of 4 KiB"));
+            return Err(Fault::new("name", piece, "makes the name longer than the maximum of 4 KiB"));
         }
         if record[22] == 0 {
             match of {
@@ -104,7 +104,7 @@ impl RecordFormat for Volume {
         };
         let number = u16_at(record, 22);
         let Some(&stream) = self.streams.get(usize::from(number)) else {
-            return Err(Fault::new("stream", &record[22..24], "refers to a stream that was not named before"));
+            return Err(Fault::new("stream", &record[22..24], "refers to a stream without an earlier name record"));
         };
         if record[21] & !FLAGS != 0 {
             return Err(Fault::new("flags", &record[21..22], "has unknown bits"));
@@ -201,8 +201,8 @@ mod tests {
         let message = error_bytes("ssdlab-volume", &file(false, &[], &[at(1)]));
         assert_eq!(
             message,
-            "memory:record 2 at byte 24: field \"stream\": \"\\x01\\x00\" refers to a stream that was not named \
-             before; fix it or pass --skip-bad"
+            "memory:record 2 at byte 24: field \"stream\": \"\\x01\\x00\" refers to a stream without an earlier name \
+             record; fix it or pass --skip-bad"
         );
         let mut bad = file(false, &[], &[at(0)]);
         bad[RECORD + 20] = 9;

@@ -77,7 +77,11 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
         let Some(record) = head.first_chunk::<SIZE>() else { return Err(Fault::missing("record")) };
         let [version, command, bytes, block, time] = Self::AT;
         if !Self::fits(record) {
-            return Err(Fault::new("version", &head[version..version + 2], "is not the version of this format"));
+            return Err(Fault::new(
+                "version",
+                &head[version..version + 2],
+                "does not match the version of this format",
+            ));
         }
         let Some(op) = operation(u16_at(record, command)) else {
             return Ok((Entry::unknown_op("command", &head[command..command + 2]), 0));
@@ -185,7 +189,7 @@ mod tests {
         let message = error_bytes("vscsi1", &bytes);
         assert!(
             message.starts_with(
-                "memory:record 2 at byte 32: field \"version\": \"\\x00\\t\" is not the version of this format"
+                "memory:record 2 at byte 32: field \"version\": \"\\x00\\t\" does not match the version of this format"
             ),
             "{message}"
         );

@@ -12,7 +12,7 @@ pub(super) fn wrong<T>(field: &'static str, why: impl Into<String>) -> Result<T,
 }
 
 pub(super) fn share(field: &'static str, value: f64) -> Result<(), TraceError> {
-    ensure!((0.0..=1.0).contains(&value), field, "{value} is not a share from 0 to 1");
+    ensure!((0.0..=1.0).contains(&value), field, "the share {value} must be between 0 and 1");
     Ok(())
 }
 
@@ -45,7 +45,7 @@ pub(super) fn up(share: f64) -> f64 {
 /// Checks that the stream count is between 1 and `most`.
 pub(super) fn countable(field: &'static str, count: u32, most: u32) -> Result<(), TraceError> {
     let change = if count == 0 { "raise it to 1".into() } else { format!("lower it to {most}") };
-    ensure!((1..=most).contains(&count), field, "{count} is out of range, 1 to {most}; {change}");
+    ensure!((1..=most).contains(&count), field, "{count} is outside the range 1 to {most}; {change}");
     Ok(())
 }
 

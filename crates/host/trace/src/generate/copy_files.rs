@@ -9,14 +9,15 @@ use super::space::{RequestTarget, Space};
 use crate::TraceError;
 
 const FILES: Parameter =
-    Parameter::new("files", Unit::Count("files"), 10, [1, STREAMS_MAX], "Files written at the same time.").example(2);
+    Parameter::new("files", Unit::Count("files"), 10, [1, STREAMS_MAX], "Number of files written concurrently.")
+        .example(2);
 const FILE_SIZE: Parameter =
-    Parameter::new("file_size", Unit::Bytes, 100 << 20, [512, 1 << 40], "Length of each file.").example(64 << 20);
+    Parameter::new("file_size", Unit::Bytes, 100 << 20, [512, 1 << 40], "Size of each file.").example(64 << 20);
 
 pub(super) static INFO: PatternInfo = Info {
     name: "copy_files",
-    help: "writes `files` files of `file_size` in turn, each front to back, until all are written or \
-           `workload.requests` is reached",
+    help: "sequential writes to `files` files of size `file_size`, interleaved request by request; ends when all files \
+           are written or after `workload.requests` requests",
     source: "",
     parameters: &[FILES, FILE_SIZE],
     role: PatternRules::of::<CopyFiles>(),
@@ -26,9 +27,9 @@ pub(super) static INFO: PatternInfo = Info {
 fn check(files: u64, file_bytes: u64, space: Space) -> Result<(), TraceError> {
     let Space { align, span, smallest, largest } = space;
     let whole = write_bytes((largest / align * align).max(align));
-    ensure!(smallest == largest, "sizes", "copied files need a single request size; set it to {whole}");
+    ensure!(smallest == largest, "sizes", "`copy_files` supports only one request size; set it to {whole}");
     let (size, slot) = (write_bytes(largest), write_bytes(align));
-    let why = format!("{size} is not a multiple of the alignment {slot}, which leaves gaps in files");
+    let why = format!("the request size {size} is not a multiple of the alignment {slot}, so files would have gaps");
     ensure!(largest.is_multiple_of(align), "sizes", "{why}; set it to {whole}");
     let stride = file_bytes.checked_next_multiple_of(align);
     // No gap is needed after the last file.
@@ -41,7 +42,7 @@ fn check(files: u64, file_bytes: u64, space: Space) -> Result<(), TraceError> {
         0 => (FILES.name, (span / align).to_string()),
         most => (FILE_SIZE.name, write_bytes(most)),
     };
-    wrong(field, format!("{files} files of {size} exceed the span {all}; lower it to {most}"))
+    wrong(field, format!("{field} is too large: {files} files of {size} exceed the span of {all}; lower it to {most}"))
 }
 
 #[derive(Debug)]
@@ -126,12 +127,13 @@ mod tests {
     fn impossible_copies_are_rejected() {
         assert_eq!(
             refusal(&copy(10, 10 << 20)),
-            "workload file_size: 10 files of 10MiB exceed the span 64MiB; lower it to 6552KiB"
+            "workload file_size: file_size is too large: 10 files of 10MiB exceed the span of 64MiB; lower it to \
+             6552KiB"
         );
         assert_eq!(refusal(&Workload { span_bytes: 10 * 6_709_248, ..copy(10, 6_709_248) }), "");
-        assert!(refusal(&copy(65_535, 1 << 40)).contains("exceed the span"));
+        assert!(refusal(&copy(65_535, 1 << 40)).contains("exceed the span of"));
         let mixed = Workload { sizes: vec![(4096, 1.0), (8192, 1.0)], ..copy(2, 1 << 20) };
-        assert!(refusal(&mixed).contains("single request size; set it to 8KiB"));
+        assert!(refusal(&mixed).contains("only one request size; set it to 8KiB"));
         let odd = Workload { sizes: vec![(5000, 1.0)], ..copy(2, 1 << 20) };
         assert!(refusal(&odd).contains("set it to 4KiB"));
     }

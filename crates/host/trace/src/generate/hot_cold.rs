@@ -35,7 +35,7 @@ const PLACEMENT: Parameter = Parameter::one_of(
 
 pub(super) static INFO: PatternInfo = Info {
     name: "hot_cold",
-    help: "the share `hot_requests` of the requests goes to the share `hot_space` of the addresses",
+    help: "hot addresses occupy the share `hot_space` of the span and receive the share `hot_requests` of the requests",
     source: "",
     parameters: &[REQUESTS, SPACE, PLACEMENT],
     role: PatternRules::of::<HotCold>(),
@@ -52,9 +52,12 @@ fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(), TraceError
         return Ok(());
     };
     let all = if part == "hot" { "lower it to 0%" } else { "raise it to 100%" };
-    let why = "the span has only one address, which cannot be both hot and cold";
+    let why = "the hot share of the requests must be 0% or 100%, because the span has only one address";
     ensure!(slots > 1, "hot_requests", "{why}; {all}");
-    wrong("hot_space", format!("{} of {slots} addresses leaves no {part} address; {remedy}", in_percent(hot_space)))
+    wrong(
+        "hot_space",
+        format!("a hot share of {} of {slots} addresses leaves no {part} address; {remedy}", in_percent(hot_space)),
+    )
 }
 
 #[derive(Debug)]
@@ -135,7 +138,12 @@ mod tests {
             let tiny = workload("hot_cold", &[("hot_space", space)]);
             refusal(&Workload { sizes: vec![(4096, 1.0)], span_bytes: 10 * 4096, ..tiny })
         };
-        assert!(refused(SPACE.max).ends_with("99.99% of 10 addresses leaves no cold address; lower it to 90%"));
-        assert!(refused(SPACE.min).ends_with("0.01% of 10 addresses leaves no hot address; raise it to 10%"));
+        assert!(
+            refused(SPACE.max)
+                .ends_with("a hot share of 99.99% of 10 addresses leaves no cold address; lower it to 90%")
+        );
+        assert!(
+            refused(SPACE.min).ends_with("a hot share of 0.01% of 10 addresses leaves no hot address; raise it to 10%")
+        );
     }
 }

@@ -21,8 +21,9 @@ const ALL: [u64; 2] = [0, percent(100)];
 
 pub(super) static INFO: PatternInfo = Info {
     name: "locality",
-    help: "sequential runs that continue, return or jump within a few regions; fitted to the first boot of a phone, \
-           with `workload.align` and `workload.size` of 8KiB and a span of 1GiB; a slot has the size `workload.align`",
+    help: "sequential runs within a few regions: each request continues its run, returns to an earlier run or starts a \
+           new run. The defaults are fitted to the first boot of a phone, with `workload.align` and `workload.size` of \
+           8KiB and a span of 1GiB. A slot has the size `workload.align`",
     source: "",
     parameters: PARAMETERS,
     role: PatternRules::of::<Walk>(),
@@ -40,7 +41,7 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Share,
         percent(79),
         ALL,
-        "Chance that a request that stays in its run goes to the next slot instead of the same slot.",
+        "Chance that a request that stays in its run goes to the next slot; otherwise it repeats the last slot.",
     )
     .example(percent(50)),
     Parameter::new(
@@ -48,7 +49,7 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Share,
         percent(45),
         ALL,
-        "Chance that a request that leaves its run returns to where an earlier run stopped; otherwise it starts a run \
+        "Chance that a request that leaves its run returns to the end of an earlier run; otherwise it starts a new run \
          elsewhere.",
     )
     .example(percent(60)),
@@ -57,7 +58,7 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Decimal,
         decimal(0.847),
         [decimal(0.01), decimal(1.0)],
-        "Factor by which the chance of returning to an earlier run falls with each later run.",
+        "Factor by which the chance of returning to a run falls for each more recent run.",
     )
     .example(decimal(0.93)),
     Parameter::new(
@@ -73,8 +74,8 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Decimal,
         decimal(1.73),
         [decimal(0.01), decimal(100.0)],
-        "Exponent of the distance to a new run, 2^(b u^`spread`) slots, where b is log2 of the number of slots and u \
-         is uniform in 0 to 1. With larger values, new runs begin nearer.",
+        "Exponent in the distance to a new run, which is 2^(b u^`spread`) slots. Here, b is log2 of the number of \
+         slots, and u is uniform from 0 to 1. With larger values, new runs start nearer.",
     )
     .example(decimal(2.5)),
     Parameter::new(
@@ -82,7 +83,7 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Count("regions"),
         90,
         [0, MOST],
-        "Number of regions that contain all addresses; 0 uses the whole span.",
+        "Number of regions that requests access; 0 uses the whole span.",
     )
     .example(0),
     Parameter::new("region", Unit::Bytes, 2 << 20, [512, PART_MAX], "Size of a region.").example(4 << 20),
@@ -219,10 +220,11 @@ fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
     let whole = space.span / region_bytes;
     let most = whole.min(MOST);
     let (region, span) = (write_bytes(region_bytes), write_bytes(space.span));
-    let why = format!("{heads} regions of {region} exceed the {most} that fit in the span {span}");
+    let why =
+        format!("the number of regions {heads} exceeds the {most} regions of {region} that fit in the span of {span}");
     ensure!(heads <= most, "heads", "{why}; lower it to {most}");
     let most = heads.min(whole - heads + 1);
-    let why = format!("{heads} of {whole} regions cannot form {stretches} separate groups; set it to {most}");
+    let why = format!("the number of groups {stretches} is too large for {heads} of {whole} regions; set it to {most}");
     ensure!((1..=most).contains(&stretches), "stretches", "{why}");
     Ok(())
 }
@@ -379,11 +381,12 @@ mod tests {
         assert_eq!(message(&[]), "");
         assert_eq!(
             message(&[("heads", 513)]),
-            "workload heads: 513 regions of 2MiB exceed the 512 that fit in the span 1GiB; lower it to 512"
+            "workload heads: the number of regions 513 exceeds the 512 regions of 2MiB that fit in the span of 1GiB; \
+             lower it to 512"
         );
         assert_eq!(
             message(&[("heads", 510)]),
-            "workload stretches: 510 of 512 regions cannot form 6 separate groups; set it to 3"
+            "workload stretches: the number of groups 6 is too large for 510 of 512 regions; set it to 3"
         );
         assert!(message(&[("region", 10_000)]).contains("not a multiple of the alignment"));
         // With no regions to place, an invalid region size is accepted.

@@ -97,14 +97,14 @@ impl Workload {
             }
         };
         share("reads", self.reads)?;
-        ensure!(self.align_bytes > 0, "align_bytes", "must be at least 1; set it to 4KiB");
+        ensure!(self.align_bytes > 0, "align_bytes", "the alignment must not be 0; set it to 4KiB");
         sizes::check(&self.sizes)?;
         let space = self.space();
         let Space { align, span, largest, .. } = space;
         let most = write_bytes(if align <= span { span / align * align } else { span / 512 * 512 });
         let (size, all) = (write_bytes(largest), write_bytes(span));
-        ensure!(largest <= span, "sizes", "{size} exceeds the span {all}; lower it to {most}");
-        let why = "the span has more than 2^53 addresses; enlarge the alignment or shrink the span";
+        ensure!(largest <= span, "sizes", "the request size {size} exceeds the span of {all}; lower it to {most}");
+        let why = "the span has more than 2^53 addresses; use a larger alignment or a smaller span";
         ensure!(space.starts() <= SLOTS_MAX, "span_bytes", "{why}");
         clock::check(&self.arrival, self.requests)?;
         (pattern.info.role.check)(pattern, space)?;
@@ -115,7 +115,9 @@ impl Workload {
     fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
         let most = BYTES_MAX / u64::from(largest.max(1));
         let (requests, size, total) = (self.total(), write_bytes(largest.into()), Bytes(BYTES_MAX));
-        let why = format!("{requests} requests of {size} exceed the limit of {total}; lower it to {most}");
+        let why = format!(
+            "the number of requests {requests} is too large: with {size} each, they exceed {total}; lower it to {most}"
+        );
         ensure!(requests <= most, "requests", "{why}");
         Ok(())
     }
@@ -335,12 +337,15 @@ mod tests {
     fn impossible_workloads_are_rejected_with_a_remedy() {
         let good = || workload("uniform", &[]);
         let text = refusal(&Workload { span_bytes: 8192, ..good() });
-        assert_eq!(text, "workload sizes: 16KiB exceeds the span 8KiB; lower it to 8KiB");
-        assert!(refusal(&Workload { reads: 1.5, ..good() }).contains("from 0 to 1"));
+        assert_eq!(text, "workload sizes: the request size 16KiB exceeds the span of 8KiB; lower it to 8KiB");
+        assert!(refusal(&Workload { reads: 1.5, ..good() }).contains("between 0 and 1"));
         assert!(refusal(&Workload { sizes: vec![], ..good() }).contains("at least one"));
         assert!(refusal(&Workload { sizes: vec![(0, 1.0)], ..good() }).contains("at least 1 byte"));
         assert!(refusal(&Workload { align_bytes: 0, ..good() }).contains("align_bytes"));
-        assert!(refusal(&workload("sequential", &[("streams", 9999)])).contains("streams: 9999 streams share"));
+        assert!(
+            refusal(&workload("sequential", &[("streams", 9999)]))
+                .contains("streams: the number of streams 9999 is too large")
+        );
         assert!(
             refusal(&arriving(workload("uniform", &[]), Arrival::Fixed { per_second: 0.0 })).contains("is not above 0")
         );

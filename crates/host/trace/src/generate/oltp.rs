@@ -42,15 +42,24 @@ fn check(block_bytes: u64, [hot, idle]: [f64; 2], hot_requests: f64, space: Spac
     // Minimum number of blocks that are neither hot nor idle.
     let others = u64::from(hot_requests < 1.0);
     let (size, hot_share, idle_share) = (write_bytes(block_bytes), in_percent(hot), in_percent(idle));
-    let why = format!("the span has only one block of {size}, which receives all requests; raise it to 100%");
+    let why = format!(
+        "the span has only one block of {size}, so the hot share of the requests must be 100%; raise it to 100%"
+    );
     ensure!(blocks > 1 || hot_requests <= 0.0 || hot_requests >= 1.0, "hot_requests", "{why}");
-    let why = format!("{hot_share} of {blocks} blocks leaves no hot block; raise it to {}", in_percent(up(of(1))));
+    let why = format!(
+        "a hot share of {hot_share} of {blocks} blocks leaves no hot block; raise it to {}",
+        in_percent(up(of(1)))
+    );
     ensure!(hot_blocks > 0 || hot_requests <= 0.0, "hot_blocks", "{why}");
     let most = in_percent(down(of(blocks.saturating_sub(others))));
-    let why = format!("{hot_share} of {blocks} blocks leaves no block for the other requests; lower it to {most}");
+    let why = format!(
+        "a hot share of {hot_share} of {blocks} blocks leaves no block for the other requests; lower it to {most}"
+    );
     ensure!(hot_blocks + others <= blocks, "hot_blocks", "{why}");
     let most = in_percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
-    let why = format!("{idle_share} idle and {hot_share} hot of {blocks} blocks leave no block for the other requests");
+    let why = format!(
+        "with {hot_share} of {blocks} blocks hot, an idle share of {idle_share} leaves no block for the other requests"
+    );
     let is_enough = hot_blocks + idle_blocks + others <= blocks && hot + idle <= WHOLE;
     ensure!(is_enough, "idle_blocks", "{why}; lower it to {most}");
     Ok(())
@@ -144,8 +153,8 @@ mod tests {
         assert_eq!(refusal(&oltp(0.022, 0.66, 0.208)), "");
         assert_eq!(
             refusal(&oltp(0.6, 0.66, 0.5)),
-            "workload idle_blocks: 50% idle and 60% hot of 512 blocks leave no block for the other requests; lower it to \
-             39.8437%"
+            "workload idle_blocks: with 60% of 512 blocks hot, an idle share of 50% leaves no block for the other \
+             requests; lower it to 39.8437%"
         );
         assert_eq!(refusal(&oltp(0.6, 0.66, 0.398_437)), "");
         assert!(
@@ -153,8 +162,12 @@ mod tests {
         );
         assert_eq!(refusal(&oltp(0.001_954, 0.66, 0.0)), "");
         assert!(refusal(&oltp(0.001_954, 0.66, 0.9994)).contains("lower it to 99.6093%"));
-        assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("leave no block for the other requests; lower it to 49.8046%"));
-        assert!(refusal(&oltp(1.0, 0.66, 0.5)).contains("no block for the other requests; lower it to 99.8046%"));
+        assert!(
+            refusal(&oltp(0.5, 0.66, 0.5)).contains("leaves no block for the other requests; lower it to 49.8046%")
+        );
+        assert!(
+            refusal(&oltp(1.0, 0.66, 0.5)).contains("leaves no block for the other requests; lower it to 99.8046%")
+        );
         assert_eq!(refusal(&oltp(0.5, 1.0, 0.5)), "");
         let block = |bytes| refusal(&workload("oltp", &[("block", bytes)]));
         assert!(block(8192).contains("block: 8KiB is smaller than a request of 16KiB; raise it to 16KiB"));

@@ -13,7 +13,11 @@ pub const QUEUES_MAX: usize = 16;
 pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
     let Workload { queues, requests, .. } = workload;
     let count = queues.len();
-    ensure!(count <= QUEUES_MAX, "queues", "{count} queues exceed the maximum of {QUEUES_MAX}; remove some");
+    ensure!(
+        count <= QUEUES_MAX,
+        "queues",
+        "{count} queues exceed the maximum of {QUEUES_MAX}; use {QUEUES_MAX} or fewer"
+    );
     let mut all_per_second = 0.0;
     for queue in queues {
         let per_second = queue.arrival.per_second().unwrap_or_default();
@@ -23,9 +27,16 @@ pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
     }
     if !queues.is_empty() {
         let most = libm::floor(DURATION_MAX_NS / 1e9 * all_per_second) as u64;
-        let why = format!("{requests} requests at {all_per_second}/s take more than 285 years; lower it to {most}");
+        let why = format!(
+            "the number of requests {requests} is too large: at {all_per_second}/s, they take more than 285 years; \
+             lower it to {most}"
+        );
         ensure!(*requests <= most, "requests", "{why}");
-        ensure!(!workload.has_streams(), "queues", "the pattern defines its own streams; set it to \"none\"");
+        ensure!(
+            !workload.has_streams(),
+            "queues",
+            "the queue setting needs a pattern without its own streams; set it to \"none\""
+        );
     }
     Ok(())
 }
@@ -63,7 +74,7 @@ impl Queues {
     /// Returns the arrival time of the next request, then the share of reads and the stream of the request's queue.
     pub fn next(&mut self) -> (u64, f64, u16) {
         let next = self.0.iter_mut().enumerate().min_by_key(|(_, queue)| queue.next_ns);
-        let (number, queue) = next.expect("a workload with queues has at least one");
+        let (number, queue) = next.expect("a workload with queues has at least one queue");
         let time_ns = queue.next_ns;
         queue.sent += 1;
         queue.next_ns = queue.clock.tick(queue.sent);
@@ -139,17 +150,17 @@ mod tests {
     fn impossible_queues_are_rejected() {
         let at = |per_second| Queue { arrival: Arrival::Fixed { per_second }, reads: 0.5 };
         assert!(refusal(&with(&[at(0.0)])).contains("queues: the rate 0/s is not above 0"));
-        assert!(refusal(&with(&[Queue { reads: 1.5, ..FIXED }])).contains("queues: 1.5 is not a share"));
+        assert!(refusal(&with(&[Queue { reads: 1.5, ..FIXED }])).contains("queues: the share 1.5 must be"));
         assert!(
             refusal(&with(&[Queue { arrival: Arrival::Closed, ..FIXED }]))
                 .contains("queues: the rate 0/s is not above 0")
         );
-        assert!(refusal(&with(&[FIXED; 17])).contains("queues: 17 queues exceed the maximum of 16; remove some"));
+        assert!(refusal(&with(&[FIXED; 17])).contains("queues: 17 queues exceed the maximum of 16; use 16 or fewer"));
         for info in PATTERNS.iter() {
             let has_streams = ["sequential", "streams", "copy_files"].contains(&info.name);
             let pattern = Pattern::named(info.name, &[]).expect("registered");
             let refused = refusal(&Workload { pattern, ..with(&[FIXED]) });
-            assert_eq!(refused.contains("queues: the pattern defines its own streams"), has_streams, "{refused}");
+            assert_eq!(refused.contains("queues: the queue setting needs a pattern"), has_streams, "{refused}");
         }
         // Ten billion requests take over 285 years at 1.1 requests per second, but less at two requests per second.
         let slow = |rate| Workload { requests: 10_000_000_000, ..with(&[at(1.0), at(rate)]) };

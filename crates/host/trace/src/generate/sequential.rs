@@ -10,11 +10,16 @@ use crate::TraceError;
 
 pub(super) static INFO: PatternInfo = Info {
     name: "sequential",
-    help: "`streams` streams, each front to back through its own part of the span",
+    help: "`streams` interleaved sequential streams, each in its own part of the span",
     source: "",
-    parameters: &[
-        Parameter::new("streams", Unit::Count("streams"), 1, [1, STREAMS_MAX], "Interleaved streams.").example(4)
-    ],
+    parameters: &[Parameter::new(
+        "streams",
+        Unit::Count("streams"),
+        1,
+        [1, STREAMS_MAX],
+        "Number of interleaved streams.",
+    )
+    .example(4)],
     role: PatternRules::of::<Sequential>(),
 };
 
@@ -30,13 +35,16 @@ fn check(streams: u64, space: Space) -> Result<(), TraceError> {
         // A partial slot at the end of the span belongs to no stream.
         0 => {
             let most = write_bytes(span / align * align);
-            wrong("sizes", format!("{size} is more than the aligned part of the span {all}; lower it to {most}"))
+            wrong(
+                "sizes",
+                format!("the request size {size} exceeds the aligned part of the span of {all}; lower it to {most}"),
+            )
         }
         most => {
             let stretch = write_bytes(stretch);
             let why = format!(
-                "{streams} streams share {all}, {stretch} each, less than a request of {size}; \
-                               lower it to {most}"
+                "the number of streams {streams} is too large: each gets {stretch} of the span of {all}, less than a \
+                 request of {size}; lower it to {most}"
             );
             wrong("streams", why)
         }

@@ -36,7 +36,7 @@ impl Space {
         let is_whole = bytes > 0 && bytes.is_multiple_of(align);
         ensure!(is_whole, field, "{size} is not a multiple of the alignment {slot}; set it to {nearest}");
         let most = write_bytes(self.span / align * align);
-        ensure!(bytes <= self.span, field, "{size} exceeds the span {span}; lower it to {most}");
+        ensure!(bytes <= self.span, field, "{size} exceeds the span of {span}; lower it to {most}");
         Ok(())
     }
 
@@ -51,7 +51,10 @@ impl Space {
             let least = write_bytes(least);
             return wrong(field, format!("{size} is smaller than a request of {request}; raise it to {least}"));
         }
-        wrong("sizes", format!("{request} exceeds the {size} available to each request; lower it to {size}"))
+        wrong(
+            "sizes",
+            format!("the request size {request} exceeds the block or region size {size}; lower it to {size}"),
+        )
     }
 }
 

@@ -11,8 +11,8 @@ use crate::TraceError;
 
 pub(super) static INFO: PatternInfo = Info {
     name: "streams",
-    help: "sequential runs of `length` pages in `streams` interleaved streams, among random requests; a page has the \
-           size `workload.align`",
+    help: "random requests mixed with sequential runs of `length` pages in `streams` interleaved streams; a page has \
+           the size `workload.align`",
     source: "",
     parameters: PARAMETERS,
     role: PatternRules::of::<Interleaved>(),
@@ -50,7 +50,7 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Bytes,
         128 << 10,
         [512, PART_MAX],
-        "Size of a block, whose first page is its header.",
+        "Block size. The first page of each block is its header.",
     )
     .example(256 << 10),
     Parameter::new(
@@ -58,7 +58,7 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Bytes,
         32 << 10,
         [512, PART_MAX],
-        "Size of a sub-block, whose first page is its header; must divide the block size.",
+        "Sub-block size; must divide the block size. The first page of each sub-block is its header.",
     )
     .example(16 << 10),
     Parameter::new("block_headers", Unit::Share, 0, ALL, "Share of the sequential runs that start at a block header.")
@@ -68,7 +68,7 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Share,
         0,
         ALL,
-        "Share of the sequential runs that start at a sub-block header, which may be a block header.",
+        "Share of the sequential runs that start at a sub-block header (including block headers).",
     )
     .example(percent(25)),
     Parameter::new(
@@ -80,7 +80,7 @@ const PARAMETERS: &[Parameter] = &[
          page, at 0% run by run.",
     )
     .example(percent(50)),
-    Parameter::switch("random_headers", true, "Random requests may go to block headers.").example(0),
+    Parameter::switch("random_headers", true, "Allows random requests to block headers.").example(0),
 ];
 
 /// Parameters of the pattern. Aligned addresses divide the device into slots. A stream is a sequence of sub-streams.
@@ -125,7 +125,8 @@ fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let both = options.block_headers + options.sub_block_headers;
     let (sub_headers, headers) = (in_percent(options.sub_block_headers), in_percent(options.block_headers));
     let (total, most) = (in_percent(both), in_percent(down(1.0 - options.block_headers)));
-    let why = format!("{sub_headers} and block_headers = {headers} add up to {total} of the sub-streams, over 100%");
+    let why =
+        format!("the share {sub_headers} is too large: with block_headers = {headers}, the sum is {total}, over 100%");
     ensure!(both <= WHOLE, "sub_block_headers", "{why}; lower it to {most}");
     space.check_slots("block", options.block_bytes)?;
     space.check_slots("sub_block", options.sub_block_bytes)?;
@@ -133,27 +134,40 @@ fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let sizes = [options.sub_block_bytes, options.block_bytes, divisor];
     let [sub_block, block, divisor] = sizes.map(write_bytes);
     let is_divisor = options.block_bytes.is_multiple_of(options.sub_block_bytes);
-    let why = format!("{sub_block} does not divide the block of {block}; set it to {divisor}");
+    let why = format!("the sub-block size {sub_block} does not divide the block size {block}; set it to {divisor}");
     ensure!(is_divisor, "sub_block", "{why}");
     let (length, slots) = (options.length, span / align);
     if slots < 2 {
         let half = write_bytes(1 << (span / 2).max(1).ilog2());
-        let why = format!("the span {} has a single slot of {}", write_bytes(span), write_bytes(align));
+        let why = format!("the span of {} has only one slot of {}", write_bytes(span), write_bytes(align));
         return match span {
-            0..1024 => {
-                wrong("span_bytes", format!("{why}, but a run needs two; raise it to {}", write_bytes(2 * align)))
-            }
-            _ => wrong("align_bytes", format!("{why}, but a run needs two; lower it to {half}")),
+            0..1024 => wrong(
+                "span_bytes",
+                format!("the span is too small: {why}, but a run needs two; raise it to {}", write_bytes(2 * align)),
+            ),
+            _ => wrong(
+                "align_bytes",
+                format!("the alignment is too large: {why}, but a run needs two; lower it to {half}"),
+            ),
         };
     }
     let needed = largest.div_ceil(align);
     let (size, most, all) = (write_bytes(largest), write_bytes(slots * align), write_bytes(span));
-    ensure!(needed <= slots, "sizes", "{size} is more than the aligned part of the span; lower it to {most}");
+    ensure!(
+        needed <= slots,
+        "sizes",
+        "the request size {size} exceeds the aligned part of the span; lower it to {most}"
+    );
     let length_slots = format!("{length} slots of {}", write_bytes(align));
-    ensure!(length <= slots, "length", "{length_slots} exceed the span {all}; lower it to {slots}");
-    let why = format!("{length_slots} are smaller than a request of {size}; raise it to {needed}");
+    ensure!(
+        length <= slots,
+        "length",
+        "the run length of {length_slots} exceeds the span of {all}; lower it to {slots}"
+    );
+    let why = format!("the run length of {length_slots} is smaller than a request of {size}; raise it to {needed}");
     ensure!(needed <= length, "length", "{why}");
-    let why = "every slot is a block header, so no slot is left for random requests; set it to true";
+    let why = "random_headers = false leaves no slot for random requests, because every slot is a block header; set it \
+               to true";
     ensure!(random_slots(options, space) > 0 || options.sequential >= 1.0, "random_headers", "{why}");
     Ok(())
 }
@@ -445,18 +459,18 @@ mod tests {
         assert_eq!(refused(options()), "");
         assert_eq!(
             refused(Streams { length: 16_385, ..options() }),
-            "workload length: 16385 slots of 4KiB exceed the span 64MiB; lower it to 16384"
+            "workload length: the run length of 16385 slots of 4KiB exceeds the span of 64MiB; lower it to 16384"
         );
         assert_eq!(refused(Streams { length: 16_384, ..options() }), "");
         assert!(
             refused(Streams { sub_block_bytes: 12 << 10, ..options() })
-                .contains("12KiB does not divide the block of 128KiB; set it to 4KiB")
+                .contains("the sub-block size 12KiB does not divide the block size 128KiB; set it to 4KiB")
         );
         assert!(refused(Streams { block_bytes: 6000, ..options() }).contains("set it to 4KiB"));
         let headers = Streams { block_headers: 0.75, sub_block_headers: 0.5, ..options() };
-        assert!(refused(headers).contains("add up to 125% of the sub-streams, over 100%; lower it to 25%"));
+        assert!(refused(headers).contains("the sum is 125%, over 100%; lower it to 25%"));
         let headers = Streams { block_bytes: 4096, sub_block_bytes: 4096, random_headers: false, ..options() };
-        assert!(refused(headers.clone()).contains("random_headers: every slot is a block header"));
+        assert!(refused(headers.clone()).contains("random_headers: random_headers = false leaves no slot"));
         assert_eq!(refused(Streams { sequential: 1.0, ..headers }), "");
         let large = Workload { sizes: vec![(300_000, 1.0)], ..pages(options()) };
         assert!(refusal(&large).contains("raise it to 74"));

@@ -56,7 +56,10 @@ impl LogSize {
             Self::Pages(pages) => (pages, format!("{pages} pages")),
         };
         if pages == 0 {
-            let why = format!("a log of {text} is smaller than a page of {}; enlarge it", Bytes(written.page_bytes()));
+            let why = format!(
+                "a log of {text} is smaller than a page of {}; use at least 1 page",
+                Bytes(written.page_bytes())
+            );
             return Err(TraceError::Invalid(why));
         }
         Ok(pages)
@@ -80,10 +83,10 @@ mod tests {
         {
             assert_eq!(pages(text), Ok(expected), "{text}");
         }
-        assert_eq!(pages("0").unwrap_err(), "a log of 0 pages is smaller than a page of 4.00 KiB; enlarge it");
+        assert_eq!(pages("0").unwrap_err(), "a log of 0 pages is smaller than a page of 4.00 KiB; use at least 1 page");
         assert_eq!(
             pages("0.01%").unwrap_err(),
-            "a log of 0.01% of 1000 written pages is smaller than a page of 4.00 KiB; enlarge it"
+            "a log of 0.01% of 1000 written pages is smaller than a page of 4.00 KiB; use at least 1 page"
         );
         assert!(pages("4095B").unwrap_err().contains("4.00 KiB is smaller than a page"));
         for wrong in ["", "-5%", "x", "5x", "99999999999999999999", "1.5", "%"] {

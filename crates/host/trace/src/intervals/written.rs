@@ -30,7 +30,8 @@ pub(super) fn pages_of(request: &Request, page_bytes: u64) -> Range<u64> {
 
 /// Returns the error for memory that could not be allocated.
 pub(super) fn no_memory(_refused: TryReserveError) -> TraceError {
-    let why = "not enough memory for the write intervals; use larger pages with --page, or analyse a part of the trace";
+    let why = "not enough memory for the write intervals; use larger pages with --page, or analyse only part of the \
+               trace";
     TraceError::Invalid(why.into())
 }
 

@@ -334,26 +334,33 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     countable("threads", threads, THREADS_MAX - writers)?;
     let [span, least, most] = [span_bytes, DiskLayout::BYTES_MIN, DiskLayout::BYTES_MAX].map(write_bytes);
     let is_large = span_bytes >= DiskLayout::BYTES_MIN;
-    ensure!(is_large, "span_bytes", "{span} is too small for a file system; raise it to {least}");
-    let why = format!("{span} has more blocks than 32-bit block numbers of ext4 allow; lower it to {most}");
+    ensure!(is_large, "span_bytes", "a span of {span} is too small for a file system; raise it to {least}");
+    let why = format!("a span of {span} exceeds the range of ext4's 32-bit block numbers; lower it to {most}");
     ensure!(span_bytes <= DiskLayout::BYTES_MAX, "span_bytes", "{why}");
     let layout = DiskLayout::new(span_bytes);
     let logs = u32::from(personality.role.log_bytes.is_some());
     let room = |files: u32| FileSystem::room(&layout, files + logs, personality.role.files_per_directory);
     let most = || largest(FILES_MAX, |files| room(files).is_some());
-    ensure!(files > 0, "files", "at least 1 file is needed; raise it to 1");
+    ensure!(files > 0, "files", "the number of files must not be 0; raise it to 1");
     if files > FILES_MAX || room(files).is_none() {
-        return wrong("files", format!("{files} files do not fit into the span {span}; lower it to {}", most()));
+        return wrong(
+            "files",
+            format!("the number of files {files} is too large for the span of {span}; lower it to {}", most()),
+        );
     }
     if !is_database && files <= threads {
-        let why = format!("{files} files are too few for {threads} threads with one open file each");
+        let why = format!("{threads} threads with one open file each need more than {files} files");
         let most = most();
         return if threads < most {
-            wrong("files", format!("{why}; raise it to {}", threads + 1))
+            wrong("files", format!("the number of files is too small: {why}; raise it to {}", threads + 1))
         } else {
             wrong(
                 "threads",
-                format!("{why}, and the span {span} has room for only {most} files; lower it to {}", most - 1),
+                format!(
+                    "the number of threads is too large: {why}, but the span of {span} has room for only {most} files; \
+                     lower it to {}",
+                    most - 1
+                ),
             )
         };
     }
@@ -370,16 +377,18 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     let needed = whole * (count + deviations) + beyond * count;
     let most = write_bytes(((free - beyond * count) / (count + deviations)) as u64 / BLOCK * BLOCK);
     let (size, total, left) = (write_bytes(file_bytes), Bytes(needed as u64), Bytes(free as u64));
-    let why = format!("{files} files of {size} need {total}, but the span {span} leaves only {left}");
+    let why = format!(
+        "the file size {size} is too large: {files} files need {total}, but the span of {span} leaves only {left}"
+    );
     ensure!(needed <= free, "file_bytes", "{why}; lower it to {most}");
     let cache_min = BLOCK * 1024;
     let [size, nearest] = [cache_bytes, cache_bytes.clamp(cache_min, DiskLayout::BYTES_MAX)].map(write_bytes);
     let is_valid = (cache_min..=DiskLayout::BYTES_MAX).contains(&cache_bytes);
     ensure!(is_valid, "cache_bytes", "{size} is out of range; set it to {nearest}");
-    let why = "0 would stop the clock when all data is cached; raise it to 1us";
+    let why = "a think time of 0 would stop the clock when all data is cached; raise it to 1us";
     ensure!(filebench.think_ns > 0, "think_ns", "{why}");
     ensure!(filebench.depth > 0, "depth", "a device with depth 0 serves no requests; raise it to 1");
-    ensure!(filebench.bytes_per_s > 0, "bytes_per_s", "the bandwidth of the link must not be 0; raise it to 1");
+    ensure!(filebench.bytes_per_s > 0, "bytes_per_s", "the link bandwidth must not be 0; raise it to 1 B/s");
     Ok(())
 }
 

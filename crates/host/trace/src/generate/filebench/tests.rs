@@ -171,27 +171,26 @@ fn impossible_settings_are_rejected() {
         refusal(&spanning(filebench, 512 << 20))
     };
     assert_eq!(why(&|_| {}), "");
-    assert!(
-        why(&|f| f.files = 20)
-            .ends_with("files: 20 files are too few for 20 threads with one open file each; raise it to 21")
-    );
+    assert!(why(&|f| f.files = 20).ends_with("need more than 20 files; raise it to 21"));
     let message = why(&|f| f.file_bytes = 1 << 20);
     let (_, most) = message.split_once("leaves only ").unwrap().1.split_once("lower it to ").expect(&message);
     let most = Bytes::parse(most).unwrap().0;
     assert_eq!((why(&|f| f.file_bytes = most), most % BLOCK), (String::new(), 0));
     assert!(why(&|f| f.file_bytes = most + BLOCK).contains("leaves only"));
     let message = why(&|f| f.files = 100_000);
-    let (_, most) = message.split_once("100000 files do not fit into the span 512MiB; lower it to ").expect(&message);
+    let (_, most) = message
+        .split_once("the number of files 100000 is too large for the span of 512MiB; lower it to ")
+        .expect(&message);
     let most: u32 = most.parse().expect(&message);
     assert_eq!(why(&|f| (f.files, f.file_bytes) = (most, 4096)), "");
-    assert!(why(&|f| (f.files, f.file_bytes) = (most + 1, 4096)).contains("do not fit"));
+    assert!(why(&|f| (f.files, f.file_bytes) = (most + 1, 4096)).contains("is too large for the span"));
     assert!(why(&|f| (f.files, f.threads) = (most, 64_000)).ends_with(&format!("lower it to {}", most - 1)));
-    assert!(why(&|f| f.threads = 0).ends_with("threads: 0 is out of range, 1 to 65000; raise it to 1"));
+    assert!(why(&|f| f.threads = 0).ends_with("threads: 0 is outside the range 1 to 65000; raise it to 1"));
     assert!(why(&|f| f.threads = 70_000).ends_with("lower it to 65000"));
     assert!(why(&|f| f.file_bytes = 100).ends_with("file_bytes: 100B is smaller than a page; raise it to 4KiB"));
     assert!(why(&|f| f.max_bio_bytes = 100).ends_with("max_bio_bytes: 100B is smaller than a page; raise it to 4KiB"));
     assert!(why(&|f| f.cache_bytes = 100).ends_with("set it to 4MiB"));
-    assert!(why(&|f| f.think_ns = 0).contains("think_ns: 0 would stop the clock"));
+    assert!(why(&|f| f.think_ns = 0).contains("think_ns: a think time of 0 would stop the clock"));
     assert!(why(&|f| f.depth = 0).contains("depth"));
     assert!(
         refusal(&spanning(small("varmail"), 128 << 20)).ends_with("too small for a file system; raise it to 256MiB")
@@ -216,7 +215,7 @@ fn a_full_file_system_is_an_error() {
     let filebench = Filebench { files: 21, ..small("webserver") };
     let mut run = FilebenchRun::new(&filebench, DiskLayout::BYTES_MIN, 1);
     let error = (0..10_000_000).find_map(|_| run.next().err()).expect("the log grows forever");
-    let why = "workload.span: the generated files fill the file system; raise workload.span (or device.capacity if the span \
-               is the whole device), or lower workload.requests";
+    let why = "workload.span: the generated files fill the file system; raise workload.span (or device.capacity if the \
+               span is the whole device), or lower workload.requests";
     assert_eq!(error.to_string(), why);
 }

@@ -1,10 +1,10 @@
-//! fileserver: threads create, append to, read and delete whole files.
+//! fileserver: threads create, append to, read and delete files.
 
 use super::{Personality, PersonalityRules, Step, Work};
 
 pub(super) static FILESERVER: Personality = Personality {
     name: "fileserver",
-    help: "create, append to, read and delete whole files",
+    help: "file server: create, append to, read and delete files",
     source: "Filebench, workloads/fileserver.f",
     parameters: &[],
     role: PersonalityRules {

@@ -5,7 +5,7 @@ use super::{Personality, PersonalityRules, Step, Work};
 
 pub(super) static VARMAIL: Personality = Personality {
     name: "varmail",
-    help: "delete, write, answer and read mails, durable once written",
+    help: "mail server: delete, create, append to and read mail files, with fsync after each write",
     source: "Filebench, workloads/varmail.f",
     parameters: &[],
     role: PersonalityRules {

@@ -16,7 +16,7 @@ static STEPS: [Step; 3 * READS + 1] = {
 
 pub(super) static WEBSERVER: Personality = Personality {
     name: "webserver",
-    help: "read ten whole files, append to one log",
+    help: "web server: read ten whole files, then append to a log file",
     source: "Filebench, workloads/webserver.f",
     parameters: &[],
     role: PersonalityRules {
