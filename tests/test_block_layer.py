@@ -217,7 +217,7 @@ def test_more_requests_wait_in_the_layer_than_the_drive_holds() -> None:
         ),
         (
             {"block.scheduler": "cfq", "block.hardware_queues": 2},
-            "block.hardware_queues: the single-queue layer has one queue",
+            "block.hardware_queues: the single-queue layer has only one queue",
         ),
         ({"block.scheduler": "cfq", "time": "serial"}, 'set time to "event"'),
         ({"block.frame": "modern"}, 'block.frame: was renamed to block.layer = "single-queue" or "multi-queue"'),

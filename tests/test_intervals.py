@@ -126,7 +126,7 @@ def test_a_file_and_its_requests_have_the_same_intervals(tmp_path: Path) -> None
     ("arguments", "message"),
     [
         ({"logs": ["0"]}, "a log of 0 pages is smaller than a page"),
-        ({"logs": ["1%"]}, "a log of 1% of 2 written pages is smaller than a page of 4.00 KiB; enlarge it"),
+        ({"logs": ["1%"]}, "a log of 1% of 2 written pages is smaller than a page of 4.00 KiB; use at least 1 page"),
         ({"logs": ["ten"]}, "'ten' is not a log size"),
         ({"page": "100B"}, "use 512B to 1GiB"),
         ({"page": "4"}, "the unit is missing"),

@@ -136,12 +136,14 @@ impl MapAdvisor {
         let timing = match setup.clock {
             Clock::Serial(timing) => timing,
             Clock::Count => {
-                let why = "time: advice needs simulated time, which \"count\" does not model; set it to \"serial\"";
+                let why = "time: the advice needs simulated time, but \"count\" only counts operations; set it to \
+                           \"serial\"";
                 return Err(SimError::Setup(why.into()));
             }
             Clock::Event(..) => {
-                let mut why =
-                    String::from("time: the estimate adds up service times of one chip and cannot use \"event\"; ");
+                let mut why = String::from(
+                    "time: the estimate adds up the service times of one chip and does not support \"event\"; ",
+                );
                 why.push_str("set it to \"serial\"");
                 // The settings below are invalid with serial time, so the message also includes their remedies.
                 if setup.block.is_some() {

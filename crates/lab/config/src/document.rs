@@ -207,7 +207,7 @@ impl Reader<'_> {
                 }
                 (Some(variant), other) => {
                     let (value, choice, name) = (describe(other), choice.key, variant.name);
-                    let message = format!("a table of settings cannot be set to {value}; write {choice} = {name:?}");
+                    let message = format!("a table of settings cannot be set to {value}; use {choice} = {name:?}");
                     self.fault(start, Place::Key, &key, message);
                 }
                 // The name is not a variant. It may be a parameter that is given together with its variant; otherwise
@@ -250,8 +250,8 @@ impl Reader<'_> {
                 return;
             }
             (Form::File(_), "preset", other) => format!("expected a preset name, found {}", describe(other)),
-            (Form::File(_), ..) => "allowed only in presets; write preset = \"...\"".into(),
-            (Form::Preset(_), ..) => "allowed only in files; write extends = \"...\"".into(),
+            (Form::File(_), ..) => "allowed only in presets; use preset = \"...\"".into(),
+            (Form::Preset(_), ..) => "allowed only in files; use extends = \"...\"".into(),
             (Form::Set("--set"), ..) => "not a setting; use --preset NAME".into(),
             (Form::Set(_), ..) => "not a setting; use Config(\"NAME\", overrides=...)".into(),
         };

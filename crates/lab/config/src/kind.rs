@@ -2,7 +2,7 @@
 
 /// Type and range of an option; both ends of a range are allowed.
 #[derive(Clone, Copy, PartialEq, Debug)]
-#[allow(missing_docs, reason = "the comment of each kind names the unit of `min` and `max`")]
+#[allow(missing_docs, reason = "the comment of each variant states the unit of `min` and `max`")]
 pub enum Kind {
     /// A size, such as `"4KiB"`; the range is in bytes.
     Bytes { min: u64, max: u64 },

@@ -393,7 +393,7 @@ fn read_queues(text: &str) -> Result<Vec<QueueGroup>, String> {
     let groups = text.split(',').map(group).collect::<Result<Vec<_>, String>>()?;
     let count: u64 = groups.iter().map(|group| group.count).sum();
     if count > most {
-        return Err(format!("{count} queues exceed the maximum of {most}; remove some"));
+        return Err(format!("{count} queues exceed the maximum of {most}; use {most} or fewer"));
     }
     Ok(groups)
 }

@@ -33,8 +33,8 @@ fn a_drive_without_room_for_the_ftl_is_refused() {
     let erased = ["ftl.page.trigger.batch.low=4", "ftl.page.trigger.batch.high=6", "nand.pages_per_block=64"];
     for (sizing, extent_bytes) in [("device.capacity=25MiB", None), ("host.fit=compact", Some(25 << 20))] {
         let with = |op: &str| setup("tlc-chip", &[&erased[..], &[sizing, op]].concat(), extent_bytes);
-        let expected = "--set: device.op: 7% provides 107 blocks in 1 plane, but 110 are needed: 100 for data, 9 for the FTL \
-                        and 1 more; raise it to 10%";
+        let expected = "--set: device.op: 7% provides 107 blocks in 1 plane, but 110 are needed: 100 for data, 9 for \
+                        the FTL's reserve and 1 spare; raise it to 10%";
         assert_eq!(with("device.op=7%").expect_err("too few blocks").to_string(), expected);
         let setup = with("device.op=10%").expect("enough blocks");
         assert_eq!((setup.logical_pages, setup.geometry.blocks), (6_400, 110));

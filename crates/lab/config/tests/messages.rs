@@ -148,7 +148,7 @@ fn files() {
         ),
         (
             "workload.queues = \"9:fixed:1k/s:50%,8:poisson:1k/s:1%\"",
-            "my.toml:1:19: workload.queues: 17 queues exceed the maximum of 16; remove some",
+            "my.toml:1:19: workload.queues: 17 queues exceed the maximum of 16; use 16 or fewer",
         ),
         (
             "workload.span = \"half\"",
@@ -167,7 +167,7 @@ fn files() {
         ("[ftl.page.gc]\nd = 5", "my.toml:2: ftl.page.gc.d: unknown setting; did you mean ftl.page.gc.d_choices.d?"),
         (
             "ftl.page.gc.fifo = true",
-            r#"my.toml:1: ftl.page.gc.fifo: a table of settings cannot be set to true; write ftl.page.gc = "fifo""#,
+            r#"my.toml:1: ftl.page.gc.fifo: a table of settings cannot be set to true; use ftl.page.gc = "fifo""#,
         ),
         (
             "[ftl.page.gc.d_choices]\nd = 5\n[ftl.page.gc.fifo]",
@@ -182,7 +182,7 @@ fn files() {
             "[device]\nop = \"7%\"\nspare = \"5%\"",
             "my.toml:3: device.spare: device.op sets the same quantity (my.toml:2); keep only one of the two",
         ),
-        ("extends = \"faster\"", r#"my.toml:1: extends: allowed only in presets; write preset = "...""#),
+        ("extends = \"faster\"", r#"my.toml:1: extends: allowed only in presets; use preset = "...""#),
         // Across options.
         ("nand.page_size = \"3KiB\"", "my.toml:1: nand.page_size: 3KiB is not a power of two; set it to 2KiB"),
         (
@@ -203,11 +203,11 @@ fn files() {
         ),
         (
             "device.op = \"0.05%\"",
-            "my.toml:1: device.op: 0.05% provides 4099 blocks in 1 plane, but 4100 are needed: 4096 for data, 3 for the FTL and 1 more; raise it to 0.1%",
+            "my.toml:1: device.op: 0.05% provides 4099 blocks in 1 plane, but 4100 are needed: 4096 for data, 3 for the FTL's reserve and 1 spare; raise it to 0.1%",
         ),
         (
             "device.spare = \"0%\"",
-            "my.toml:1: device.spare: 0% provides 4096 blocks in 1 plane, but 4100 are needed: 4096 for data, 3 for the FTL and 1 more; raise it to 0.1%",
+            "my.toml:1: device.spare: 0% provides 4096 blocks in 1 plane, but 4100 are needed: 4096 for data, 3 for the FTL's reserve and 1 spare; raise it to 0.1%",
         ),
         (
             "[ftl.page.trigger.batch]\nlow = 9\nhigh = 9",
@@ -229,15 +229,15 @@ fn files() {
         ),
         (
             "workload.span = \"64KiB\"\nworkload.align = \"1MiB\"",
-            "my.toml:2: workload.align: 1MiB exceeds the span 64KiB; lower it to 64KiB",
+            "my.toml:2: workload.align: 1MiB exceeds the span of 64KiB; lower it to 64KiB",
         ),
         (
             "[workload]\nspan = \"64KiB\"\nsize = \"64KiB\"\npattern.sequential.streams = 2",
-            "my.toml:4: workload.pattern.sequential.streams: 2 streams share 64KiB, 32KiB each, less than a request of 64KiB; lower it to 1",
+            "my.toml:4: workload.pattern.sequential.streams: the number of streams 2 is too large: each gets 32KiB of the span of 64KiB, less than a request of 64KiB; lower it to 1",
         ),
         (
             "[workload]\nspan = \"64KiB\"\nsize = \"512B\"\npattern.sequential.streams = 256",
-            "my.toml:4: workload.pattern.sequential.streams: 256 streams share 64KiB, 0B each, less than a request of 512B; lower it to 16",
+            "my.toml:4: workload.pattern.sequential.streams: the number of streams 256 is too large: each gets 0B of the span of 64KiB, less than a request of 512B; lower it to 16",
         ),
         (
             "device.fill = \"50%\"\nhost.fit = \"wrap\"",
@@ -254,11 +254,11 @@ fn files() {
         ),
         (
             "device.capacity = \"64MiB\"\nftl.fast.log = 40",
-            "my.toml:2: ftl.fast.log: 40 log blocks, but only 4 of 69 blocks are left after 64 data blocks and 1 for merges; lower it to 4",
+            "my.toml:2: ftl.fast.log: 40 log blocks, but only 4 of 69 blocks are left after 64 data blocks and a reserve of 1 for merges; lower it to 4",
         ),
         (
             "ftl.bast.log = \"120%\"",
-            "my.toml:1: ftl.bast.log: 120% of 4096 data blocks is 4916 log blocks, but only 286 of 4383 blocks are left after 4096 data blocks and 1 for merges; lower it to 286",
+            "my.toml:1: ftl.bast.log: 120% of 4096 data blocks is 4916 log blocks, but only 286 of 4383 blocks are left after 4096 data blocks and a reserve of 1 for merges; lower it to 286",
         ),
         (
             "time = \"event\"\nblock.scheduler = \"cfq\"\nblock.wbt_lat = \"2ms\"",
@@ -266,11 +266,11 @@ fn files() {
         ),
         (
             "time = \"event\"\nblock.scheduler = \"cfq\"\nblock.hardware_queues = 2",
-            r#"my.toml:3: block.hardware_queues: the single-queue layer has one queue; set block.layer to "multi-queue""#,
+            r#"my.toml:3: block.hardware_queues: the single-queue layer has only one queue; set block.layer to "multi-queue""#,
         ),
         (
             "time = \"event\"\nblock.scheduler = \"none\"\nblock.hardware_queues = 2\ndrive.protocol = \"sata\"\nhost.replay.closed.queue_depth = 1",
-            "my.toml:3: block.hardware_queues: drive.protocol sata has one queue, not 2; lower it to 1",
+            "my.toml:3: block.hardware_queues: drive.protocol sata has only one queue, not 2; lower it to 1",
         ),
         (
             "time = \"event\"\nblock.scheduler = \"none\"\nblock.hardware_queues = 2\ndrive.protocol = \"nvme\"",
@@ -281,15 +281,15 @@ fn files() {
         ("ftl.faster.log = 1", "my.toml:1: ftl.faster.log: 1 log block, but the FTL needs at least 2; raise it to 2"),
         (
             "ftl = \"faster\"\ndevice.capacity = \"8MiB\"",
-            "my.toml:2: device.capacity: device.op = 7% provides 9 blocks in 1 plane, but 12 are needed: 8 for data, 2 for the FTL and 2 more; raise it to 64MiB",
+            "my.toml:2: device.capacity: device.op = 7% provides 9 blocks in 1 plane, but 12 are needed: 8 for data, 2 for the FTL's reserve and 2 spare; raise it to 64MiB",
         ),
         (
             "ftl = \"faster\"\ndevice.capacity = \"8MiB\"\ndevice.op = \"37.5%\"",
-            "my.toml:3: device.op: 37.5% provides 11 blocks in 1 plane, but 12 are needed: 8 for data, 2 for the FTL and 2 more; raise it to 50%",
+            "my.toml:3: device.op: 37.5% provides 11 blocks in 1 plane, but 12 are needed: 8 for data, 2 for the FTL's reserve and 2 spare; raise it to 50%",
         ),
         (
             "ftl.faster.log = 1\ndevice.capacity = \"8MiB\"",
-            "my.toml:2: device.capacity: device.op = 7% provides 9 blocks in 1 plane, but 12 are needed: 8 for data, 2 for the FTL and 2 more; raise it to 64MiB",
+            "my.toml:2: device.capacity: device.op = 7% provides 9 blocks in 1 plane, but 12 are needed: 8 for data, 2 for the FTL's reserve and 2 spare; raise it to 64MiB",
         ),
         (
             "ftl = \"sbfast\"\ndevice.spare = \"0.05%\"",
@@ -316,16 +316,16 @@ fn files() {
         ),
         (
             "ftl = \"bast\"\ndevice.op = \"0.02%\"",
-            "my.toml:2: device.op: 0.02% provides 4097 blocks in 1 plane, but 4098 are needed: 4096 for data, 1 for the FTL and 1 more; raise it to 0.05%",
+            "my.toml:2: device.op: 0.02% provides 4097 blocks in 1 plane, but 4098 are needed: 4096 for data, 1 for the FTL's reserve and 1 spare; raise it to 0.05%",
         ),
         // Planes.
         (
             "nand.channels = 16\nnand.dies = 8",
-            "my.toml:1: nand.channels: device.op = 7% provides 4383 blocks in 128 planes, but 5120 are needed: 4096 for data, 896 for the FTL and 128 more; raise device.capacity to 16GiB",
+            "my.toml:1: nand.channels: device.op = 7% provides 4383 blocks in 128 planes, but 5120 are needed: 4096 for data, 896 for the FTL's reserve and 128 spare; raise device.capacity to 16GiB",
         ),
         (
             "nand.planes = 16\nnand.ways = 64\nftl.bast.log = 4\ndevice.capacity = \"64MiB\"",
-            "my.toml:4: device.capacity: device.op = 7% provides 69 blocks in 1024 planes, but 1024 are needed: 64 for data, 1 for the FTL and 959 more; raise it to 1GiB",
+            "my.toml:4: device.capacity: device.op = 7% provides 69 blocks in 1024 planes, but 1024 are needed: 64 for data, 1 for the FTL's reserve and 959 spare; raise it to 1GiB",
         ),
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
@@ -392,7 +392,7 @@ fn files() {
         ),
         (
             "nand.channels = 4\nftl.page.collect = \"superblock\"\ndevice.op = \"0.1%\"",
-            "my.toml:3: device.op: 0.1% provides 1026 blocks in 1 drive, but 1032 are needed: 1024 for data, 7 for the FTL and 1 more; raise it to 0.79%",
+            "my.toml:3: device.op: 0.1% provides 1026 blocks in 1 drive, but 1032 are needed: 1024 for data, 7 for the FTL's reserve and 1 spare; raise it to 0.79%",
         ),
         (
             "nand.word_line = 2\ntime = \"event\"",
@@ -405,12 +405,12 @@ fn files() {
         (
             "nand.word_line = 2\ntime = \"event\"\nnand.passes.two.distance = 3\nnand.program = [\"100us\", \"300us\"]\n\
              drive.buffer.eager = { size = \"28KiB\", plp = true }",
-            "my.toml:5: drive.buffer.eager.size: 28KiB is less than the word lines between two passes; raise it to 32KiB",
+            "my.toml:5: drive.buffer.eager.size: 28KiB is less than the word lines between the coarse and the fine pass; raise it to 32KiB",
         ),
         (
             "nand.word_line = 2\ntime = \"event\"\nnand.passes = \"two\"\nnand.program = [\"100us\", \"300us\"]\n\
              drive.buffer = \"eager\"",
-            "default: drive.buffer.eager.plp: between two passes, data waits in the buffer, so flushes need power-loss protection; \
+            "default: drive.buffer.eager.plp: data waits in the buffer between the coarse and the fine pass, so flushes need power-loss protection; \
              set it to true",
         ),
         // SLC caches. A block of 256 pages holds 128 pages, or 512 KiB, in SLC mode with word lines of two pages.
@@ -420,15 +420,15 @@ fn files() {
         ),
         (
             "nand.word_line = 2\nftl.page.slc.static.size = \"1MiB\"\nnand.channels = 4\ntime = \"count\"",
-            "my.toml:2: ftl.page.slc.static.size: 1MiB is one cache block per plane, but a cache needs 2; raise it to 4MiB",
+            "my.toml:2: ftl.page.slc.static.size: 1MiB is only one cache block per plane, but a cache needs 2 blocks per plane; raise it to 4MiB",
         ),
         (
             "nand.word_line = 2\nftl.page.slc.static.size = \"1GiB\"",
-            "my.toml:2: ftl.page.slc.static.size: 1GiB takes 2048 cache blocks per plane, but data and reserve leave only 283; lower it to 144896KiB",
+            "my.toml:2: ftl.page.slc.static.size: 1GiB needs 2048 cache blocks per plane, but data and reserve leave room for only 283; lower it to 144896KiB",
         ),
         (
             "nand.word_line = 2\nftl.page.slc.static.size = \"1GiB\"\ndevice.op = \"0.1%\"",
-            r#"my.toml:2: ftl.page.slc.static.size: 1GiB takes 2048 cache blocks per plane, but data and reserve leave only 1; set ftl.page.slc to "none""#,
+            r#"my.toml:2: ftl.page.slc.static.size: 1GiB needs 2048 cache blocks per plane, but data and reserve leave room for only 1; set ftl.page.slc to "none""#,
         ),
         (
             "nand.word_line = 2\nftl.page.slc.dynamic.share = \"0.01%\"",
@@ -444,7 +444,7 @@ fn files() {
         ),
         (
             "nand.word_line = 2\nftl.page.slc = \"dynamic\"\nftl.page.fold = \"idle\"\ntime = \"event\"\ndrive.buffer = \"eager\"",
-            r#"default: drive.collect: ftl.page.fold = "idle" needs collection in idle time; set it to "idle""#,
+            r#"default: drive.collect: ftl.page.fold = "idle" needs idle-time garbage collection; set drive.collect to "idle""#,
         ),
         (
             "ftl.bast.log = 4\nftl.page.slc = \"dynamic\"",
@@ -461,7 +461,7 @@ fn files() {
         ),
         (
             "ftl.page.trigger.partial.low = 300",
-            "preset tlc-chip: device.op: 7% provides 4383 blocks in 1 plane, but 4400 are needed: 4096 for data, 303 for the FTL and 1 more; raise it to 7.43%",
+            "preset tlc-chip: device.op: 7% provides 4383 blocks in 1 plane, but 4400 are needed: 4096 for data, 303 for the FTL's reserve and 1 spare; raise it to 7.43%",
         ),
         (
             "device.op = \"0.05%\"\nftl.page.trigger.batch.high = 5000",
@@ -472,12 +472,12 @@ fn files() {
         // Parallel drive.
         (
             "time = \"event\"\nnand.read = \"0ns\"\nnand.erase = \"0ns\"",
-            "my.toml:2: nand.read: operations of 0ns never advance the clock; raise it to 1us\n\
-             my.toml:3: nand.erase: operations of 0ns never advance the clock; raise it to 1us",
+            "my.toml:2: nand.read: operations with a time of 0ns never advance the clock; raise it to 1us\n\
+             my.toml:3: nand.erase: operations with a time of 0ns never advance the clock; raise it to 1us",
         ),
         (
             "nand.planes = 2\nnand.program = \"200us,0ns\"",
-            "my.toml:2: nand.program: operations of 0ns never advance the clock; raise it to 200us,1us",
+            "my.toml:2: nand.program: operations with a time of 0ns never advance the clock; raise it to 200us,1us",
         ),
         (
             "time = \"event\"\nnand.suspend.erase.time = \"15ms\"",
@@ -493,19 +493,19 @@ fn files() {
         ),
         (
             "time = \"event\"\ndrive.protocol = \"sata\"\nhost.replay.closed.queue_depth = 64",
-            "my.toml:3: host.replay.closed.queue_depth: 64 exceeds the 31 requests that drive.protocol sata holds; lower it to 31",
+            "my.toml:3: host.replay.closed.queue_depth: a queue depth of 64 exceeds the 31 requests that drive.protocol sata holds; lower it to 31",
         ),
         (
             "time = \"event\"\ndrive.protocol.ufs.depth = 16",
-            "default: host.replay.closed.queue_depth: 32 exceeds the 16 requests that drive.protocol ufs holds; lower it to 16",
+            "default: host.replay.closed.queue_depth: a queue depth of 32 exceeds the 16 requests that drive.protocol ufs holds; lower it to 16",
         ),
         (
             "time = \"event\"\ndrive.protocol.nvme = { queues = 4, depth = 64 }\nhost.replay.closed.queue_depth = 1000",
-            "my.toml:3: host.replay.closed.queue_depth: 1000 exceeds the 256 requests that drive.protocol nvme holds; lower it to 256",
+            "my.toml:3: host.replay.closed.queue_depth: a queue depth of 1000 exceeds the 256 requests that drive.protocol nvme holds; lower it to 256",
         ),
         (
             "time = \"event\"\ndrive.protocol.nvme.depth = 64\nhost.replay.closed = { queue_depth = 65, per_stream = true }",
-            "my.toml:3: host.replay.closed.queue_depth: 65 exceeds the 64 requests that drive.protocol nvme holds; lower it to 64",
+            "my.toml:3: host.replay.closed.queue_depth: a queue depth of 65 exceeds the 64 requests that drive.protocol nvme holds; lower it to 64",
         ),
         (
             "time = \"event\"\ndrive.buffer.eager.size = \"2KiB\"",
@@ -521,15 +521,15 @@ fn files() {
         ),
         (
             "time = \"event\"\ndrive.collect.background.blocks = 284",
-            "my.toml:2: drive.collect.background.blocks: cannot reach 284 erased blocks per plane: a plane has 4383 blocks; data needs 4096, the FTL 3 and collection 1; lower it to 283",
+            "my.toml:2: drive.collect.background.blocks: cannot reach 284 erased blocks per plane: of 4383 blocks per plane, data needs 4096, the FTL's reserve 3 and garbage collection 1; lower it to 283",
         ),
         (
             "nand.channels = 64\nftl.page.trigger = \"victim\"\ndrive.collect = \"idle\"",
-            r#"default: drive.collect.idle.blocks: cannot reach 4 erased blocks per plane: a plane has 69 blocks; data needs 64, the FTL 3 and collection 1; lower it to 1"#,
+            r#"default: drive.collect.idle.blocks: cannot reach 4 erased blocks per plane: of 69 blocks per plane, data needs 64, the FTL's reserve 3 and garbage collection 1; lower it to 1"#,
         ),
         (
             "time = \"event\"\ndevice.capacity = \"1TiB\"\nnand = { channels = 64, ways = 16, dies = 16, planes = 16, pages_per_block = 8 }\ndrive.collect.background.blocks = 65536",
-            "my.toml:4: drive.collect.background.blocks: cannot reach 65536 erased blocks per plane: a plane has 137 blocks; data needs 128, the FTL 7 and collection 1; lower it to 1",
+            "my.toml:4: drive.collect.background.blocks: cannot reach 65536 erased blocks per plane: of 137 blocks per plane, data needs 128, the FTL's reserve 7 and garbage collection 1; lower it to 1",
         ),
         (
             "time = \"event\"\nftl = \"fast\"\ndrive.collect = \"idle\"",
@@ -554,7 +554,7 @@ fn files() {
         ),
         (
             "time = \"event\"\ndrive.hmb = \"map_cache\"",
-            "my.toml:2: drive.hmb: the host memory buffer needs a map in flash (ftl.page.map); set it to \"none\"",
+            "my.toml:2: drive.hmb: the host memory buffer needs a map in flash (ftl.page.map); set drive.hmb to \"none\"",
         ),
         (
             "time = \"event\"\nftl.page.map = \"dftl\"\ndrive.hmb.map_cache.entries = 8",
@@ -567,11 +567,11 @@ fn files() {
         // Errors of the workload generator, at their settings.
         (
             "workload.pattern = \"sequential\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
-            "my.toml:2: workload.queues: the pattern defines its own streams; set it to \"none\"",
+            "my.toml:2: workload.queues: the queue setting needs a pattern without its own streams; set it to \"none\"",
         ),
         (
             "workload.pattern = \"filebench\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
-            "my.toml:2: workload.queues: the pattern defines its own streams; set it to \"none\"",
+            "my.toml:2: workload.queues: the queue setting needs a pattern without its own streams; set it to \"none\"",
         ),
         (
             "workload.arrival.fixed.rate = \"1k/s\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
@@ -579,27 +579,27 @@ fn files() {
         ),
         (
             "host.replay.open.depth = 4",
-            "my.toml:1: host.replay.open.depth: works only in event time; set time to \"event\"",
+            "my.toml:1: host.replay.open.depth: needs the event clock; set time to \"event\"",
         ),
         (
             "[workload.pattern.streams]\nlength = 9_000_000",
-            "my.toml:2: workload.pattern.streams.length: 9000000 slots of 4KiB exceed the span 4GiB; lower it to 1048576",
+            "my.toml:2: workload.pattern.streams.length: the run length of 9000000 slots of 4KiB exceeds the span of 4GiB; lower it to 1048576",
         ),
         (
             "[workload.pattern.streams]\nblock = \"100KiB\"",
-            "default: workload.pattern.streams.sub_block: 32KiB does not divide the block of 100KiB; set it to 4KiB",
+            "default: workload.pattern.streams.sub_block: the sub-block size 32KiB does not divide the block size 100KiB; set it to 4KiB",
         ),
         (
             "[workload.pattern.streams]\nblock_headers = \"75%\"\nsub_block_headers = \"50%\"",
-            "my.toml:3: workload.pattern.streams.sub_block_headers: 50% and block_headers = 75% add up to 125% of the sub-streams, over 100%; lower it to 25%",
+            "my.toml:3: workload.pattern.streams.sub_block_headers: the share 50% is too large: with block_headers = 75%, the sum is 125%, over 100%; lower it to 25%",
         ),
         (
             "[workload.pattern.copy_files]\nfile_size = \"1GiB\"",
-            "my.toml:2: workload.pattern.copy_files.file_size: 10 files of 1GiB exceed the span 4GiB; lower it to 419428KiB",
+            "my.toml:2: workload.pattern.copy_files.file_size: file_size is too large: 10 files of 1GiB exceed the span of 4GiB; lower it to 419428KiB",
         ),
         (
             "workload.size = \"4KiB:50%,8KiB:50%\"\nworkload.pattern = \"copy_files\"",
-            "my.toml:1: workload.size: copied files need a single request size; set it to 8KiB",
+            "my.toml:1: workload.size: `copy_files` supports only one request size; set it to 8KiB",
         ),
         (
             "[workload.pattern.oltp]\nblock = \"6KiB\"",
@@ -607,16 +607,15 @@ fn files() {
         ),
         (
             "[workload.pattern.oltp]\nhot_blocks = \"80%\"",
-            "default: workload.pattern.oltp.idle_blocks: 20.8% idle and 80% hot of 32768 blocks leave no block for the other requests; lower it to 19.9981%",
+            "default: workload.pattern.oltp.idle_blocks: with 80% of 32768 blocks hot, an idle share of 20.8% leaves no block for the other requests; lower it to 19.9981%",
         ),
         (
             "device.capacity = \"64MiB\"\nworkload.pattern = \"locality\"",
-            "default: workload.pattern.locality.heads: 90 regions of 2MiB exceed the 32 that fit in the span 64MiB; lower it to 32",
+            "default: workload.pattern.locality.heads: the number of regions 90 exceeds the 32 regions of 2MiB that fit in the span of 64MiB; lower it to 32",
         ),
         (
             "[workload.pattern.locality]\nheads = 5",
-            "default: workload.pattern.locality.stretches: 5 of 2048 regions cannot form 6 separate groups; set it to \
-             5",
+            "default: workload.pattern.locality.stretches: the number of groups 6 is too large for 5 of 2048 regions; set it to 5",
         ),
         (
             "[workload.pattern.locality]\nregion = \"3000B\"",
@@ -624,23 +623,23 @@ fn files() {
         ),
         (
             "[workload.pattern.filebench]\nfiles = 50",
-            "my.toml:2: workload.pattern.filebench.files: 50 files are too few for 50 threads with one open file each; raise it to 51",
+            "my.toml:2: workload.pattern.filebench.files: the number of files is too small: 50 threads with one open file each need more than 50 files; raise it to 51",
         ),
         (
             "[workload.pattern.filebench]\nthink = \"0ns\"",
-            "my.toml:2: workload.pattern.filebench.think: 0 would stop the clock when all data is cached; raise it to 1us",
+            "my.toml:2: workload.pattern.filebench.think: a think time of 0 would stop the clock when all data is cached; raise it to 1us",
         ),
         (
             "workload.pattern = \"filebench\"\nworkload.span = \"128MiB\"",
-            "my.toml:2: workload.span: 128MiB is too small for a file system; raise it to 256MiB",
+            "my.toml:2: workload.span: a span of 128MiB is too small for a file system; raise it to 256MiB",
         ),
         (
             "[workload]\nspan = \"8KiB\"\npattern.hot_cold.hot_space = \"1%\"",
-            "my.toml:3: workload.pattern.hot_cold.hot_space: 1% of 2 addresses leaves no hot address; raise it to 50%",
+            "my.toml:3: workload.pattern.hot_cold.hot_space: a hot share of 1% of 2 addresses leaves no hot address; raise it to 50%",
         ),
         (
             "[workload]\nspan = \"16KiB\"\npattern.hot_cold.hot_space = \"90%\"",
-            "my.toml:3: workload.pattern.hot_cold.hot_space: 90% of 4 addresses leaves no cold address; lower it to 75%",
+            "my.toml:3: workload.pattern.hot_cold.hot_space: a hot share of 90% of 4 addresses leaves no cold address; lower it to 75%",
         ),
         ("[workload]\nspan = \"16KiB\"\npattern.hot_cold.hot_space = \"75%\"", "accepted"),
         (
@@ -649,7 +648,7 @@ fn files() {
         ),
         (
             "[workload]\nsize = \"6KiB\"\nspan = \"6KiB\"\npattern.copy_files = { files = 1, file_size = \"6KiB\" }",
-            "my.toml:2: workload.size: 6KiB is not a multiple of the alignment 4KiB, which leaves gaps in files; set it to 4KiB",
+            "my.toml:2: workload.size: the request size 6KiB is not a multiple of the alignment 4KiB, so files would have gaps; set it to 4KiB",
         ),
         (
             "[workload]\nsize = \"4KiB\"\nspan = \"6KiB\"\npattern.copy_files = { files = 1, file_size = \"6KiB\" }",
@@ -670,7 +669,7 @@ fn the_default_drive() {
         ),
         (
             "device.capacity = \"8MiB\"",
-            "my.toml:1: device.capacity: device.op = 9.93% provides 3 blocks in 1 drive, but 8 are needed: 3 for data, 4 for the FTL and 1 more; raise it to 256MiB",
+            "my.toml:1: device.capacity: device.op = 9.93% provides 3 blocks in 1 drive, but 8 are needed: 3 for data, 4 for the FTL's reserve and 1 spare; raise it to 256MiB",
         ),
         (
             "ftl = \"fast\"",
@@ -692,8 +691,7 @@ fn a_drive_far_smaller_than_its_preset_becomes_a_scale_model() {
     };
     assert_eq!(
         check(&["device.capacity=1GiB"]).unwrap_err().to_string(),
-        "--set: device.capacity: device.op = 7.37% provides 31 blocks in 16 planes, but 160 are needed: 32 for data, 112 for \
-         the FTL and 16 more; set device.scale to \"blocks\""
+        "--set: device.capacity: device.op = 7.37% provides 31 blocks in 16 planes, but 160 are needed: 32 for data, 112 for the FTL's reserve and 16 spare; set device.scale to \"blocks\""
     );
     assert!(check(&["device.capacity=1GiB", "device.scale=blocks"]).is_ok());
     // Over-provisioning that the user sets is too small at any size.

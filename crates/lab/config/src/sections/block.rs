@@ -19,7 +19,7 @@ const RECORD: &str = "block.record";
 
 pub(crate) const SECTION: Section = Section {
     name: "block",
-    help: "Block layer of the host, between processes and drive, with the I/O scheduler.",
+    help: "Host block layer with the I/O scheduler, between processes and drive.",
     used: &[Use::With("time", "event"), Use::Unless(SCHEDULER, "direct")],
     options,
 };
@@ -27,13 +27,13 @@ pub(crate) const SECTION: Section = Section {
 static LAYERS: Choices<BlockLayerKind, 2> = Choices::new([
     (
         "single-queue",
-        "Linux 2.6.32: one queue with plugging, separate limits for synchronous and asynchronous requests, and the \
-         next request selected in advance",
+        "Linux 2.6.32: one queue with plugging, separate limits for synchronous and asynchronous requests, and advance \
+         selection of the next request",
         BlockLayerKind::SingleQueue,
     ),
     (
         "multi-queue",
-        "Linux 6 blk-mq: a plug per process, and a pool of requests per hardware queue",
+        "Linux 6 blk-mq: one plug per process and one request pool per hardware queue",
         BlockLayerKind::MultiQueue,
     ),
 ]);
@@ -72,14 +72,14 @@ const OPTIONS: &[OptionSpec] = &[
     option("block.slots", Kind::Count { min: 1, max: 65_536 })
         .fallback(Fallback::Derived(DEFAULT_SLOTS))
         .example("8")
-        .help("Maximum number of requests that each hardware queue has at the drive."),
+        .help("Maximum number of outstanding requests at the drive per hardware queue."),
     // The kernel requires at least four requests.
     option("block.nr_requests", Kind::Count { min: 4, max: MEBI })
         .fallback(Fallback::Derived(DEFAULT_REQUESTS))
         .example("256")
         .help(
-            "Requests in the pool of each hardware queue; in the single-queue layer, separate pools of this size for \
-             synchronous and asynchronous requests. Submitters block when no request is free.",
+            "Number of requests in the pool of each hardware queue; in the single-queue layer, separate pools of this \
+             size for synchronous and asynchronous requests. Submitters block when no request is free.",
         ),
     option(MAX_REQUEST, Kind::Bytes { min: 4 * KIB, max: KIB * MEBI })
         .fallback(Fallback::Derived(DEFAULT_MAX_REQUEST))
@@ -90,12 +90,12 @@ const OPTIONS: &[OptionSpec] = &[
         .example("none")
         .help("Which requests are merged with waiting requests for adjacent sectors."),
     option("block.plug", Kind::Bool).default("true").example("false").help(
-        "Delays requests briefly so that neighbours can merge: in the single-queue layer until four wait or for 3 ms, \
-         in the multi-queue layer until the process sleeps.",
+        "Plugging: delays requests briefly so that adjacent requests can merge. The delay ends when four requests wait \
+         or after 3 ms (single-queue layer), or when the process sleeps (multi-queue layer).",
     ),
     option(WBT_LAT, Kind::Nanos { min: 0, max: 60 * SECOND }).default("0ns").example("2ms").help(
-        "Write-back throttling of the multi-queue layer: fewer write-backs and discards are issued while reads take \
-         longer than this; 0 turns it off. Linux uses 2 ms for SSDs, and 0 under bfq.",
+        "Write-back throttling of the multi-queue layer: fewer write-backs and discards are issued while reads exceed \
+         this latency; 0 turns throttling off. Linux uses 2 ms for SSDs, and 0 under bfq.",
     ),
     option(RECORD, Kind::Bool)
         .default("false")
@@ -123,7 +123,7 @@ fn is_single_queue(entries: &Entries) -> bool {
 }
 
 const DEFAULT_LAYER: Derived = Derived {
-    rule: "the layer of the scheduler's kernel version",
+    rule: "the block layer of the kernel that the scheduler comes from",
     value: |entries| match SCHEDULERS.get(chosen(entries, SCHEDULER)).map(|info| info.role.kind) {
         Ok(BlockLayerKind::SingleQueue) => "single-queue".into(),
         // If the scheduler is "direct", there is no block layer, and this default has no effect.
@@ -132,8 +132,8 @@ const DEFAULT_LAYER: Derived = Derived {
 };
 
 const DEFAULT_SLOTS: Derived = Derived {
-    rule: "the depth of `drive.protocol`, limited to 31 in the single-queue layer and 1023 in the multi-queue layer; \
-           with `direct`, 31 and 32",
+    rule: "the queue depth of `drive.protocol` (32 for `direct`), at most 31 in the single-queue layer and 1023 in the \
+           multi-queue layer",
     value: |entries| {
         let max = if is_single_queue(entries) { 31 } else { 1023 };
         let protocol = chosen(entries, "drive.protocol");
@@ -142,8 +142,8 @@ const DEFAULT_SLOTS: Derived = Derived {
 };
 
 const DEFAULT_REQUESTS: Derived = Derived {
-    rule: "128 in the single-queue layer; in the multi-queue layer twice the slots, limited to 256, or with `none` the \
-           number of slots",
+    rule: "128 in the single-queue layer. In the multi-queue layer, twice `block.slots`, at most 256; with the \
+           scheduler `none`, equal to `block.slots`",
     value: |entries| {
         let slots = count(entries, "block.slots").unwrap_or(32);
         match (is_single_queue(entries), chosen(entries, SCHEDULER)) {
@@ -233,13 +233,16 @@ impl Checker<'_> {
         if queues > 1 {
             match (layer, protocol) {
                 (BlockLayerKind::SingleQueue, _) => {
-                    self.report(QUEUES, "the single-queue layer has one queue; set block.layer to \"multi-queue\"");
+                    self.report(
+                        QUEUES,
+                        "the single-queue layer has only one queue; set block.layer to \"multi-queue\"",
+                    );
                 }
                 (_, Protocol::SingleQueue { .. }) => {
                     let protocol = self.name("drive.protocol")?;
                     self.report(
                         QUEUES,
-                        format!("drive.protocol {protocol} has one queue, not {queues}; lower it to 1"),
+                        format!("drive.protocol {protocol} has only one queue, not {queues}; lower it to 1"),
                     );
                 }
                 (_, &Protocol::MultiQueue { queues: of_drive, .. }) if of_drive != queues => {

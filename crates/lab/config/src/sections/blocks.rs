@@ -220,8 +220,8 @@ impl Checker<'_> {
         let set = if key == provision { share } else { format!("{provision} = {share}") };
         let remedy = self.more_blocks(key, provision, shape, logical_pages);
         let message = format!(
-            "{set} provides {} in {}, but {needed} are needed: {data} for data, {kept} for the FTL and {} \
-             more; {remedy}",
+            "{set} provides {} in {}, but {needed} are needed: {data} for data, {kept} for the FTL's reserve and {} \
+             spare; {remedy}",
             counted(asked, "block"),
             counted(planes, shape.area),
             needed - data - kept

@@ -89,7 +89,7 @@ impl Codec {
             option(key("restore"), time)
                 .default(self.restore)
                 .example(self.restore)
-                .help("Time to decompress a page. The default is from the source of `compress`."),
+                .help("Time to decompress a page. The default has the same source as the default of `compress`."),
         ]
     }
 }
@@ -148,8 +148,8 @@ const PAGES: &[OptionSpec] = &[
         .example("20%")
         .help("Share of incompressible pages, selected by `seed`; they are dropped when they leave the raw pool."),
     option("cache.spread", Kind::Percent { min: 0.0, max: 100.0 }).default("50%").example("0%").help(
-        "Spread of the compressed sizes: they are uniform within plus or minus this share of the size that the ratio \
-         gives. The default is an estimate without a source.",
+        "Spread of the compressed sizes: uniform within plus or minus this share of the mean size, which the \
+         compression ratio determines. The default is an assumption.",
     ),
     option("cache.max_stored", Kind::Percent { min: 1.0, max: 100.0 })
         .default("75%")
@@ -187,7 +187,10 @@ impl Checker<'_> {
         let background_percent = self.whole_percent(BACKGROUND)?;
         let usual_percent = CacheOptions::USUAL_BACKGROUND_PERCENT;
         if !matches!(clock, Clock::Event(..)) && background_percent != usual_percent {
-            self.report(BACKGROUND, format!("has no effect without time = \"event\"; set it to {usual_percent}%"));
+            self.report(
+                BACKGROUND,
+                format!("a value other than the default needs time = \"event\"; set it to {usual_percent}%"),
+            );
         }
         let capacity_pages = size / u64::from(page_bytes);
         let compressed = self.compressed(capacity_pages)?;
@@ -208,7 +211,7 @@ impl Checker<'_> {
     fn whole_percent(&mut self, key: &str) -> Read<u32> {
         let percent = 100.0 * self.share(key)?;
         if (percent - percent.round()).abs() > 1e-9 {
-            self.report(key, format!("{percent}% is not a whole number of percent; set it to {}%", percent.round()));
+            self.report(key, format!("{percent}% is not a whole percentage; set it to {}%", percent.round()));
         }
         // The cast is safe, because the range of the option ends at 100.
         Ok(percent.round() as u32)
@@ -240,7 +243,7 @@ impl Checker<'_> {
         if shortest > sizes.max_stored || shortest >= 1.0 {
             let more = ((100.0 * (1.0 - sizes.spread) / sizes.max_stored).floor() + 1.0) / 100.0;
             let message = format!(
-                "pages shrink to {} at best, above cache.max_stored = {}; raise it to {more}",
+                "pages compress to {} at best, above cache.max_stored = {}; raise it to {more}",
                 write_percent((1000.0 * shortest).round() / 10.0),
                 write_percent(100.0 * sizes.max_stored)
             );

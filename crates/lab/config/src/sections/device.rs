@@ -29,9 +29,9 @@ const SIZE: &[OptionSpec] = &[
         .fallback(Fallback::InsteadOf("device.capacity"))
         .example("80%")
         .help(
-            "Sizes the drive so that the trace covers this share of its capacity, or less if the drive would \
-             otherwise have too few blocks. `host.fit = \"compact\"` sets it to `100%`. Only preconditioning writes \
-             the rest.",
+            "Sizes the drive so that the trace covers this share of its capacity. A drive that would have too few \
+             blocks becomes larger. `host.fit = \"compact\"` sets the share to `100%`. Only preconditioning writes the \
+             remaining capacity.",
         ),
 ];
 
@@ -53,11 +53,11 @@ const REST: &[OptionSpec] = &[
     option("device.reserve", RESERVES.kind())
         .default("inside")
         .example("extra")
-        .help("Source of the blocks that the FTL always keeps open or erased."),
-    option(UNIT, Kind::Bytes { min: 512, max: MEBI })
-        .fallback(Fallback::Derived(WHOLE_PAGE))
-        .example("4KiB")
-        .help("Mapping unit: what the FTL maps, writes and moves. A flash page has one or more; a power of two."),
+        .help("Source of the FTL's reserve, the blocks that the FTL always keeps open or erased."),
+    option(UNIT, Kind::Bytes { min: 512, max: MEBI }).fallback(Fallback::Derived(WHOLE_PAGE)).example("4KiB").help(
+        "Mapping unit: the smallest unit that the FTL maps, writes and relocates. Must be a power of two; a flash page \
+         holds one or more units.",
+    ),
 ];
 
 impl Checker<'_> {

@@ -60,7 +60,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("gantt.window.from", Kind::Nanos { min: 0, max: 1_000_000 * SECOND })
         .default("0ns")
         .example("250ms")
-        .help("Start of the window, counted from the start of measuring."),
+        .help("Start of the window, relative to the start of the measurement."),
     option("gantt.window.length", Kind::Nanos { min: 0, max: 1_000_000 * SECOND })
         .default("10ms")
         .example("2ms")
@@ -84,7 +84,7 @@ impl Checker<'_> {
             if times.contains(&Nanos::ZERO) {
                 let some = |time: &Nanos| write_nanos(if *time == Nanos::ZERO { 1_000 } else { time.0 });
                 let some = times.iter().map(some).collect::<Vec<_>>().join(",");
-                self.report(key, format!("operations of 0ns never advance the clock; raise it to {some}"));
+                self.report(key, format!("operations with a time of 0ns never advance the clock; raise it to {some}"));
             }
         }
     }

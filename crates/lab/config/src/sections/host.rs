@@ -25,7 +25,7 @@ static REPLAYS: Choices<fn(&mut Checker<'_>) -> Read<Replay>, 3> = Choices::new(
          the trace",
         |checker| Ok(Replay::Processes { think: checker.nanos("host.replay.processes.think")? }),
     ),
-    ("open", "each request at its timestamp in the trace; requests queue", |checker| {
+    ("open", "each request at its timestamp in the trace; requests queue if the drive is busy", |checker| {
         Ok(Replay::Open { speed: checker.float("host.replay.open.speed")?, depths: checker.stream_depths()? })
     }),
 ]);
@@ -54,20 +54,17 @@ static FITTINGS: Choices<Fitting, 5> = Choices::new([
     ("grow", "enlarge the device until the trace fits", Fitting::Grow),
     (
         "compact",
-        "remove the pages that no request touches; the others keep their order. Unless you set device.capacity, the trace \
-         sizes the drive (see device.fill)",
+        "remove the pages that no request touches; the other pages keep their order. Unless you set device.capacity, \
+         the trace determines the drive's size (see device.fill)",
         Fitting::Compact,
     ),
 ]);
 
 const OPTIONS: &[OptionSpec] = &[
-    option("host.replay", REPLAYS.kind())
-        .default("closed")
-        .example("open")
-        .help(
-            "Replay mode: when the next request is issued. Unless you set it, requests with times are replayed at these \
-             times (`open`) if `time = \"event\"`.",
-        ),
+    option("host.replay", REPLAYS.kind()).default("closed").example("open").help(
+        "Replay mode: when the next request is issued. Unless you set it, requests with timestamps are replayed at \
+         their timestamps (`open`) if `time = \"event\"`.",
+    ),
     option("host.replay.closed.queue_depth", Kind::Count { min: 1, max: 1_000_000 })
         .fallback(Fallback::Unless("32", &[Case { key: "drive.protocol", is: Is::Variant("sata"), value: "31" }]))
         .example("4")
@@ -82,11 +79,11 @@ const OPTIONS: &[OptionSpec] = &[
     option("host.replay.closed.think", Kind::Nanos { min: 0, max: 1_000 * SECOND })
         .default("0ns")
         .example("50us")
-        .help("Time between a completion and the request that replaces it."),
+        .help("Think time between the completion of a request and the next request."),
     option("host.replay.processes.think", Kind::Nanos { min: 0, max: 1_000 * SECOND })
         .default("0ns")
         .example("50us")
-        .help("Time between a completion and the next request of the process."),
+        .help("Think time between the completion of a request and the next request of the same process."),
     option("host.replay.open.speed", Kind::Float { min: 1e-6, max: 1e6 })
         .default("1.0")
         .example("2.0")
@@ -96,16 +93,16 @@ const OPTIONS: &[OptionSpec] = &[
         .example("64,8")
         .help(
             "Maximum number of outstanding requests of streams 1, 2, ...; the last number holds for all later streams. \
-             A stream at its limit issues its next request when an earlier one completes; latencies start at the issue. \
-             0 means no limit. Used with `time = \"event\"`.",
+             A stream at its limit issues its next request when an earlier one completes; latencies start at the \
+             issue. 0 means no limit. Used with `time = \"event\"`.",
         ),
     option("host.fit", FITTINGS.kind()).default("error").example("compact").help(
-        "Handling of addresses past the end of the device, and of pages that the trace skips. If neither this nor \
-         `device.capacity` is set, a trace on the default drive is packed as with `compact`.",
+        "Handling of addresses past the end of the device, and of pages that the trace skips. If neither this setting \
+         nor `device.capacity` is set, a trace on the default drive is packed as with `compact`.",
     ),
     option("host.warmup", Kind::Count { min: 0, max: i64::MAX as u64 }).default("0").example("100000").help(
-        "Warm-up requests, replayed before measuring starts. Measuring starts when all of them have completed, with \
-         restarted timestamps and without the queue of an open replay.",
+        "Number of warm-up requests, replayed before the measurement. The measurement starts when all of them have \
+         completed; timestamps then restart, and no requests are queued.",
     ),
 ];
 
@@ -121,7 +118,7 @@ impl Checker<'_> {
         let read = self.choice("host.replay", &REPLAYS)?;
         let replay = read(self)?;
         if matches!(replay, Replay::Open { depths: Some(_), .. }) && !matches!(clock, Clock::Event(..)) {
-            self.report(STREAM_DEPTH, "works only in event time; set time to \"event\"");
+            self.report(STREAM_DEPTH, "needs the event clock; set time to \"event\"");
         }
         // With a block layer, requests that exceed the drive's queues wait in the block layer.
         if let (Replay::Closed { depth, per_stream, .. }, Clock::Event(_, drive), None) = (&replay, clock, block) {
@@ -185,7 +182,8 @@ impl Checker<'_> {
         if workload.requests > most {
             let (requests, each) = (workload.requests, Nanos(each_ns as u64));
             let message = format!(
-                "{replays} x {requests} requests of {each} may exceed 292 years of simulated time; lower it to {most}"
+                "the number of requests {requests} is too large: with {replays} replays and {each} per request, they \
+                 may exceed 292 years of simulated time; lower it to {most}"
             );
             self.report("workload.requests", message);
         }
@@ -205,7 +203,8 @@ impl Checker<'_> {
         if depth > holds {
             let protocol = self.name("drive.protocol")?;
             let message = format!(
-                "{depth} exceeds the {holds} requests that drive.protocol {protocol} holds; lower it to {holds}"
+                "a queue depth of {depth} exceeds the {holds} requests that drive.protocol {protocol} holds; lower it \
+                 to {holds}"
             );
             self.report("host.replay.closed.queue_depth", message);
         }

@@ -75,7 +75,7 @@ const fn suspend_spread(key: &'static str) -> OptionSpec {
     option(key, Kind::Nanos { min: 0, max: SECOND })
         .default("0ns")
         .example("20us")
-        .help("Maximum random addition to the time of each suspension, uniformly distributed from 0.")
+        .help("Maximum random extra time per suspension, uniformly distributed from 0.")
 }
 
 /// Returns the option `slice` of a suspend variant.
@@ -125,7 +125,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("nand.channels", Kind::Count { min: 1, max: 64 })
         .default("1")
         .example("8")
-        .help("Channels: buses to the chips, which transfer independently."),
+        .help("Channels: independent buses to the chips."),
     option("nand.ways", Kind::Count { min: 1, max: 64 }).default("1").example("4").help("Ways: chips per channel."),
     option("nand.dies", Kind::Count { min: 1, max: 16 })
         .default("1")
@@ -137,14 +137,14 @@ const OPTIONS: &[OptionSpec] = &[
         .help("Planes per die, each with its own page registers and an equal number of blocks."),
     option("nand.page_size", Kind::Bytes { min: 512, max: MEBI })
         .example("16KiB")
-        .help("Flash page size: the data that a plane reads at once; a power of two."),
+        .help("Flash page size: the amount of data that a plane reads at once; must be a power of two."),
     option("nand.pages_per_block", Kind::Count { min: 2, max: 32_767 })
         .example("64")
         .help("Flash pages per erase block of a plane."),
-    option("nand.word_line", Kind::Count { min: 1, max: 4 })
-        .default("1")
-        .example("2")
-        .help("Flash pages of a word line that one command programs (MLC 2, TLC 3, QLC 4); 1 programs single pages."),
+    option("nand.word_line", Kind::Count { min: 1, max: 4 }).default("1").example("2").help(
+        "Number of flash pages of a word line that one command programs (MLC 2, TLC 3, QLC 4); 1 programs each page \
+         separately.",
+    ),
     option("nand.read", Kind::Durations { max: SECOND }).example("25us").help(
         "Page read time, from cell array to page register (t_R): one time for all pages, or one per page type (up to \
          4). Page p of a block has type p modulo the number of types.",

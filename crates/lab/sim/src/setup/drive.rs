@@ -152,7 +152,7 @@ pub enum Protocol {
     Direct,
     /// One queue of tags, as in SATA (NCQ), UFS and eMMC (command queueing).
     SingleQueue {
-        /// Maximum number of requests that the drive holds.
+        /// Maximum number of outstanding requests at the drive.
         depth: u32,
     },
     /// Several queues (NVMe): stream `s` of the host uses queue `s % queues`.
@@ -210,7 +210,7 @@ pub enum Pace {
     /// Each page takes a credit. Each block that background collection erases gives as many credits as it had invalid
     /// pages. While no plane needs collection, pages need no credit.
     Credits {
-        /// Number of credits at the start.
+        /// Initial number of credits.
         initial: u32,
     },
 }

@@ -20,7 +20,7 @@ pub enum Replay {
     /// Each process (stream) continues when the read or synchronous write that it waits for completes. An asynchronous
     /// write is issued after all earlier requests of the trace.
     Processes {
-        /// Time between a completion and the next request of the process.
+        /// Think time between the completion of a request and the next request of the same process.
         think: Nanos,
     },
     /// Each request is issued at its timestamp in the trace; requests wait in queues while the device is busy.

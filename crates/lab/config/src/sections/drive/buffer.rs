@@ -62,14 +62,16 @@ impl Checker<'_> {
         let unit = device.map_or(1, |device| device.geometry.gathered_pages());
         let two_passes = device.is_some_and(|device| device.geometry.units.pass_distance > 0);
         let what = match (two_passes, unit > 1) {
-            (true, _) => "the word lines between two passes",
+            (true, _) => "the word lines between the coarse and the fine pass",
             (false, true) => "a program unit",
             (false, false) => "a page",
         };
         let Some(flush) = self.variant("drive.buffer", &BUFFERS)? else {
             if unit > 1 {
                 let message = match two_passes {
-                    true => format!("without a buffer, a write would wait for the {unit} pages of {what}"),
+                    true => {
+                        format!("without a buffer, a write would wait until all {unit} pages of {what} are written")
+                    }
                     false => format!(
                         "without a buffer, a write would wait until all {unit} pages of its program unit are written"
                     ),
@@ -93,7 +95,8 @@ impl Checker<'_> {
         let protection = format!("{variant}.plp");
         let protected = self.flag(&protection)?;
         if two_passes && !protected {
-            let message = "between two passes, data waits in the buffer, so flushes need power-loss protection";
+            let message = "data waits in the buffer between the coarse and the fine pass, so flushes need power-loss \
+                           protection";
             self.report(&protection, format!("{message}; set it to true"));
         }
         if let Some(capacity) = device.map(Device::capacity_bytes)

@@ -11,7 +11,7 @@ type ReadCollect = fn(&mut Checker<'_>, &FtlChoice, KnownDevice<'_>) -> Read<Col
 
 static COLLECTIONS: Choices<ReadCollect, 3> = Choices::new([
     ("foreground", "never", |_, _, _| Ok(Collect::Foreground)),
-    ("idle", "when the drive has had no requests for `after`", |checker, ftl, device| {
+    ("idle", "when the drive has had no requests for the time `after`", |checker, ftl, device| {
         Ok(Collect::Idle {
             after: checker.nanos("drive.collect.idle.after")?,
             goal: checker.collect_goal("drive.collect.idle", ftl, device)?,
@@ -28,7 +28,7 @@ const fn blocks(key: &'static str) -> OptionSpec {
     option(key, Kind::Count { min: 1, max: 65_536 })
         .default("4")
         .example("8")
-        .help("Number of erased blocks to reach in each plane, in addition to the FTL's reserve.")
+        .help("Target number of erased blocks per plane, in addition to the FTL's reserve.")
 }
 
 /// Returns the option `step` of garbage collection in advance.
@@ -38,7 +38,7 @@ const fn step(key: &'static str) -> OptionSpec {
     option(key, Kind::Count { min: 1, max: 32_767 })
         .default("8")
         .example("1")
-        .help("Pages copied before the drive checks for waiting requests again.")
+        .help("Number of pages copied between two checks for waiting requests.")
 }
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
@@ -88,8 +88,8 @@ impl Checker<'_> {
                     most => format!("lower it to {most}"),
                 };
                 let message = format!(
-                    "cannot reach {blocks} erased blocks per plane: a plane has {has} blocks; data needs {data}, the \
-                     FTL {kept} and collection 1; {remedy}"
+                    "cannot reach {blocks} erased blocks per plane: of {has} blocks per plane, data needs {data}, the \
+                     FTL's reserve {kept} and garbage collection 1; {remedy}"
                 );
                 self.report(&key, message);
             }

@@ -14,7 +14,8 @@ static USES: Choices<Reader<Option<HostMemory>>, 2> = Choices::new([
     ("none", "no host memory buffer: the FTL's map cache is in the controller's own memory", |_| Ok(None)),
     (
         "map_cache",
-        "host memory holds the FTL's map cache; the controller's own memory holds the `entries` entries used last",
+        "host memory holds the FTL's map cache; the controller's own memory holds the `entries` most recently used \
+         entries",
         |checker| {
             let (own_entries, fetched_entries) = (checker.small(ENTRIES)?, checker.small(FETCH)?);
             if fetched_entries > own_entries {
@@ -55,7 +56,10 @@ impl Checker<'_> {
         let memory = self.variant("drive.hmb", &USES)?;
         let has_map_in_flash = matches!(ftl, FtlChoice::Page(_, map) if !map.is(&ram::INFO));
         if memory.is_some() && !has_map_in_flash {
-            self.report("drive.hmb", "the host memory buffer needs a map in flash (ftl.page.map); set it to \"none\"");
+            self.report(
+                "drive.hmb",
+                "the host memory buffer needs a map in flash (ftl.page.map); set drive.hmb to \"none\"",
+            );
         }
         Ok(memory)
     }

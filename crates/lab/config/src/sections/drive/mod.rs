@@ -33,14 +33,13 @@ static DUPLEX: Choices<bool, 2> =
 static TRANSFERS: Choices<TransferUnit, 2> = Choices::new([
     (
         "request",
-        "all data of a request at once: for a write before the drive starts it, for a read once its last page has left \
-         the flash",
+        "a write starts after all its data has arrived; read data is sent after the last page was read from flash",
         TransferUnit::Request,
     ),
     (
         "page",
-        "each page of a read once it has left the flash; each page of a write enters the write buffer once it has \
-         arrived",
+        "each page of a read is sent as soon as it was read from flash; each page of a write enters the write buffer \
+         as soon as it arrives",
         TransferUnit::Page,
     ),
 ]);
@@ -54,7 +53,7 @@ fn options() -> Vec<OptionSpec> {
         option("drive.scheduler", Kind::of_names(DIE_SCHEDULERS.iter().map(|info| (info.name, info.help))))
             .default("out_of_order")
             .example("read_first")
-            .help("Which operation a die executes next."),
+            .help("Scheduling policy of each die: which operation the die executes next."),
     ];
     let stages = [controller::OPTIONS, protocol::OPTIONS, buffer::OPTIONS, pace::OPTIONS, read_ahead::OPTIONS];
     [&[&array, OPTIONS][..], &stages, &[host_memory::OPTIONS, thermal::OPTIONS, collect::OPTIONS]].concat().concat()
@@ -62,8 +61,8 @@ fn options() -> Vec<OptionSpec> {
 
 const OPTIONS: &[OptionSpec] = &[
     option("drive.backlog", Kind::Count { min: 1, max: 65_536 }).default("64").example("16").help(
-        "Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further \
-         request; with a write buffer, it programs no further page from the buffer.",
+        "Maximum number of flash operations in flight per die, on average. At this limit, the drive accepts no further \
+         requests; with a write buffer, it programs no further pages from the buffer.",
     ),
     option("drive.link", Kind::Bandwidth)
         .default("none")

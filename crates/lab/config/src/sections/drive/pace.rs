@@ -17,8 +17,8 @@ static PACES: Choices<Reader<Option<Pace>>, 3> = Choices::new([
     ),
     (
         "credits",
-        "while collection works in the background, each page takes a credit; erasing a block adds a credit for \
-         each of its invalid pages",
+        "while background garbage collection runs, each page takes a credit; erasing a block adds one credit per \
+         invalid page of the block",
         |checker| Ok(Some(Pace::Credits { initial: checker.small("drive.pace.credits.initial")? })),
     ),
 ]);
@@ -36,12 +36,12 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         // This default is our choice: there are no bursts, and accepted pages are at least one interval apart.
         .default("1")
         .example("3")
-        .help("Maximum number of pages accepted at once, after a pause."),
+        .help("Maximum number of pages accepted at once after a pause."),
     option("drive.pace.credits.initial", Kind::Count { min: 0, max: 1_000_000_000 })
         // This default is our choice: the number of pages in a few program units.
         .default("256")
         .example("1024")
-        .help("Number of credits at the start."),
+        .help("Initial number of credits."),
 ];
 
 impl Checker<'_> {

@@ -10,7 +10,7 @@ static PROTOCOLS: Choices<Reader<Protocol>, 4> = Choices::new([
     ("sata", "one queue with native command queueing (NCQ)", |checker| {
         Ok(Protocol::SingleQueue { depth: checker.small("drive.protocol.sata.depth")? })
     }),
-    ("ufs", "one queue, as in UFS, and eMMC with command queueing", |checker| {
+    ("ufs", "one queue, as in UFS or in eMMC with command queueing", |checker| {
         Ok(Protocol::SingleQueue { depth: checker.small("drive.protocol.ufs.depth")? })
     }),
     ("nvme", "`queues` queues: requests of stream s go to queue s modulo `queues`", |checker| {
@@ -24,14 +24,14 @@ static PROTOCOLS: Choices<Reader<Protocol>, 4> = Choices::new([
 ]);
 
 static ARBITRATIONS: Choices<Reader<Arbitration>, 3> = Choices::new([
-    ("round_robin", "round robin, `burst` requests each", |checker| {
+    ("round_robin", "round robin with `burst` requests per queue", |checker| {
         let burst = checker.small("drive.protocol.nvme.arbitration.round_robin.burst")?;
         Ok(Arbitration::RoundRobin { burst })
     }),
-    ("weighted", "round robin, with the number of requests that `weights` gives each queue", |checker| {
+    ("weighted", "weighted round robin; `weights` sets the number of requests per queue", |checker| {
         Ok(Arbitration::Weighted { weights: checker.weights()? })
     }),
-    ("fifo", "in the order of arrival, from all queues", |_| Ok(Arbitration::Fifo)),
+    ("fifo", "requests of all queues in order of arrival", |_| Ok(Arbitration::Fifo)),
 ]);
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
@@ -43,12 +43,12 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.protocol.sata.depth", Kind::Count { min: 1, max: 32 })
         .default("31")
         .example("32")
-        .help("Maximum number of requests that the drive holds."),
+        .help("Maximum number of outstanding requests at the drive."),
     // A UFS host controller with one queue has 32 slots, and so does the queue of an eMMC device.
     option("drive.protocol.ufs.depth", Kind::Count { min: 1, max: 32 })
         .default("32")
         .example("16")
-        .help("Maximum number of requests that the drive holds."),
+        .help("Maximum number of outstanding requests at the drive."),
     option("drive.protocol.nvme.queues", Kind::Count { min: 1, max: KIB })
         // This default is our choice: it suits a host with eight cores.
         .default("8")
@@ -71,14 +71,14 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.protocol.nvme.arbitration.round_robin.burst", Kind::Count { min: 1, max: 64 })
         .default("1")
         .example("8")
-        .help("Requests taken from a queue in a row."),
+        .help("Number of requests served from a queue before the next queue is served."),
     // The default has the weights of NVMe's three priority classes below "urgent".
     option("drive.protocol.nvme.arbitration.weighted.weights", Kind::Counts { min: 1, max: 256, most: 8 })
         .default("4,2,1")
         .example("8,4,1")
         .help(
-            "Requests taken in a row from queues 0, 1, 2, ...; the last number applies up to queue 7, and the \
-             pattern repeats every eight queues.",
+            "Numbers of requests served in a row from queues 0, 1, 2, ..., 7. The last number applies to all further \
+             queues up to queue 7; the pattern repeats every eight queues.",
         ),
 ];
 

@@ -31,8 +31,8 @@ static POLICIES: Choices<Reader<Option<ReadAhead>>, 2> = Choices::new([
 // The defaults are our choice.
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.read_ahead", POLICIES.kind()).default("none").example("sequential").help(
-        "When the drive reads pages from flash in advance, into a read cache beside the write buffer. Up to 16 \
-         sequential streams are followed.",
+        "Read-ahead: when the drive reads pages from flash in advance. They go to a read cache that is separate from \
+         the write buffer. The drive tracks up to 16 sequential streams.",
     ),
     option("drive.read_ahead.sequential.requests", Kind::Count { min: 1, max: 1_000 })
         .default("2")
@@ -41,11 +41,11 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.read_ahead.sequential.pages", Kind::Count { min: 1, max: KIB })
         .default("32")
         .example("64")
-        .help("Number of pages (`device.unit`) that are read in advance."),
+        .help("Number of pages (`device.unit`) to read in advance."),
     option(SIZE, Kind::Bytes { min: 512, max: KIB * MEBI })
         .default("1MiB")
         .example("4MiB")
-        .help("Size of the read cache; rounded down to whole pages. The oldest page leaves first."),
+        .help("Size of the read cache; rounded down to whole pages. The oldest page is evicted first."),
 ];
 
 impl Checker<'_> {

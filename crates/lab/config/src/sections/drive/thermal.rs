@@ -11,8 +11,8 @@ static POLICIES: Choices<Reader<Option<Thermal>>, 2> = Choices::new([
     ("none", "never: the temperature is not modelled", |_| Ok(None)),
     (
         "throttle",
-        "from a temperature above `threshold` until it is below `release`; meanwhile, requests take `factor` times as \
-         long",
+        "above the temperature `threshold`, until the temperature falls below `release`; meanwhile, requests take \
+         `factor` times as long",
         |checker| checker.throttle().map(Some),
     ),
 ]);
@@ -27,11 +27,11 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.thermal", POLICIES.kind())
         .default("none")
         .example("throttle")
-        .help("When the drive slows requests down because it is hot."),
+        .help("Thermal throttling: when the drive slows down requests because it is hot."),
     number("drive.thermal.throttle.ambient", 0.0, 60.0)
         .default("45")
         .example("30")
-        .help("Temperature of the drive without requests, in degrees Celsius."),
+        .help("Ambient temperature, in degrees Celsius: the temperature of an idle drive."),
     number("drive.thermal.throttle.threshold", 62.0, 150.0)
         .default("80")
         .example("85")
@@ -47,7 +47,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.thermal.throttle.time_constant", Kind::Nanos { min: 1_000, max: 10_000 * SECOND })
         .default("60s")
         .example("5s")
-        .help("Time in which the difference to `ambient` falls to 37 % (1/e) without requests."),
+        .help("Thermal time constant: in an idle drive, the difference to `ambient` falls to 37 % (1/e) in this time."),
     number("drive.thermal.throttle.read_energy", 0.0, 1_000_000.0)
         .default("0.6")
         .example("1")

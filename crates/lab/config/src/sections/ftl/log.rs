@@ -22,10 +22,10 @@ pub(super) fn options() -> Vec<OptionSpec> {
 }
 
 fn log_space(info: &LogInfo) -> OptionSpec {
-    option(log_key(info).leak(), Kind::LogSpace)
-        .default("all")
-        .example("3%")
-        .help("Log blocks: a number, a share of the data blocks, or all blocks that data does not need.")
+    option(log_key(info).leak(), Kind::LogSpace).default("all").example("3%").help(
+        "Log blocks, as a number or as a percentage of the data blocks; `all` uses all blocks that remain after data \
+         and reserve.",
+    )
 }
 
 fn path(info: &LogInfo) -> String {
@@ -83,8 +83,8 @@ impl Checker<'_> {
         if asked > most {
             let (blocks, data) = (geometry.blocks, counted(data.into(), "data block"));
             let message = format!(
-                "{written}, but only {most} of {blocks} blocks are left after {data} and {reserve} for merges; lower \
-                 it to {most}"
+                "{written}, but only {most} of {blocks} blocks are left after {data} and a reserve of {reserve} for \
+                 merges; lower it to {most}"
             );
             self.report(&key, message);
         } else if asked < least {

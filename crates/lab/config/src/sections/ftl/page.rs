@@ -45,11 +45,11 @@ fn survivors() -> Vec<OptionSpec> {
 const COLLECTED: OptionSpec = option(COLLECT, units::COLLECTED.kind())
     .default("plane")
     .example("die")
-    .help("Erase blocks that are written, collected and erased together, as one block of the FTL.");
+    .help("Group of erase blocks that the FTL writes, collects and erases together, as one block.");
 
 const PARITY_UNITS: OptionSpec = option(PARITY, Kind::Count { min: 0, max: 255 }).default("0").example("15").help(
-    "Parity of stripes (RAIN): program units on this many dies share one program unit of parity on a further die; 0 \
-     for no parity. Parity takes flash beyond capacity and over-provisioning.",
+    "RAIN parity: number of program units, each on a different die, that share one parity unit on a further die; 0 \
+     disables parity. Parity occupies flash beyond capacity and over-provisioning.",
 );
 
 const ALLOCATION: OptionSpec = option("ftl.page.allocation", ALLOCATIONS.kind())

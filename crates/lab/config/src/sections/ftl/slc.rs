@@ -50,14 +50,14 @@ const fn size(key: &'static str) -> OptionSpec {
     option(key, Kind::Bytes { min: KIB, max: 256 * TIB })
         .fallback(Fallback::Derived(SHARE_OF_CAPACITY))
         .example("64MiB")
-        .help("Capacity of the cache's own blocks, rounded up to an equal number of blocks per plane.")
+        .help("Capacity of the blocks reserved for the cache, rounded up to an equal number of blocks per plane.")
 }
 
 const fn share(key: &'static str) -> OptionSpec {
     option(key, Kind::Percent { min: 0.01, max: 100.0 })
         .default("100%")
         .example("50%")
-        .help("Maximum share of the free blocks that the cache takes; blocks that it has taken count as free.")
+        .help("Maximum share of the free blocks that the cache uses; blocks in the cache count as free.")
 }
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
@@ -119,7 +119,8 @@ impl Checker<'_> {
         let blocks = u32::try_from(bytes.div_ceil(row)).unwrap_or(u32::MAX);
         if blocks < LEAST_BLOCKS {
             let [bytes, least] = [bytes, row * u64::from(LEAST_BLOCKS)].map(write_bytes);
-            let message = format!("{bytes} is one cache block per plane, but a cache needs {LEAST_BLOCKS}");
+            let message =
+                format!("{bytes} is only one cache block per plane, but a cache needs {LEAST_BLOCKS} blocks per plane");
             self.report(key, format!("{message}; raise it to {least}"));
         }
         Ok(blocks)
@@ -147,7 +148,7 @@ impl Checker<'_> {
         let most = largest(own_blocks, fits).unwrap_or(0);
         let size = write_bytes(self.bytes(key)?);
         let message = format!(
-            "{size} takes {} per {}, but data and reserve leave only {most}",
+            "{size} needs {} per {}, but data and reserve leave room for only {most}",
             counted(own_blocks, "cache block"),
             shape.area
         );
@@ -195,7 +196,7 @@ impl Checker<'_> {
             Clock::Event(_, drive) if drive.collect == Collect::Foreground => {
                 self.report(
                     "drive.collect",
-                    format!("{FOLD} = \"idle\" needs collection in idle time; set it to \"idle\""),
+                    format!("{FOLD} = \"idle\" needs idle-time garbage collection; set drive.collect to \"idle\""),
                 );
             }
             Clock::Event(..) => {}

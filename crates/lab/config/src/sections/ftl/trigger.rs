@@ -10,11 +10,11 @@ pub(super) const LOW: &str = "ftl.page.trigger.partial.low";
 pub(super) const HIGH: &str = "ftl.page.trigger.batch.high";
 
 static TRIGGERS: Choices<Reader<Trigger>, 3> = Choices::new([
-    ("victim", "one victim whenever free pages run short: many short stalls", |_| Ok(Trigger::Victim)),
+    ("victim", "collect one victim whenever free pages run short: many short stalls", |_| Ok(Trigger::Victim)),
     ("batch", "below `low` free blocks, collect until `high` are free: few long stalls", |checker| checker.batch()),
     (
         "partial",
-        "below `low` free blocks, copy up to `step` pages before each host page: stalls of a few pages, or of a whole \
+        "below `low` free blocks, copy up to `step` pages per `every` host pages: stalls of a few pages, or of a whole \
          victim if no room is left",
         |checker| {
             Ok(Trigger::Partial {
@@ -36,24 +36,24 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("ftl.page.trigger.batch.low", Kind::Count { min: 2, max: MEBI - 1 })
         .default("4")
         .example("8")
-        .help("Free blocks below which a batch starts."),
+        .help("Number of free blocks per plane below which a batch starts."),
     option(HIGH, Kind::Count { min: 2, max: MEBI })
         .default("16")
         .example("32")
-        .help("Free blocks at which a batch ends; more than `low`."),
+        .help("Number of free blocks per plane at which a batch ends; must be more than `low`."),
     option(LOW, Kind::Count { min: 2, max: MEBI })
         .default("4")
         .example("8")
-        .help("Free blocks below which pages are copied."),
+        .help("Number of free blocks per plane below which pages are copied."),
     option("ftl.page.trigger.partial.step", Kind::Count { min: 1, max: 32_767 })
         // No source gives this default: we chose it, like the default for collection in advance (`drive.collect`).
         .default("8")
         .example("1")
-        .help("Maximum number of pages copied once per `every` host pages of a block."),
+        .help("Maximum number of pages per copying step."),
     option("ftl.page.trigger.partial.every", Kind::Count { min: 1, max: 32_767 })
         .default("1")
         .example("48")
-        .help("Number of host pages of a block per `step` copies; with larger values, the copies come in bursts."),
+        .help("Number of host pages written to a block between two copying steps."),
 ];
 
 impl Checker<'_> {

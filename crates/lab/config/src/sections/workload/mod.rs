@@ -88,7 +88,7 @@ impl Checker<'_> {
                 pages => pages * u64::from(page_bytes),
             };
             let [align, span, most] = [align_bytes.into(), span_bytes, most].map(write_bytes);
-            self.report("workload.align", format!("{align} exceeds the span {span}; lower it to {most}"));
+            self.report("workload.align", format!("{align} exceeds the span of {span}; lower it to {most}"));
         }
         let pattern = match self.name(PATTERN)? == FILEBENCH.0 {
             true => Pattern::Filebench(self.filebench()?),
