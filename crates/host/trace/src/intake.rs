@@ -433,8 +433,8 @@ impl Intake {
 /// Returns a note that lists the devices whose requests were left out.
 fn other_devices_note(selected: &str, devices: usize, requests: u64, listed: &str) -> String {
     format!(
-        "only device {selected} is replayed; {} {} request{} ({listed}); select another with --device NAME, \
-         or all with --device all (side by side) or --device overlay (at the same addresses)",
+        "only device {selected} is replayed; {} {} request{} ({listed}); to replay others, pass --device NAME, \
+         --device all (side by side) or --device overlay (at the same addresses)",
         if devices == 1 { "1 other device has".into() } else { format!("{devices} other devices have") },
         grouped(requests),
         if requests == 1 { "" } else { "s" },

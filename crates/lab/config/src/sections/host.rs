@@ -62,8 +62,8 @@ static FITTINGS: Choices<Fitting, 5> = Choices::new([
 
 const OPTIONS: &[OptionSpec] = &[
     option("host.replay", REPLAYS.kind()).default("closed").example("open").help(
-        "Replay mode: when the next request is issued. Unless you set it, requests with timestamps are replayed at \
-         their timestamps (`open`) if `time = \"event\"`.",
+        "Replay mode: when the next request is issued. Unless you choose a mode, requests with timestamps are replayed \
+         at their timestamps (`open`) if `time = \"event\"`.",
     ),
     option("host.replay.closed.queue_depth", Kind::Count { min: 1, max: 1_000_000 })
         .fallback(Fallback::Unless("32", &[Case { key: "drive.protocol", is: Is::Variant("sata"), value: "31" }]))

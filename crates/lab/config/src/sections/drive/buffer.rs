@@ -26,7 +26,7 @@ const fn size(key: &'static str) -> OptionSpec {
     option(key, Kind::Bytes { min: 512, max: TIB })
         .default("16MiB")
         .example("1MiB")
-        .help("RAM for written pages; rounded down to whole pages, at least one.")
+        .help("RAM for written pages; rounded down to whole pages, at least one page.")
 }
 
 /// Returns the option `plp` (power-loss protection) of a write buffer.

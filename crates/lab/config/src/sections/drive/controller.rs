@@ -55,16 +55,17 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     time("drive.work.read_completion", "500ns").help("Processor time per read after its data has been transferred."),
     time("drive.work.write_completion", "500ns")
         .help("Processor time per write, trim or flush before its completion is reported."),
-    time("drive.latency.read", "10us")
-        .help("Delay of a read before its first flash operation, after its processor time; occupies no processor."),
+    time("drive.latency.read", "10us").help(
+        "Delay of a read before its first flash operation, after its processor time; does not occupy a processor.",
+    ),
     time("drive.latency.write", "5us").help(
-        "Delay of a write, trim or flush before its first flash operation, after its processor time; occupies no \
+        "Delay of a write, trim or flush before its first flash operation, after its processor time; does not occupy a \
          processor.",
     ),
     time("drive.latency.read_completion", "5us")
-        .help("Delay of a read after its data has been transferred; occupies no processor."),
+        .help("Delay of a read after its data has been transferred; does not occupy a processor."),
     time("drive.latency.write_completion", "5us")
-        .help("Delay of a write, trim or flush before its completion is reported; occupies no processor."),
+        .help("Delay of a write, trim or flush before its completion is reported; does not occupy a processor."),
 ];
 
 impl Checker<'_> {

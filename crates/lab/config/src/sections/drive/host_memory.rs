@@ -48,7 +48,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.hmb.map_cache.latency", Kind::Nanos { min: 0, max: SECOND })
         .default("2us")
         .example("1us")
-        .help("Delay of a request that fetches map entries from host memory; occupies no processor."),
+        .help("Delay of a request that fetches map entries from host memory; does not occupy a processor."),
 ];
 
 impl Checker<'_> {

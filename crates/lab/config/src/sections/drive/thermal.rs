@@ -51,15 +51,15 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     number("drive.thermal.throttle.read_energy", 0.0, 1_000_000.0)
         .default("0.6")
         .example("1")
-        .help("Heat per byte read by the host, in nanojoules; equal to watts at 1 GB/s."),
+        .help("Heat per byte read by the host, in nanojoules; 1 nJ per byte is 1 W at 1 GB/s."),
     number("drive.thermal.throttle.write_energy", 0.0, 1_000_000.0)
         .default("1.2")
         .example("2")
-        .help("Heat per byte written by the host, in nanojoules; equal to watts at 1 GB/s."),
+        .help("Heat per byte written by the host, in nanojoules; 1 nJ per byte is 1 W at 1 GB/s."),
     number("drive.thermal.throttle.factor", 1.0, 1_000.0)
         .default("2")
         .example("4")
-        .help("Factor by which throttling lengthens the time of a request."),
+        .help("Factor by which throttling multiplies the time of a request."),
 ];
 
 impl Checker<'_> {
