@@ -116,7 +116,7 @@ def test_a_report_has_only_meaningful_charts(logged: ssdlab.Result, small: ssdla
     page = html.unescape(logged.report_html())
     for title in ("Merges", "Service time over the run"):
         assert f"<h2>{title}</h2>" in page
-    assert "Cost of a reclaim of log space" in page
+    assert "Cost per reclaim of log space" in page
     # BAST merges one logical block at a time, and FASTer does so in this run.
     assert ("Logical blocks merged per reclaim" in page) == (logged.config["ftl"] in ("fast", "sbfast"))
     ids = [part.split('"')[0] for part in page.split(' id="')[1:]]
@@ -157,7 +157,7 @@ def test_an_idle_log_has_a_report(small: ssdlab.Config, ftl: str, ops: list[str]
     trace = ssdlab.Trace.from_columns(op=ops, offset=[512] * len(ops), bytes=[8192] * len(ops))
     result = ssdlab.simulate(small.with_overrides({"ftl": ftl, "precondition.overwrite": "none"}), trace)
     assert log_plots.NO_RECLAIMS in result.report_html()
-    assert {"No block left the log."} == {text.get_text() for text in result.plot_log_utilisation().axes[0].texts}
+    assert {"No log block was retired."} == {text.get_text() for text in result.plot_log_utilisation().axes[0].texts}
 
 
 def test_tables_and_comparisons_show_the_log(cli: Cli) -> None:

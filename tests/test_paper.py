@@ -136,7 +136,7 @@ def test_rows_and_cells_are_found_by_short_names(cases: ssdlab.Comparison, timed
     assert table.headers == ("", "a", "b_%")
     [cell] = with_rows(timed.page(), ["read.p99"])
     assert (cell.headers, cell.rows[0][0]) == (("", "value"), "read p99")
-    with pytest.raises(ssdlab.ConfigError, match=r"^--rows wax: the result has no such name; "):
+    with pytest.raises(ssdlab.ConfigError, match=r"^--rows wax: unknown name; "):
         with_rows(cases.page(), ["wax"])
 
 
@@ -157,7 +157,7 @@ def test_figures_are_chosen_by_name(cases: ssdlab.Comparison, tmp_path: Path, cl
         f"figure-{name}{width}.svg" for name in ("reads", "write-amplification-over-the-run") for width in ("-wide", "")
     ]
     done = cli("run", *SMALL_SETS, "--out", "out", "--figure", "nothing", check=False)
-    assert done.stderr.startswith("ssdlab: --figure nothing: the result has no such name; choose one of ")
+    assert done.stderr.startswith("ssdlab: --figure nothing: unknown name; choose one of ")
     assert (tmp_path / "out" / "result.json").exists(), "a long run is not lost for a misspelt figure"
 
 

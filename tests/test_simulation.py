@@ -105,8 +105,8 @@ def test_saved_files_equal_the_result(small: ssdlab.Config, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("clock", "replay", "title", "of_a_drive"),
     [
-        ("serial", "closed", "Service times of one chip, no queueing", False),
-        ("serial", "processes", "Service times of one chip, no queueing", False),
+        ("serial", "closed", "Service times of one chip, without queueing", False),
+        ("serial", "processes", "Service times of one chip, without queueing", False),
         ("serial", "open", "Response times of one chip", True),
         ("event", "closed", "Response times", True),
     ],

@@ -36,7 +36,7 @@ def chosen(option: str, names: Iterable[str], labels: Sequence[str]) -> list[int
         asked = words(BY_NAME[name].label if name in BY_NAME else name)
         fits = [at for at, label in enumerate(known) if asked <= label]
         if not asked or not fits:
-            raise ConfigError(f"{option} {text.path(name)}: the result has no such name{_hint(name, labels)}")
+            raise ConfigError(f"{option} {text.path(name)}: unknown name{_hint(name, labels)}")
         fewest = min(len(known[at]) for at in fits)
         first: dict[frozenset[str], int] = {}
         for at in fits:
@@ -48,5 +48,5 @@ def chosen(option: str, names: Iterable[str], labels: Sequence[str]) -> list[int
 
 def _hint(name: str, labels: Sequence[str]) -> str:
     known = [*dict.fromkeys(labels)]
-    more = f", or one of {len(known) - MOST_NAMED} more that --all shows" if len(known) > MOST_NAMED else ""
+    more = f" (--all shows {len(known) - MOST_NAMED} more)" if len(known) > MOST_NAMED else ""
     return text.suggestion(name, known) or f"; choose one of {', '.join(known[:MOST_NAMED])}{more}"

@@ -115,7 +115,9 @@ class _Handler(BaseHTTPRequestHandler):
         if name == OPERATIONS and (folder / COLUMNS).is_file():
             first = parse_qs(asked.query).get("first", ["0"])[-1]
             if not NUMBER.fullmatch(first):
-                return self._refuse(HTTPStatus.BAD_REQUEST, f"first={first} is not the number of an operation")
+                return self._refuse(
+                    HTTPStatus.BAD_REQUEST, f"first={first} is not an operation number; use a number from 0"
+                )
             try:
                 answer = self.server.operations(int(first))
             except ConfigError as error:
@@ -125,7 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
         files = {path.name: path for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
         path = files.get(name or self.server.page.name)
         if path is None:
-            return self._refuse(HTTPStatus.NOT_FOUND, "no such file in the folder")
+            return self._refuse(HTTPStatus.NOT_FOUND, "file not found in the folder of the report")
         return self._answer(path.read_bytes(), TYPES.get(path.suffix, "application/octet-stream"))
 
     def _answer(self, body: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK, **more: str) -> None:

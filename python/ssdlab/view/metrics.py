@@ -32,7 +32,7 @@ class Metrics(Collector):
         """Returns all metrics of the server."""
         report = self._server.service().report
         host, health = report["host"], report["health"]
-        requests = CounterMetricFamily("ssdlab_requests", "Completed requests of clients.", labels=["op"])
+        requests = CounterMetricFamily("ssdlab_requests", "Completed client requests.", labels=["op"])
         for op in ("read", "write", "trim", "flush"):
             requests.add_metric([op], host[f"{op}_requests"])
         requests.add_metric(["write_zeroes"], host["write_zeroes_requests"])
@@ -62,10 +62,10 @@ class Metrics(Collector):
         yield GaugeMetricFamily("ssdlab_bad_blocks", "Retired blocks.", health["bad_blocks"])
         yield GaugeMetricFamily("ssdlab_blocks", "All blocks.", health["blocks"])
         for name in ("available_spare", "percentage_used"):
-            help = f"{name} of the NVMe health log, in percent."
+            help = f"{name} from the NVMe health log, in percent."
             yield GaugeMetricFamily(f"ssdlab_{name}_percent", help, health[name])
         for name in ("media_errors", "power_cycles", "unsafe_shutdowns"):
-            yield CounterMetricFamily(f"ssdlab_{name}", f"{name} of the NVMe health log.", health[name])
+            yield CounterMetricFamily(f"ssdlab_{name}", f"{name} from the NVMe health log.", health[name])
         yield GaugeMetricFamily("ssdlab_buffered_pages", "Pages in the write buffer.", report["buffered_pages"])
         yield GaugeMetricFamily("ssdlab_clients", "Connected clients.", self._server.connections)
         if report["times"] is not None:
@@ -86,7 +86,7 @@ class Metrics(Collector):
             response.add_metric([op], [*buckets, ("+Inf", float(counts.sum()))], sum_ns / SECOND_NS)
         yield response
         replies, mean_ns = times["replies"], times["lag_mean_ns"]
-        lag = SummaryMetricFamily("ssdlab_lag_seconds", "Delay of replies beyond their due time.")
+        lag = SummaryMetricFamily("ssdlab_lag_seconds", "Delay of replies after their due time.")
         lag.add_metric([], replies, replies * mean_ns / SECOND_NS)
         yield lag
-        yield GaugeMetricFamily("ssdlab_lag_max_seconds", "Longest delay of a reply.", times["lag_max_ns"] / SECOND_NS)
+        yield GaugeMetricFamily("ssdlab_lag_max_seconds", "Maximum delay of a reply.", times["lag_max_ns"] / SECOND_NS)

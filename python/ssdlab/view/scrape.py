@@ -115,8 +115,8 @@ def _loopback(place: str) -> tuple[str, int]:
     except ValueError:
         pass
     raise ConfigError(
-        f"--metrics {text.path(place)}: not a loopback address; use 127.0.0.1:9090, or the path of a socket with a "
-        "slash"
+        f"--metrics {text.path(place)}: not a loopback address; use 127.0.0.1:9090, or a socket path with a slash, "
+        "such as ./metrics.sock"
     )
 
 

@@ -17,5 +17,5 @@ def title_of_times(config: Config) -> str:
     """Returns the title of the table of request times."""
     if config["time"] == "event":
         return "Response times"
-    title = "Service times of one chip, no queueing" if served_alone(config) else "Response times of one chip"
+    title = "Service times of one chip, without queueing" if served_alone(config) else "Response times of one chip"
     return title if config["cache.policy"] == "none" else f"{title}, below the cache"

@@ -13,7 +13,7 @@ NO_RECLAIMS = "No log space was reclaimed by full merges."
 
 def _log(result: Result) -> LogColumns:
     if result.log is None:
-        raise ValueError("the FTL has no log blocks: there are no merges to draw (set ftl to bast, fast ...)")
+        raise ValueError("this chart needs an FTL with log blocks: set ftl to bast or fast")
     return result.log
 
 
@@ -33,8 +33,8 @@ def associativity(result: Result) -> Chart:
 
 def utilisation(result: Result) -> Chart:
     """Draws a histogram of the number of programmed pages in log blocks that left the log."""
-    label = f"programmed pages (of {result.summary['device']['pages_per_block']}) per log block that left the log"
-    return _counted_bars(_log(result).utilisation, label, "log blocks", "No block left the log.")
+    label = f"programmed pages of a retired log block (of {result.summary['device']['pages_per_block']})"
+    return _counted_bars(_log(result).utilisation, label, "log blocks", "No log block was retired.")
 
 
 def reclaim_cost(result: Result) -> Chart:
@@ -54,5 +54,5 @@ def reclaim_cost(result: Result) -> Chart:
     right = (float(cost.max()) or 1.0) * 1.04
     x_steps, y_steps = np.concatenate(([0.0], cost[order], [right])), np.concatenate(([0.0], share, [100.0]))
     line = Line("", x_steps, y_steps, ORANGE, width=1.8, step=True)
-    y = Axis("share of the reclaims (%)", low=0, high=102)
+    y = Axis("cumulative share of reclaims (%)", low=0, high=102)
     return Chart([Panel([line], Axis(x.title, x.form, low=0, high=right), y)], 2.8)

@@ -16,9 +16,9 @@ def write_amplification(result: Result) -> Chart:
     host = result.series["host_pages_written"].astype(float)
     flash = result.series["flash_pages_programmed"].astype(float)
     if not host.any():
-        return nothing("The host wrote nothing.")
+        return nothing("The host wrote no data.")
     if np.count_nonzero(host) == 1:
-        return nothing("The host wrote in a single epoch, so there is no curve.")
+        return nothing("All host writes are in one epoch; a curve needs at least two.")
     x, axis = course(result)
     # The line has a gap at an epoch without writes.
     each = np.divide(flash, host, out=np.full_like(host, np.nan), where=host > 0)
@@ -47,7 +47,7 @@ def operations(result: Result) -> Chart:
     """Draws, for flash reads, programs and erases, the share of each cause; the totals stand next to the bars."""
     causes, rows = tables.operations(result.summary)
     if not causes:
-        return nothing("The flash did nothing.", 2.2)
+        return nothing("The flash executed no operations.", 2.2)
     totals = [max(1, sum(counts)) for _, counts in rows]
     parts = [
         Share(

@@ -107,7 +107,7 @@ def effects(survey: Effects) -> Chart:
 def front(survey: Front) -> Chart:
     """Draws all points by their first two outcomes, with the Pareto front in colour."""
     marks = []
-    for best, tint, size, label in ((False, GREY, 3.0, "others"), (True, ORANGE, 5.0, "on the front")):
+    for best, tint, size, label in ((False, GREY, 3.0, "others"), (True, ORANGE, 5.0, "on the Pareto front")):
         some = [point.outcomes for point in survey.candidates if point.best == best]
         x, y = (np.array([outcomes[axis].mean for outcomes in some], float) for axis in (0, 1))
         marks.append(Points(label, x, y, tint, size))
@@ -123,7 +123,7 @@ def parallel(survey: Study) -> Chart:
     by_point = [{tuple(point.levels.items()): point.mean for point in survey.values(outcome)} for outcome in outcomes]
     points = [key for key in by_point[0] if all(key in means for means in by_point)]
     if len(points) < 2:
-        return nothing("There are fewer than two points with all outcomes.", 3.8)
+        return nothing("Fewer than two points have values for all outcomes.", 3.8)
     shares: list[Numbers] = []
     for axis in range(len(survey.columns)):
         values = [point[axis][1] for point in points]

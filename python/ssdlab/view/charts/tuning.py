@@ -13,7 +13,7 @@ def history(tuned: Tuned) -> Chart:
     choose = np.fmax if goal.large else np.fmin
     tried = [(at, trial) for at, trial in enumerate(tuned.trials, 1) if trial.measured.error is None]
     if not tried:
-        return nothing("No trial has a value.")
+        return nothing("No trial succeeded.")
     at = np.array([number for number, _ in tried], float)
     values = np.array([trial.measured.means()[0] for _, trial in tried], float)
     feasible = np.array([trial.measured.feasible(tuned.constraints) for _, trial in tried])
@@ -44,7 +44,7 @@ def front(tuned: Tuned) -> Chart:
             tint,
             size,
         )
-        for points, tint, size, label in ((kept, GREY, 3.0, "trials"), (best, ORANGE, 5.0, "on the front"))
+        for points, tint, size, label in ((kept, GREY, 3.0, "trials"), (best, ORANGE, 5.0, "on the Pareto front"))
     ]
     across, up = (Axis(goal.name, form_name(goal.name)) for goal in (first, second))
     return Chart([Panel(marks, across, up)], 3.6)

@@ -54,7 +54,7 @@ def ranges(result: TraceAnalysis) -> Chart:
     unit, scale = scale_of([high])
     edges = np.arange(low, high + width * per_bar, width * per_bar) / scale
     marks = _areas(edges, _kinds(result.ranges), (first + width / 2) / scale, stacked=True)
-    title = f"address ({unit}; bars of {text.size(width * per_bar)})"
+    title = f"address ({unit}; {text.size(width * per_bar)} per bar)"
     across = Axis(title, low=float(edges[0]), high=float(edges[-1]))
     return Chart([Panel(marks, across, Axis("requests", "short count", low=0, whole=True))], 3.6)
 
@@ -75,8 +75,8 @@ def deviations(result: TraceAnalysis, *, log: bool = True) -> Chart:
     bars = int(np.ceil((reach + 0.5 - per_bar / 2) / per_bar))
     edges: Numbers = (np.arange(-bars - 1.0, bars + 1.0) + 0.5) * per_bar
     marks = _areas(edges, _kinds(columns), middle, stacked=not log)
-    bars_text = f", bars of {per_bar}" if per_bar > 1 else ""
-    title = f"distance from the previous request (ranges of {text.size(result.range_bytes)}{bars_text})"
+    bars_text = f", {per_bar} per bar" if per_bar > 1 else ""
+    title = f"distance from the previous request (in ranges of {text.size(result.range_bytes)}{bars_text})"
     across = Axis(title, "count", float(edges[0]), float(edges[-1]))
     return Chart([Panel(marks, across, Axis("requests", "short count", 0.6 if log else 0, log=log, whole=True))], 3.6)
 
@@ -176,5 +176,5 @@ def alignments(result: TraceAnalysis) -> Chart:
         shares = [result.alignment_shares(int(bytes))[op] for bytes in powers]
         if shares[0] is not None:
             lines.append(Line(op, powers.astype(float), np.array(shares, float) * 100, OF_OPERATION[op], dots=True))
-    across = Axis("address and size are multiples of", "size", log=True)
+    across = Axis("alignment of address and size", "size", log=True)
     return Chart([Panel(lines, across, Axis(SHARE, low=0, high=105))])

@@ -30,8 +30,8 @@ from ssdlab.view.times import name_of_times, title_of_times
 
 PERCENTILES = "The tail starts where a line bends upward."
 WAITING = (
-    " Near the dashed line, waiting makes requests slow. Select a time range in a figure over the run to see the "
-    "requests that ended in it."
+    " Where a curve nears its dashed line, most of the response time is waiting. Select a time range in a chart over "
+    "the run to see the requests completed in this range."
 )
 
 
@@ -128,7 +128,7 @@ def _merges(result: Result) -> Iterator[Section]:
         return lambda: int((getattr(result.log, column) > 0).sum()) > 1
 
     figures = [
-        Figure(result.plot_reclaim_cost.chart, "Cost of a reclaim of log space, cumulative"),
+        Figure(result.plot_reclaim_cost.chart, "Cost per reclaim of log space, cumulative distribution"),
         Figure(result.plot_associativity.chart, "Logical blocks merged per reclaim", is_useful=bars("associativity")),
         Figure(result.plot_log_utilisation.chart, "Utilisation of retired log blocks", is_useful=bars("utilisation")),
     ]
@@ -136,7 +136,7 @@ def _merges(result: Result) -> Iterator[Section]:
     yield Section("Merges", [table, *figures], detail=True)
     streams, more = captures(result.summary)
     if streams:
-        note = f"Sequential runs of each stream that sequential log blocks captured.{_further(more)}"
+        note = f"Sequential runs of each stream that were captured by sequential log blocks.{_further(more)}"
         items = [Table.named(CAPTURE_COLUMNS, streams, header="stream")]
         yield Section("Captures by stream", items, note=note, terminal=False)
 
@@ -157,13 +157,13 @@ def _times(result: Result) -> Iterator[Section]:
     parts = waiting_times(result.summary)
     if parts:
         note = "Waiting ends when work on the request begins or the write buffer has room; service is the rest. "
-        note += "Each has its own percentiles."
+        note += "Percentiles of waiting and service are computed separately."
         items.append(Table.named(QUANTILES, parts, below("Waiting and service", result.summary), note=note, wide=True))
     streams, more = stream_times(result.summary)
     if streams:
         note = "Streams with the most requests first."
         if result.summary["cache"] is not None and any(name == "0" for name, _ in streams):
-            note += " Write-backs of the cache belong to stream 0."
+            note += " Stream 0 contains write-backs of the cache."
         title = below("Response times by stream", result.summary)
         items.append(Table.named(STREAM_COLUMNS, streams, title, note=note))
         if more:
@@ -173,8 +173,8 @@ def _times(result: Result) -> Iterator[Section]:
     if not _in_events(result):
         yield Section(f"{name} over the run", [Figure(result.plot_response_time.chart)], terminal=False)
     title = below("The slowest requests", result.summary)
-    note = "The slowest read and write that ended in each hundredth of the run. Point at a request to see its address, "
-    note += "wait and largest part."
+    note = "The slowest read and write completed in each 1 % of the run. Point at a request to see its address, "
+    note += "waiting time and largest part."
     slowest = Figure(result.plot_slowest.chart, title, note, is_useful=lambda: _several_slow(result))
     yield Section(title, [slowest], terminal=False)
 
@@ -196,7 +196,8 @@ def _drive(result: Result) -> Iterator[Section]:
         Figure(
             result.plot_utilisation.chart,
             "Utilisation over time",
-            "Stronger colours mean busier. Strong rows are hot spots; pale dies wait for their busy channel.",
+            "Stronger colours mean higher utilisation. Rows in strong colours are hot spots; pale dies wait for their "
+            "busy channel.",
         ),
         Figure(
             result.plot_queue_depth.chart,

@@ -22,7 +22,7 @@ _SCRIPTS = ("state.js", "names.js", "draw.js", "player.js", "own.js")
 _LEGEND = {
     "log": {
         "use-data": "data block", "use-log": "log", "use-sequential": "sequential log", "use-isolation": "isolation",
-        "second": "on its second chance",
+        "second": "page on its second chance",
     },
     "page": {"use-data": "host pages", "stream-1 use-data": "GC copies", "use-map": "map pages"},
     "slc": {"use-slc": "SLC cache"},
