@@ -198,14 +198,14 @@ def test_growth_of_a_cached_object_is_missed() -> None:
     assert caches.hits.tolist() == [[3]] and caches.outgrown is not None and caches.outgrown.tolist() == [[2]]
     assert caches.bytes_outgrown is not None and caches.bytes_outgrown.tolist() == [[lacking]]
     assert caches.bytes_missed is not None and caches.bytes_missed.tolist() == [[8192 + lacking]]
-    assert "up to 2 hits of a cache requested more bytes than the cached object has" in caches.report_html()
+    assert "up to 2 hits per cache requested more bytes than the cached object has" in caches.report_html()
     curves = cache.mrc(trace, ["lru"], ["1000KiB"], granularity="sized-objects")
     assert curves.byte_miss_ratio is not None and curves.byte_miss_ratio[0, 0] == (8192 + lacking) / sum(sizes)
     assert curves.outgrown is not None and curves.outgrown.tolist() == [[2]]
     assert curves.bytes_outgrown is not None and curves.bytes_outgrown.tolist() == [[lacking]]
-    assert "up to 2 hits of a cache requested more bytes than the cached object has" in curves.report_html()
+    assert "up to 2 hits per cache requested more bytes than the cached object has" in curves.report_html()
     whole = cache.mrc(trace, ["lru"], ["1000KiB"], granularity="sized-objects", sample="100%", replicas=2)
-    assert "up to about 2 hits of a cache requested more bytes than the cached object has" in whole.report_html()
+    assert "up to about 2 hits per cache requested more bytes than the cached object has" in whole.report_html()
     assert cache.mrc(trace, ["lru"], ["100%"]).outgrown is None
 
 

@@ -89,14 +89,14 @@ def test_the_region_is_the_smallest_good_for_reads_and_writes() -> None:
     message = "\n".join(calibration.sentences(measured))
     assert "Throughput of reads depends on the region size (largest difference 40.0 %)" in message
     assert "Throughput of writes does not depend on the region size (largest difference 0.0 %)" in message
-    assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the maximum reads and 100.00 %" in message
+    assert "The smallest sufficient region, 2.00 GiB, reaches 96.00 % of the maximum reads per second and " in message
     # Writes become slower in larger regions. No region has 95 % of both maxima; the middle one has the best minimum.
     measured = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
-    assert measured.region == 1 and "No region reaches 95 % of both maxima; 2.00 GiB is closest" in " ".join(
+    assert measured.region == 1 and "No region reaches 95 % of the maximum throughput; 2.00 GiB is closest" in " ".join(
         calibration.sentences(measured)
     )
     measured = made_up(read=[[100.0], [90.0]])
-    assert measured.region == 0 and "The smallest region measured, 1.00 GiB, gives" in " ".join(
+    assert measured.region == 0 and "The smallest region measured, 1.00 GiB, reaches" in " ".join(
         calibration.sentences(measured)
     )
 
@@ -104,10 +104,10 @@ def test_the_region_is_the_smallest_good_for_reads_and_writes() -> None:
 def test_the_largest_sufficient_region_is_named() -> None:
     message = " ".join(calibration.sentences(made_up(read=[[100.0], [99.0], [98.0], [50.0]])))
     assert (
-        "The smallest region measured, 1.00 GiB, gives 100.00 % of the maximum reads; the largest that reaches"
+        "The smallest region measured, 1.00 GiB, reaches 100.00 % of the maximum reads per second; the largest region "
         in message
     )
-    assert "95 % is 4.00 GiB." in message
+    assert "that reaches 95 % is 4.00 GiB." in message
 
 
 def test_equal_regions_give_no_advice() -> None:
@@ -307,7 +307,7 @@ def test_ctrl_c_prints_the_partial_simulation() -> None:
     assert process.stderr is not None and "cells" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == 130 and "partial result" in out and "no values are recommended" in out
+    assert process.returncode == 130 and "partial result" in out and "no settings are recommended" in out
 
 
 # Served drive, as /proc and /sys show it.

@@ -67,17 +67,20 @@ def test_a_stopped_comparison_averages_complete_runs_only() -> None:
     assert cut.figures("greedy") == comparison.figures("greedy")
     assert cut.runs["fifo"][0].to_dict() == comparison.runs["fifo"][0].to_dict()
     shown = page(cut)
-    assert shown.partial == "2 of 2 runs of greedy were finished; 1 of 2 runs of fifo were finished"
+    assert shown.partial == "greedy: 2 of 2 runs were finished; fifo: 1 of 2 runs were finished"
     assert shown.legend.startswith("mean of 1 to 2 seeds")
     first = ssdlab.compare(LONG, seeds=2, jobs=1, monitor=stopping("greedy, seed 2", "measure"))
     assert [*first.runs] == ["greedy"] and first.missing == ["fifo"]
-    assert "fifo was not measured" in page(first).partial and "*" not in page(first).legend
+    assert "fifo: not measured" in page(first).partial and "*" not in page(first).legend
 
 
 def test_a_truncated_case_is_neither_better_nor_worse() -> None:
     cut = ssdlab.compare(LONG, jobs=1, monitor=stopping("fifo", "measure"))
     assert cut.cut_short == ["fifo"] and cut.runs["fifo"][0].partial
-    assert page(cut).partial == "the comparison was stopped; fifo covers only part of its run" and not page(cut).legend
+    assert (
+        page(cut).partial == "the comparison was stopped; fifo: a run was stopped before its end"
+        and not page(cut).legend
+    )
     assert not any("*" in cell for row in rows_of(cut).values() for cell in row)
     with pytest.raises(KeyboardInterrupt, match="nothing has been measured yet"):
         ssdlab.compare(LONG, jobs=1, monitor=stopping("greedy", "fill"))
@@ -199,8 +202,8 @@ def test_saved_tables_hold_the_figures(comparison: ssdlab.Comparison, tmp_path: 
 def test_the_command_prints_and_saves(cli: Cli, tmp_path: Path) -> None:
     cases = ["--case", "ftl.page.gc=greedy", "--case", "ftl.page.gc=fifo"]
     out = cli("compare", *SMALL_SETS, *cases, "--seeds", "2", "--out", "found").stdout
-    assert re.search(r"^\d+ further metrics differ, \d+ are equal: --all shows them", out, re.MULTILINE)
-    assert "mean of 2 seeds ± standard deviation over seeds, where they differ" in out
+    assert re.search(r"^\d+ further metrics differ, \d+ are equal \(--all shows them\)", out, re.MULTILINE)
+    assert "mean of 2 seeds ± standard deviation (omitted if 0)" in out
     assert "written to found: report.html, comparison.json, comparison.csv and comparison.parquet" in out
     assert "pages copied" not in out and "pages copied" in cli("compare", *SMALL_SETS, *cases, "--all").stdout
     assert len([*(tmp_path / "found").iterdir()]) == 4

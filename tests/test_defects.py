@@ -159,8 +159,8 @@ def test_a_bench_ends_in_a_verdict() -> None:
         cells = (replace(raw, pages_s=spread(*raw_range)), replace(compressed, pages_s=spread(*other)))
         return verdict(replace(both, cells=cells))
 
-    assert with_rates((100, 90, 110), (150, 140, 160)).startswith("Compress: 50 % compressed by lz4 serves 1.50 times")
-    assert with_rates((100, 90, 110), (50, 40, 60)).startswith("Do not compress: the best share, 50 %")
+    assert with_rates((100, 90, 110), (150, 140, 160)).startswith("Compress (share 50 %, codec lz4): 1.50 times")
+    assert with_rates((100, 90, 110), (50, 40, 60)).startswith("Do not compress: the best setting (share 50 %")
     assert with_rates((100, 90, 110), (115, 105, 125)).startswith("Undecided: ")
     assert "p99" in with_rates((100, 90, 110), (115, 105, 125))
     assert verdict(small_bench(shares=["50"], codecs=["lz4"])).startswith("No verdict")

@@ -54,8 +54,8 @@ def test_think_time_limits_throughput_and_less_of_it_is_tried(in_time: ssdlab.Co
     assert first["share"] == pytest.approx(think_ns / (think_ns + mean_ns))
     headline, _ = words.words(first)
     share = f"{100 * first['share']:.0f} %"
-    assert headline.startswith("throughput is limited by the host")
-    assert headline.endswith(f"the host: its think time takes {share} of the time, 50.0 ms after each request")
+    assert headline.startswith("throughput is limited by host think time")
+    assert headline.endswith(f"host think time: {share} of the time, 50.0 ms after each request")
     faster = [what_if["after"]["iops"] / what_if["before"]["iops"] for what_if in diagnosis.to_dict()["what_ifs"][:2]]
     assert diagnosis.summary["time"]["iops"] <= 80 and min(faster) > 1.5
 
@@ -158,10 +158,8 @@ def test_causes_of_write_amplification_are_named_correctly() -> None:
         offsets = [4096 * n for n in range(100)] * times
         parts = ssdlab.Trace.from_columns(op=["W"] * len(offsets), offset=offsets, bytes=[512] * len(offsets))
         wording = dict(words.words(finding) for finding in ssdlab.simulate(empty, parts).diagnose().findings)
-        evidence = wording["100 % of the page writes of the host are partial"]
-        assert evidence.startswith(
-            f"{100 * times} partial writes to pages of 4.00 KiB; {read} of these pages were read"
-        )
+        evidence = wording["100 % of host page writes are partial"]
+        assert evidence.startswith(f"{100 * times} partial writes to pages of 4.00 KiB; {read} pages were read before")
 
 
 def test_concentrated_writes_have_a_share() -> None:
@@ -174,10 +172,10 @@ def test_concentrated_writes_have_a_share() -> None:
         "what_ifs": ["placement"],
     }  # fmt: skip
     wording = words.words(finding)[1]
-    assert "as if they went to 0.21 % of the pages" in wording
-    assert wording.endswith("1.000: --set ftl.page.survivors=own, and a victim policy that uses age")
+    assert "as uniform writes to 0.21 % of the pages" in wording
+    assert wording.endswith("1.000; use --set ftl.page.survivors=own and a victim policy that considers block age")
     # Separation is not advised if garbage collection already writes to its own open block.
-    assert words.words({**finding, "what_ifs": []})[1].endswith("1.000: a victim policy that uses age")
+    assert words.words({**finding, "what_ifs": []})[1].endswith("1.000; use a victim policy that considers block age")
 
 
 @pytest.mark.parametrize(
@@ -186,9 +184,9 @@ def test_concentrated_writes_have_a_share() -> None:
         (
             50_000,
             "GC could use idle time, but never does",
-            "during requests, or within 10.0 ms after them",
+            "while requests were served, or within 10.0 ms afterwards",
         ),
-        (5, "all GC fits into idle time", "ran after 10.0 ms without requests"),
+        (5, "nearly all GC runs in idle time", "ran after 10.0 ms without requests"),
     ],
 )
 def test_idle_collection_is_reported(rate: int, headline: str, evidence: str) -> None:

@@ -225,8 +225,8 @@ def test_the_start_describes_the_mount(tmp_path: Path) -> None:
     file = tmp_path / "disk.drive"
     for words, end in (
         (": created", signal.SIGTERM),
-        (": mounted by checkpoint and journal in ", signal.SIGKILL),
-        (": mounted by checkpoint and journal in ", signal.SIGTERM),
+        (": mounted from checkpoint and journal in ", signal.SIGKILL),
+        (": mounted from checkpoint and journal in ", signal.SIGTERM),
     ):
         with served(tmp_path, "--file", str(file), *sets()) as (process, path):
             with connected(path) as client:
@@ -238,7 +238,7 @@ def test_the_start_describes_the_mount(tmp_path: Path) -> None:
             process.communicate(timeout=PATIENCE_SECONDS)
         assert line.startswith(f"{file}{words}")
         if "mounted" in words:
-            before = "shut down cleanly" if end == signal.SIGKILL else "its power was lost"
+            before = "after a clean shutdown" if end == signal.SIGKILL else "after a power loss"
             assert f" of simulated time ({before}): " in line and line.endswith(" pages read")
 
 
@@ -254,7 +254,7 @@ def test_the_start_reports_a_damaged_log(tmp_path: Path) -> None:
         line = next(line for line in process.stdout if line.startswith(f"{file}: "))
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=PATIENCE_SECONDS)
-    assert "mounted by a scan of all spare areas" in line and "its log is damaged: trimmed pages may have" in line
+    assert "mounted from a scan of all spare areas" in line and "the log is damaged: trimmed pages may " in line
 
 
 def test_disconnected_clients_are_reported(tmp_path: Path) -> None:
@@ -310,8 +310,8 @@ def test_flash_and_times_belong_to_one_drive(tmp_path: Path) -> None:
     assert programmed != stored and told.report["write_amplification"] == programmed / 300
     (remark,) = (remark for remark in told.page().remarks if remark.startswith("flash operations"))
     assert (
-        f"describe the simulated drive ({programmed} pages programmed, " in remark
-        and f"that stores the bytes ({stored} programmed)" in remark
+        f"refer to the simulated drive ({programmed} pages programmed, " in remark
+        and f"that stores the data ({stored} pages programmed)" in remark
     )
 
 
@@ -328,7 +328,7 @@ def test_a_late_server_says_so(tmp_path: Path) -> None:
         times = {**times, "scale": scale, "lag_mean_ns": 1e3 * late_us, "latency": latency}
         late = Service({**service.report, "times": times}, service.config, [], None)
         [told] = [remark for remark in late.page().remarks if "too slow" in remark]
-        assert told.endswith(f"slow the drive down, for example with --time {enough}")
+        assert told.endswith(f"slow down the simulated drive, for example with --time {enough}")
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGHUP])

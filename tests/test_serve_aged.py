@@ -91,11 +91,11 @@ def test_a_saved_drive_is_served_and_survives_a_kill(tmp_path: Path, ftl: str) -
 def test_an_existing_drive_is_not_preconditioned_again(tmp_path: Path) -> None:
     """The output states the preconditioning of a new drive, and that an existing drive keeps its state."""
     file = tmp_path / "disk.drive"
-    for says in ("starts in the state after ", "--precondition applies only to new drives; this drive keeps its state"):
+    for says in ("initial state: ", "--precondition applies only to new drives; this drive keeps its state"):
         aged = [word for key, value in AGED.items() for word in ("--set", f"{key}={value}")]
         with served(tmp_path, "--file", str(file), *sets(), *aged, "--precondition") as (process, path):
             with connected(path) as client:
-                assert client.read(0, PAGE) == (bytes(PAGE) if says.startswith("starts") else b"x" * PAGE)
+                assert client.read(0, PAGE) == (bytes(PAGE) if says.startswith("initial") else b"x" * PAGE)
                 client.write(0, b"x" * PAGE)
             process.terminate()
             output, errors = process.communicate()

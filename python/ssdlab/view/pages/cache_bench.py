@@ -15,7 +15,7 @@ LEGEND = "µs/page: per thread; CPU: share of all processors; memory: share of t
 def page(bench: CacheBench) -> Page:
     """Returns the report page of a cache benchmark."""
     contents = (
-        f"{text.count(bench.accesses)} accesses measured in each of {bench.runs} runs, {bench.threads} threads; "
+        f"{bench.runs} runs, each with {text.count(bench.accesses)} measured accesses and {bench.threads} threads; "
         f"contents: {bench.contents.title}"
     )
     return Page(
@@ -41,20 +41,20 @@ def verdict(bench: CacheBench) -> str:
     compressed = [cell for cell in bench.cells if cell.codec is not None]
     if raw is None or not compressed:
         missing = "without a compressed pool (--share 0)" if raw is None else "with a compressed pool"
-        return f"No verdict: a cache {missing} was not measured."
+        return f"No verdict: also measure a cache {missing}."
     best = max(compressed, key=lambda cell: cell.pages_s.median)
-    what = f"{share_text(best.share)} compressed by {best.codec}"
+    what = f"share {share_text(best.share)}, codec {best.codec}"
     times = best.pages_s.median / raw.pages_s.median
     figures = (
         f"{times:.2f} times the pages per second of the raw cache, "
         f"p99 {text.significant(best.access_p99_us.median)} µs instead of {text.significant(raw.access_p99_us.median)}"
     )
     if bench.runs > 1 and best.pages_s.low > raw.pages_s.high:
-        return f"Compress: {what} serves {figures}."
+        return f"Compress ({what}): {figures}."
     if bench.runs > 1 and best.pages_s.high < raw.pages_s.low:
-        return f"Do not compress: the best share, {what}, serves {figures}."
-    why = "the ranges of the runs overlap" if bench.runs > 1 else "a single run has no range"
-    return f"Undecided: {what} serves {figures}, but {why}; measure more --runs on an idle machine."
+        return f"Do not compress: the best setting ({what}) reaches only {figures}."
+    why = "the ranges of the runs overlap" if bench.runs > 1 else "a single run does not show the variation"
+    return f"Undecided: the best setting ({what}) reaches {figures}, but {why}; use more --runs on an idle machine."
 
 
 def _remarks(bench: CacheBench) -> list[str]:
@@ -64,7 +64,7 @@ def _remarks(bench: CacheBench) -> list[str]:
     if late:
         notes.append(
             f"threads waited up to {text.significant(max(late))} µs longer for a page than the simulated drive takes; "
-            "use --busy for exact waits, at full CPU load"
+            "use --busy for exact waits (it fully loads the CPU)"
         )
     return notes
 

@@ -62,21 +62,21 @@ def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
         about = "about " if isinstance(simulation, MissRatioCurves) and "sampled" in simulation.methods else ""
         if hits:
             notes.append(
-                f"up to {about}{text.counted(hits, 'hits')} of a cache requested more bytes than the cached object "
-                f"has; the missing {about}{text.size(lacked)} count as missed, and the object keeps its size"
+                f"up to {about}{text.counted(hits, 'hits')} per cache requested more bytes than the cached object has; "
+                f"the {about}{text.size(lacked)} beyond the object count as misses, and the object keeps its size"
             )
     if isinstance(simulation, MissRatioCurves):
         few = ((simulation.scaled_units > 0) & (simulation.scaled_units < FEW)).any(axis=0)
         if few.any():
             most = simulation.size_text(int(simulation.capacities[few].max()))
             notes.append(
-                f"estimates up to {most} come from caches of fewer than {FEW} sampled units; their true error is "
-                "larger than shown; use a larger sample"
+                f"estimates for caches of up to {most} are based on fewer than {FEW} sampled units, so their true "
+                "error is larger than shown; use a larger sample"
             )
         if "sampled" in simulation.methods:
             notes.append(
-                "the error after ± is only statistical; a small sample of a cache may behave differently, especially "
-                "with policies that divide the cache"
+                "the error after ± covers only random sampling; a scaled-down cache may also behave differently, "
+                "especially with policies that divide the cache"
             )
     return notes
 

@@ -26,7 +26,7 @@ def page(calibration: Calibration) -> Page:
         legend=LEGEND,
         conclusion=[
             *map(Paragraph, sentences(calibration)),
-            *([Paragraph("For the scheduler pardispatcher:")] if settings else []),
+            *([Paragraph("Settings for the pardispatcher scheduler:")] if settings else []),
             *(Paragraph(setting, "code") for setting in settings),
         ],
     )
@@ -46,13 +46,14 @@ def _how(calibration: Calibration) -> str:
         requests = text.count(source["requests"])
         state = dict(variants("precondition.overwrite"))[source["overwrite"]]
         return (
-            f"random requests of {calibration.size}, {source['rounds']} x {requests} per cell, each after an equal "
-            f"warm-up; drive overwritten: {state}"
+            f"random requests of {calibration.size}; {source['rounds']} rounds of {requests} requests per cell, each "
+            f"after a warm-up of the same length; drive overwritten before: {state}"
         )
-    way = "direct" if source["direct"] else "through the page cache"
+    way = "direct I/O" if source["direct"] else "through the page cache"
     return (
-        f"random requests of {calibration.size}, {source['rounds']} rounds of {source['seconds']:g} s per measurement, "
-        f"regions from {text.exact_size(source['offset_bytes'])} on, {way}; {source['fio']}, engine {source['engine']}"
+        f"random requests of {calibration.size}; {source['rounds']} rounds of {source['seconds']:g} s per cell; "
+        f"regions start at {text.exact_size(source['offset_bytes'])}; {way}; {source['fio']}, "
+        f"engine {source['engine']}"
     )
 
 
@@ -73,7 +74,7 @@ def sentences(calibration: Calibration) -> list[str]:
     """States the outcome of the calibration in sentences."""
     region = calibration.region
     if region is None:
-        return ["Stopped before the end: an unmeasured cell may be the best, so no values are recommended."]
+        return ["Stopped before the end: an unmeasured cell may be the best, so no settings are recommended."]
     lines = []
     for op, difference in calibration.differences.items():
         depends = "depends" if difference > calibration.tolerance(op) else "does not depend"
@@ -104,7 +105,7 @@ def sentences(calibration: Calibration) -> list[str]:
             more = ", the full queue depth" if all_held else "; more requests in flight might raise throughput"
         lines.append(
             f"In a region of {chosen}, {text.counted(fewest, 'requests')} in flight "
-            f"{'reaches' if fewest == 1 else 'reach'} 95 % of its "
+            f"{'reaches' if fewest == 1 else 'reach'} 95 % of the maximum of "
             f"{text.count(float(table[region].max()))} {op}s per second{more}."
         )
     return lines
@@ -114,16 +115,16 @@ def _region(calibration: Calibration, region: int) -> str:
     """States why this region is the recommended region."""
     chosen = text.size(calibration.regions[region])
     reached = " and ".join(
-        f"{text.percent(table[region].max() / table.max())} of the maximum {op}s"
+        f"{text.percent(table[region].max() / table.max())} of the maximum {op}s per second"
         for op, table in calibration.iops.items()
     )
     enough = [row for row, share in enumerate(shares(calibration.iops)) if share >= SHARE]
     if not enough:
-        return f"No region reaches 95 % of both maxima; {chosen} is closest, with {reached}."
-    smallest = "smallest region measured" if region == 0 else "smallest region that reaches 95 %"
+        return f"No region reaches 95 % of the maximum throughput; {chosen} is closest, with {reached}."
+    smallest = "smallest region measured" if region == 0 else "smallest sufficient region"
     largest = (
         ""
         if enough[-1] in (region, len(calibration.regions) - 1)
-        else (f"; the largest that reaches 95 % is {text.size(calibration.regions[enough[-1]])}")
+        else (f"; the largest region that reaches 95 % is {text.size(calibration.regions[enough[-1]])}")
     )
-    return f"The {smallest}, {chosen}, gives {reached}{largest}."
+    return f"The {smallest}, {chosen}, reaches {reached}{largest}."

@@ -21,7 +21,7 @@ from ssdlab.view.times import name_of_times, title_of_times
 TIMES = "Response time"
 """Name of the section with metrics of response times."""
 
-ALIKE = "all seeds of a case gave equal results: no part of the case is random"
+ALIKE = "all seeds of a case gave equal results: the results do not depend on random numbers"
 
 
 class _Line(NamedTuple):
@@ -91,14 +91,14 @@ def page(comparison: Comparison) -> Page:
         remarks=notes,
         sections=sections,
         legend=_legend(comparison),
-        more=f"{count} {differ}, {len(equal)} are equal: --all shows them; --out DIR draws charts in report.html",
+        more=f"{count} {differ}, {len(equal)} are equal (--all shows them); --out DIR draws charts in report.html",
     )
 
 
 def _drawn(comparison: Comparison) -> Iterator[Section]:
     yield Section("At a glance", [Figure(comparison.plot.chart)], terminal=False)
     if len(comparison.runs) > 1:
-        note = "Changes of the means from the first case."
+        note = "Change of each mean relative to the first case."
         yield Section("Differences", [Figure(comparison.plot_differences.chart)], note=note, terminal=False)
     runs = comparison.results.values()
     ops = [op for op in ("read", "write") if any(took_time(run.latency.get(op)) for run in runs)]
@@ -126,12 +126,12 @@ def _stopped(comparison: Comparison) -> str:
     if not comparison.partial:
         return ""
     whole = {label: sum(not run.partial for run in runs) for label, runs in comparison.runs.items()}
-    counts = [f"{count} of {comparison.seeds} runs of {label} were finished" for label, count in whole.items()]
+    counts = [f"{label}: {count} of {comparison.seeds} runs were finished" for label, count in whole.items()]
     return "; ".join(
         [
             *(counts if comparison.seeds > 1 else ["the comparison was stopped"]),
-            *(f"{label} covers only part of its run" for label in comparison.cut_short),
-            *(f"{label} was not measured" for label in comparison.missing),
+            *(f"{label}: a run was stopped before its end" for label in comparison.cut_short),
+            *(f"{label}: not measured" for label in comparison.missing),
         ]
     )
 
@@ -144,9 +144,9 @@ def _legend(comparison: Comparison) -> str:
         return best
     counts = sorted({len(runs) for runs in comparison.runs.values()})
     seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
-    mean = f"mean of {seeds} seeds ± standard deviation over seeds, where they differ"
+    mean = f"mean of {seeds} seeds ± standard deviation (omitted if 0)"
     if best.startswith("*"):
-        best += ", including all within both deviations"
+        best += " or within the sum of both standard deviations from the best"
     return f"{mean}; {best}" if best else mean
 
 
@@ -245,7 +245,7 @@ def _below(comparison: Comparison) -> dict[str, str]:
             titles[section] = under(section, first)
         else:
             where = " or ".join(f"a {layer}" for layer in layers if layer)
-            titles[section] = f"{section} (only cases with {where} below)"
+            titles[section] = f"{section} (below {where}, in cases with one)"
     return titles
 
 

@@ -8,12 +8,12 @@ from ssdlab.analyse.compress import CompressBench, Spread
 from ssdlab.view.page import Figure, Item, Page, Paragraph, Section, Table
 
 FIGURES = {
-    "overall": "Ratio of all files",
-    "files": "Ratio of each file",
-    "ratio": "Ratio by size of a page",
+    "overall": "Compression ratio of all files",
+    "files": "Compression ratio of each file",
+    "ratio": "Compression ratio by page size",
     "compress": "Time to compress a page",
     "decompress": "Time to restore a page",
-    "rate": "Rate by threads",
+    "rate": "Throughput by number of threads",
 }
 BY_PAGE = ("ratio", "compress", "decompress")
 """Names of the figures with curves over page sizes; these figures are omitted for a single page size."""
@@ -24,9 +24,9 @@ HEADERS = (
     "restore elapsed", "compressed", "restored",
 )  # fmt: skip
 LEGEND = (
-    "ratio: raw over compressed bytes; mean of files: unweighted mean of their ratios, as in Harper 2018; stored raw: "
-    "pages that did not shrink; CPU and elapsed: thread time, µs per page or average file; compressed and restored: "
-    "rate of all threads; median [range of the runs]"
+    "ratio: raw bytes / compressed bytes; mean of files: unweighted mean of the ratios, as in Harper 2018; stored raw: "
+    "pages that did not shrink; CPU and elapsed: µs per page or average file, per thread; compressed and restored: "
+    "throughput of all threads; cells: median [range of the runs]"
 )
 
 
@@ -38,8 +38,8 @@ def page(bench: CompressBench) -> Page:
         lead=[
             Paragraph(bench.corpus.title),
             Paragraph(
-                f"{text.count(len(members))} files, {text.size(bench.corpus.bytes)}, {bench.runs} runs after one to "
-                f"warm up, on {bench.machine}"
+                f"{text.count(len(members))} files, {text.size(bench.corpus.bytes)}, {bench.runs} runs after a "
+                f"warm-up run, on {bench.machine}"
             ),
         ],
         partial="stopped before all codecs were measured" if bench.partial else "",
@@ -108,5 +108,5 @@ def _files(bench: CompressBench) -> list[Item]:
     ]
     items: list[Item] = [Table(("", "size", *bench.codecs), rows, f"ratio, {size_text(size)}", most=MOST_SHOWN)]
     if len(members) > MOST_FILES:
-        items.append(Paragraph(f"further files: {text.count(len(members) - MOST_FILES)}, in compress.csv", "soft"))
+        items.append(Paragraph(f"{text.count(len(members) - MOST_FILES)} more files are in compress.csv", "soft"))
     return items

@@ -67,8 +67,8 @@ WORK = {
 
 HOST = {
     "drive": "waiting for the drive",
-    "dirty_limit": "waiting at the dirty limit",
-    "cache": "work of the cache",
+    "dirty_limit": "waiting at the dirty-page limit",
+    "cache": "in the cache",
 }
 """Names of the parts of a host request's latency if there is a cache."""
 
@@ -102,8 +102,8 @@ _BUSY = ("busy: {busy}; {outstanding:decimal} requests outstanding{where} on ave
 _OF_TIMES = "{share:%} of the response times{where}"
 _SLOW = (
     "slow {kind}: {share:%} of p99 is due to {part}",
-    "{room_share:%} of the time at p99 is spent waiting for space in the write buffer",
-    "response time {p50_ns:ns} at p50 ({p50_share:%} of it), {p99_ns:ns} at p99, {p99_9_ns:ns} at p99.9 "
+    "{room_share:%} of p99 is waiting for space in the write buffer",
+    "response time {p50_ns:ns} at p50 ({p50_share:%} due to {part}), {p99_ns:ns} at p99, {p99_9_ns:ns} at p99.9 "
     "({p99_9_share:%})",
 )
 _WAF = "WAF {write_amplification:ratio}{unwritten}"
@@ -120,7 +120,7 @@ THROUGHPUT: Mapping[str, str] = {
         for name, work in WORK.items()
     },
     **{
-        f"uneven_{kind}": f"one of the {kind}: busy {{busiest:%}} of the time; mean of all {{{kind}:%}}"
+        f"uneven_{kind}": f"one of the {kind}: busy {{busiest:%}} of the time; mean of all {kind}: {{{kind}:%}}"
         for kind in ("dies", "channels")
     },
     "full_buffer": f"space in the write buffer: {_OF_TIMES}",
@@ -128,7 +128,7 @@ THROUGHPUT: Mapping[str, str] = {
     "block_layer": f"the block layer: {_OF_TIMES}",
     "queue_slots": f"the drive's queue slots: {_OF_TIMES}",
     "host_depth": "the host: {outstanding:decimal} requests outstanding{where} for {dies_count:count} dies",
-    "think_time": "the host: its think time takes {share:%} of the time, {think_ns:ns} after each request",
+    "think_time": "host think time: {share:%} of the time, {think_ns:ns} after each request",
     "arrivals": "the workload: the drive keeps up with all requests",
 }
 """Texts about the limits of throughput, by the name of the finding."""
@@ -140,7 +140,7 @@ _AT_WORK = (
 OTHERS: Mapping[tuple[str, str], _Words] = {
     **{
         ("host", name): (
-            f"host requests: {{share:%}} of their time is {words}",
+            f"host requests spend {{share:%}} of their time {words}",
             "response time {mean_ns:ns} on average, {p99_ns:ns} at p99; "
             + ", ".join(f"{{{other}:%}} {HOST[other]}" for other in HOST if other != name),
         )
@@ -169,30 +169,31 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
         "map hit ratio {hit_ratio:%}",
     ),
     ("write_amplification", "partial_pages"): (
-        "{share:%} of the page writes of the host are partial",
+        "{share:%} of host page writes are partial",
         "{pages:count} partial writes to pages of {page_bytes:bytes}",
-        "{read_first:count} of these pages were read before the write",
-        "whole-page writes or smaller pages avoid this",
+        "{read_first:count} pages were read before a partial write",
+        "to avoid partial writes, write whole pages or use smaller pages",
     ),
     ("write_amplification", "spare_held_back"): (
         "GC cannot use {share:%} of the over-provisioning: erased pages and the map occupy it",
-        "over-provisioning {op_over_logical:%}, effective {effective_op:%}: invalid per valid page during GC",
+        "over-provisioning {op_over_logical:%}, effective over-provisioning {effective_op:%} (invalid pages per valid "
+        "page during GC)",
     ),
     ("write_amplification", "hot_with_cold"): (
         "write amplification: up to {share:%} of the programs are due to hot and cold data in the same blocks",
-        "writes are as skewed as if they went to {written_share:share} of the pages; victims are "
-        "{valid_share_of_victims:%} valid instead of {valid_share_evenly:%} under even writes",
+        "writes are as concentrated as uniform writes to {written_share:share} of the pages; victims are "
+        "{valid_share_of_victims:%} valid, compared with {valid_share_evenly:%} for uniform writes to all pages",
         "with hot and cold data separated, WAF could fall from {write_amplification:ratio} towards "
-        "{write_amplification_apart:ratio}: {placement}a victim policy that uses age",
+        "{write_amplification_apart:ratio}; use {placement}a victim policy that considers block age",
     ),
     ("wear", "uneven_wear"): (
         "uneven wear of blocks",
-        "{erase_mean:decimal} erases per block on average, {erase_max:count} on the most worn block",
+        "{erase_mean:decimal} erases per block on average, {erase_max:count} on the most-worn block",
     ),
     ("input", "never_full"): (
         "the drive never fills up: nothing was erased",
-        "{pages_written:count} pages were written; the flash has {physical_pages:count}",
-        "for write amplification and wear in steady state: --set precondition.overwrite=steady",
+        "{pages_written:count} pages were written; the flash has {physical_pages:count} pages",
+        "to measure the steady state: --set precondition.overwrite=steady",
     ),
     ("input", "too_short"): (
         "too few requests for a steady state",
@@ -200,10 +201,10 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ),
     **{("input", name): ("write amplification has not settled", "it {changed}") for name in UNSETTLED},
     ("input", "times_ignored"): (
-        "the replay ignores the times of the trace",
+        "the replay ignores the timestamps of the trace",
         "the trace lasts {trace_ns:ns}",
         "the replay lasts {elapsed_ns:ns}",
-        "to keep the times: --replay recorded",
+        "to use the timestamps: --replay recorded",
     ),
     ("input", "queue_grows"): (
         "requests arrive faster than the drive serves them: response times include a growing queue",
@@ -213,13 +214,13 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ("input", "cache_too_small"): _MISSES,
     ("input", "idle_never_collects"): (
         "GC could use idle time, but never does",
-        "all {collected:count} copies and erases of GC ran during requests, or within {after_ns:ns} after them",
-        "to collect during requests: --set drive.collect=background",
+        "all {collected:count} GC copies and erases ran while requests were served, or within {after_ns:ns} afterwards",
+        "to collect while requests are served: --set drive.collect=background",
     ),
     ("input", "idle_collects_all"): (
-        "all GC fits into idle time: response times hold only for workloads with such pauses",
-        "{share:%} of {collected:count} copies and erases of GC ran after {after_ns:ns} without requests",
-        "for workloads without pauses: --set drive.collect=foreground",
+        "nearly all GC runs in idle time: response times hold only for workloads with similar idle times",
+        "{share:%} of {collected:count} GC copies and erases ran after {after_ns:ns} without requests",
+        "for workloads without idle times: --set drive.collect=foreground",
     ),
 }
 """Texts of all findings except findings about slow requests."""
@@ -254,7 +255,7 @@ def _values(finding: Finding) -> dict[str, Any]:
         else "",
         # If no victim was chosen in the measured phase, all copies belong to a victim that was chosen earlier.
         "victims": "no victim was chosen" if valid is None else f"victims are {_percent(valid)} valid",
-        "placement": "--set ftl.page.survivors=own, and " if "placement" in finding["what_ifs"] else "",
+        "placement": "--set ftl.page.survivors=own and " if "placement" in finding["what_ifs"] else "",
         "changed": changed(name, evidence) if name in UNSETTLED else "",
     }
 
@@ -381,7 +382,7 @@ def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
     remarks = []
     if any(finding["name"] in UNFINISHED for finding in diagnosis.findings):
         # Garbage collection comes in bursts. Runs that end at different points of a burst may differ for this reason.
-        remarks.append("the drive has not settled: differences may come from the phase of GC")
+        remarks.append("the drive has not settled: differences may be due to the timing of GC")
     rates = [
         (change["name"], change["before"]["iops"] or 0.0, change["after"]["iops"] or 0.0)
         for change in changes

@@ -31,10 +31,10 @@ def page(intervals: WriteIntervals) -> Page:
             Section(
                 "Logs",
                 [_logs(intervals)],
-                note="The write interval is the number of page writes since the previous write of the same page. Hot: "
-                "interval up to the log size. Warm: up to twice that size. Cold: longer, or a first write; pages are "
-                "classed by their mean interval. Invalidated: written again before a first-in first-out log evicts the "
-                "page, without and with a second chance.",
+                note="Write interval: number of page writes since the previous write of the same page. Hot: interval "
+                "up to the log size. Warm: up to twice the log size. Cold: longer, or a first write. Pages are "
+                "classified by their mean interval. Invalidated: written again before a FIFO log evicts the page, "
+                "without and with a second chance.",
             ),
             *(Section(title, [Figure(draw)], terminal=False) for title, draw in figures),
         ],

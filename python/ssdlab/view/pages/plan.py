@@ -12,26 +12,26 @@ CHOICES = (
 DEVICES = ("ratio", *SKEWS)
 COMPARISON = (
     "compress", "compressor", "hits: model", "measured", "us: document", "model", "measured", "difference", "by hits",
-    "by device", "left", "p99: model", "measured",
+    "by device", "unexplained", "p99: model", "measured",
 )  # fmt: skip
 CORRECTIONS = ("correction", "us per page", "of Harper's")
 
 CORRECTION_WORDS = {
     "none": "none: Harper's model",
-    "empty-pool-is-free": "an empty compressed pool costs no time",
-    "hot-pages-raw": "the raw pool holds the most popular pages",
-    "incompressible": "pages that do not shrink; ratio by bytes",
-    "all": "all: the corrected model",
-    IN_PLACE: "other rules: hit pages stay compressed",
+    "empty-pool-is-free": "caches without a compressed pool never compress",
+    "hot-pages-raw": "the most popular pages stay uncompressed",
+    "incompressible": "incompressible pages stay uncompressed; ratio by bytes",
+    "all": "all of these corrections",
+    IN_PLACE: "all of these, and hit pages stay compressed",
 }
 
 
 def page(plan: CachePlan) -> Page:
     """Returns the report page of a plan for a compressed cache."""
     best = plan.best.compressor.name
-    chosen = "Best share of the memory" if plan.share is None else "Requested share of the memory"
+    chosen = "Best share of compressed memory" if plan.share is None else "Requested share of compressed memory"
     mended = f"Harper's model, corrected: {best} with {100 * plan.best.share:.0f} % compressed"
-    slow = f"Device read time per page (us) above which {best} gains, by compression ratio and distribution"
+    slow = f"Device read time per page (us) above which {best} pays off, by compression ratio and distribution"
     return Page(
         title=f"{text.size(plan.memory_bytes)} of memory for {text.size(plan.data_bytes)} of data",
         lead=[Paragraph(_how(plan), "soft")],
@@ -63,16 +63,16 @@ def _verdict(plan: CachePlan) -> str:
     """Returns the plan's advice in words."""
     best, raw = plan.best, plan.raw_us
     if not plan.compress and plan.share is None:
-        return f"Do not compress: no share of the memory beats a raw cache at {raw:.1f} us per page."
+        return f"Do not compress: no compressed share is faster than a raw cache ({raw:.1f} us per page)."
     if not plan.compress:
-        gains = "no share does" if best.break_even is None else f"{100 * best.break_even:.1f} % or more does"
+        gains = "no share is faster" if best.break_even is None else f"{100 * best.break_even:.1f} % or more is faster"
         return (
-            f"Do not compress {100 * best.share:g} % of the memory: that does not beat a raw cache at {raw:.1f} us per "
-            f"page; with {best.compressor.name} {gains}."
+            f"Do not compress {100 * best.share:g} % of the memory: this is not faster than a raw cache ({raw:.1f} us "
+            f"per page); with {best.compressor.name}, {gains}."
         )
     return (
-        f"Compress {100 * best.share:.0f} % of the memory with {best.compressor.name}: a page takes {best.us:.1f} us "
-        f"instead of {raw:.1f}, {best.gain:.2f} times the pages per second."
+        f"Compress {100 * best.share:.0f} % of the memory with {best.compressor.name}: an access takes {best.us:.1f} "
+        f"us on average instead of {raw:.1f} us, so the cache serves {best.gain:.2f} times as many pages per second."
     )
 
 

@@ -34,10 +34,10 @@ def unlike(results: Mapping[str, Result]) -> str | None:
         if len({*sizes.values()}) > 1:
             reason = f"the drives differ in {what} ({_each(sizes)})"
             if any(run.config["device.reserve"] == "extra" for run in results.values()):
-                reason += "; for equal flash: device.reserve=inside"
+                reason += "; for drives with equal flash: --set device.reserve=inside"
             return reason
     times = {label: run.config["time"] for label, run in results.items()}
-    return f"the cases differ in time ({_each(times)})" if len({*times.values()}) > 1 else None
+    return f"the cases use different time models ({_each(times)})" if len({*times.values()}) > 1 else None
 
 
 def _each(values: Mapping[str, str]) -> str:

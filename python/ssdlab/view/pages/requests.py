@@ -15,7 +15,7 @@ SHOWN = 10
 def page(trace: Trace) -> Page:
     """Returns a report page with the number of requests by operation, and the first requests."""
     return Page(
-        title="A trace",
+        title="Trace",
         remarks=[],
         sections=[
             Section("", [Facts(list(_facts(trace)))]),
@@ -35,7 +35,7 @@ def _facts(trace: Trace) -> Iterator[tuple[str, str]]:
                 (f"{text.count(int(of.sum()))} ({text.size(int(trace.bytes[of].sum(dtype='uint64')))})"),
             )
     if len(trace):
-        yield "time from first to last", text.duration(int(trace.time_ns[-1]))
+        yield "duration", text.duration(int(trace.time_ns[-1]))
     # Flushes have no stream; number 0 means no stream.
     stream = trace.columns()["stream"][trace.op != OPS.index("flush")]
     if stream.any():

@@ -42,13 +42,13 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
         return
     programmed, buffered = sum(report["flash"]["programs"].values()), times["buffered_pages"]
     if times["failed"]:
-        yield f"the simulated drive failed, and later replies were sent immediately: {times['failed']}"
+        yield f"the simulated drive failed, so later replies were sent without delay: {times['failed']}"
     elif times["pages_stored"] != programmed:
         yield (
-            "flash operations and write amplification describe the simulated drive "
+            "flash operations and write amplification refer to the simulated drive "
             f"({text.count(programmed)} pages programmed, {text.count(buffered)} in its write buffer); blocks, wear "
-            "and buffered pages describe the drive that stores the bytes "
-            f"({text.count(times['pages_stored'])} programmed), whose buffer frees space at once"
+            "and buffered pages refer to the drive that stores the data "
+            f"({text.count(times['pages_stored'])} pages programmed), which frees buffer space at once"
         )
     latency = times["latency"]["all"]
     due_ns = latency["mean_ns"] * times["scale"] if latency else 0
@@ -56,7 +56,7 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
         enough = f", for example with --time {_slow_enough(times):g}" if due_ns else ""
         yield (
             f"replies were sent {text.duration(times['lag_mean_ns'])} late on average, with response times of "
-            f"{text.duration(due_ns)}: this machine is too slow; slow the drive down{enough}"
+            f"{text.duration(due_ns)}: this machine is too slow; slow down the simulated drive{enough}"
         )
 
 
@@ -110,7 +110,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
             ("erases per block", f"{health['least_erases']:,} to {health['most_erases']:,}"),
             ("spare blocks left", _spare(health)),
             ("rated cycles used", f"{health['percentage_used']} %"),
-            ("pages that could not be read", text.count(health["media_errors"])),
+            ("unreadable pages", text.count(health["media_errors"])),
             ("pages in the write buffer", text.count(report["buffered_pages"])),
         ],
         "Flash",
@@ -144,12 +144,12 @@ def _pages_read(mount: Mapping[str, Any]) -> int:
 
 def mounted(mount: Mapping[str, Any]) -> str:
     """Describes the mount of a drive in one line."""
-    before = "shut down cleanly" if mount["clean"] else "its power was lost"
+    before = "after a clean shutdown" if mount["clean"] else "after a power loss"
     if mount["full_scan"]:
-        before = "its log is damaged: trimmed pages may have returned, and erase counts restart"
+        before = "the log is damaged: trimmed pages may reappear, and erase counts restart"
     took = "" if mount["time_ns"] is None else f" in {text.duration(mount['time_ns'])} of simulated time"
     return (
-        f"mounted by {_found_by(mount)}{took} ({before}): {text.size(mount['log_bytes_read'])} of the log, "
+        f"mounted from {_found_by(mount)}{took} ({before}): {text.size(mount['log_bytes_read'])} of the log, "
         f"{text.count(mount['spares_read'])} spare areas and {text.count(_pages_read(mount))} pages read"
     )
 
@@ -158,9 +158,9 @@ def started(before: Mapping[str, Any]) -> str:
     """Describes, in one line, the earlier writes of a new drive that starts preconditioned or from a saved state."""
     written = text.counted(before["host_pages_written"], "pages")
     ratio = before["write_amplification"]
-    steady = {True: ", steady", False: ", not steady yet", None: ""}[before["stable"]]
+    steady = {True: ", in steady state", False: ", not yet in steady state", None: ""}[before["stable"]]
     reached = "" if ratio is None else f"; preconditioning ended at write amplification {text.ratio(ratio)}{steady}"
-    return f"starts in the state after {written} were written{reached}; all pages read as zeros"
+    return f"initial state: {written} already written{reached}; all pages read as zeros"
 
 
 def _flash(report: Mapping[str, Any]) -> Iterator[Section]:
@@ -175,8 +175,8 @@ def _times(report: Mapping[str, Any]) -> Iterator[Section]:
     if rows:
         lag = [
             ("delayed replies", text.count(times["replies"])),
-            ("delay beyond the due time, mean", text.duration(times["lag_mean_ns"])),
-            ("delay beyond the due time, max", text.duration(times["lag_max_ns"])),
+            ("mean delay after the due time", text.duration(times["lag_mean_ns"])),
+            ("maximum delay after the due time", text.duration(times["lag_max_ns"])),
         ]
         yield Section(
             "Response times",

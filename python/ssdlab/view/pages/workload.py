@@ -18,12 +18,11 @@ TOP = 8
 def page(analysis: TraceAnalysis) -> Page:
     """Returns the report page of a workload analysis."""
     figures = (
-        ("Accesses by address", analysis.plot_ranges.chart, "Each request counts at its first address."),
+        ("Accesses by address", analysis.plot_ranges.chart, "Each request is counted at its first address."),
         (
             "Distance from the previous request",
             analysis.plot_deviations.chart,
-            f"Distance, in ranges of {text.size(analysis.range_bytes)}, of a request from the previous "
-            "request of any kind.",
+            f"Distance from the previous request of any kind, in ranges of {text.size(analysis.range_bytes)}.",
         ),
         ("Sizes", analysis.plot_sizes.chart, ""),
         (
@@ -93,14 +92,14 @@ def remarks(analysis: TraceAnalysis) -> list[str]:
     if analysis.sampling > 1:
         error = analysis.to_dict()["footprint"]["standard_error"]
         remarks.append(
-            f"footprints and working sets are estimates from one group of 16 pages in {analysis.sampling}: the trace "
-            "touches too many pages for an exact count; the standard error of the footprint is up to "
+            f"footprints and working sets are estimated from one in {analysis.sampling} groups of 16 pages, because "
+            "the trace touches too many pages for an exact count; standard error of the footprint: up to "
             f"{text.percent(error)}"
         )
     if analysis.counted_range_bytes > analysis.range_bytes:
         remarks.append(
             f"accesses by address are counted in ranges of {text.size(analysis.counted_range_bytes)} because there are "
-            f"more than 1,048,576 ranges of {text.size(analysis.range_bytes)}; raise --range to choose their size"
+            f"more than 1,048,576 ranges of {text.size(analysis.range_bytes)}; use a larger --range to set the size"
         )
     return remarks
 
@@ -110,9 +109,9 @@ def _share(share: float | None) -> str:
 
 
 SEQUENTIAL: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-    ("continuing the previous request of the same operation", "after_kind_share", _share),
-    ("continuing the previous request of its stream", "after_stream_share", _share),
-    ("continuing an open run", "continuing_share", _share),
+    ("requests that continue the previous request of their operation", "after_kind_share", _share),
+    ("requests that continue the previous request of their stream", "after_stream_share", _share),
+    ("requests that continue an open run", "continuing_share", _share),
     ("open runs, mean", "concurrent_runs", text.decimal),
     ("requests per run, mean", "mean_run", text.decimal),
     ("requests per run, max", "longest_run", text.count),
@@ -182,7 +181,9 @@ def _deviations(analysis: TraceAnalysis, kinds: list[str]) -> Table:
 def _ranges(analysis: TraceAnalysis, kinds: list[str]) -> Table:
     first_bytes = analysis.ranges.first_byte
     rows = [[text.size(int(first_bytes[row])), *cells] for row, cells in _top(analysis.ranges, kinds)]
-    title = f"Most accessed of {text.count(len(first_bytes))} ranges of {text.size(analysis.counted_range_bytes)}"
+    title = (
+        f"Most accessed ranges, of {text.count(len(first_bytes))} ranges of {text.size(analysis.counted_range_bytes)}"
+    )
     return Table(["from", *(f"{kind}s" for kind in kinds), "share"], rows, title)
 
 
