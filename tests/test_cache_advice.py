@@ -111,9 +111,10 @@ def test_the_cheapest_combination_that_meets_the_goal_is_chosen() -> None:
     fast = advice(ROWS, read_p99_ns=250.0)
     assert fast.best is fast.choices[2]
     assert [line.text for line in fast.page().conclusion] == [
-        "Choose cache.size=2GiB cache.compressed=0%: the cheapest combination that meets the goal, with read hits of "
-        "50.00 %, 50.0 MiB read from the drive, a read p99 of 200 ns.",
-        "With 2.00 GiB more memory for 6.00: read hits of 60.00 %, 40.0 MiB read from the drive, a read p99 of 150 ns.",
+        "Choose cache.size=2GiB cache.compressed=0%: the cheapest combination that meets the goal, with a read hit "
+        "ratio of 50.00 %, 50.0 MiB read from the drive, a read p99 of 200 ns.",
+        "With 2.00 GiB more memory for 6.00: a read hit ratio of 60.00 %, 40.0 MiB read from the drive, a read p99 of "
+        "150 ns.",
     ]
     # From 1 to 2 GiB, 30 of 100 MiB are saved; from 2 to 4 GiB, 10 MiB.
     saved = [fast.saved_per_gib(choice) for choice in fast.choices]
@@ -124,7 +125,8 @@ def test_the_cheapest_combination_that_meets_the_goal_is_chosen() -> None:
         slow.page()
         .conclusion[0]
         .text.startswith(
-            "No combination meets the goal. Closest: cache.size=4GiB cache.compressed=0%, with read hits of 60.00 %"
+            "No combination meets the goal. Closest: cache.size=4GiB cache.compressed=0%, with a read hit ratio of "
+            "60.00 %"
         )
     )
 
@@ -163,7 +165,7 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
     )  # fmt: skip
     lines = done.stdout.splitlines()
     assert len(lines) <= 40 and max(map(len, lines)) <= 100
-    assert "the trace contains only the misses of caches above the drive" in done.stdout
+    assert "the trace contains only misses of existing caches" in done.stdout
     assert "Choose cache.size=400KiB cache.compressed=0%: the cheapest combination that meets the goal" in done.stdout
     saved = json.loads((tmp_path / "a" / "cache-advice.json").read_text(encoding="utf-8"))
     jsonschema.validate(saved, json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8")))

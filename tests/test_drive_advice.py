@@ -62,20 +62,20 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     assert advised.best is not None and advised.best.levels == {"device.op": "30%"}
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[0] == "Choose device.op=30%: the least flash that meets the goal."
-    assert lines[1] == "This result comes from one seed; use --seeds 5 to see how certain it is."
+    assert lines[1] == "This result comes from one seed; use --seeds 5 to estimate its error."
     assert lines[2] == "The next smaller drive, device.op=25%, has a p99 of 30 ns."
     assert lines[3].startswith(
-        "The next larger drive, device.op=40%, takes 17 % more flash and amplifies writes equally"
+        "The next larger drive, device.op=40%, needs 17 % more flash; its write amplification is equal"
     )
     slow = advice(drives, p99_ns=5.0)
-    assert slow.best is None and "Closest: device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
+    assert slow.best is None and "Closest: device.op=40%, which has a p99 of 10 ns" in slow.page().conclusion[0].text
     short = advice(drives, years=10.0)
-    assert short.best is None and "device.op=40%, lasts 9.00 years" in short.page().conclusion[0].text
+    assert short.best is None and "device.op=40%, which lasts 9.00 years" in short.page().conclusion[0].text
     assert "flash of higher endurance" in short.page().conclusion[0].text
     # A drive that lasts long enough may miss the latency goal.
     for years, remedies in ((5.0, 1), (10.0, 2)):
         neither = advice(drives, years=years, p99_ns=5.0).page().conclusion[0].text
-        assert "for the p99, choose a faster drive" in neither and neither.count("; for ") == remedies
+        assert "for a lower p99, choose a faster drive" in neither and neither.count("; for ") == remedies
 
 
 def test_the_confidence_of_an_answer_is_shown() -> None:
@@ -95,12 +95,12 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
     assert [sentence.text for sentence in advised.page().conclusion] == [
         "Choose device.op=20%: the least flash that meets the goal.",
         "It meets the goal with 2 of 3 seeds.",
-        "device.op=30% meets it with every seed.",
-        "The next larger drive, device.op=30%, takes 20 % more flash and amplifies writes equally, within the error "
-        "over the seeds.",
+        "device.op=30% meets the goal with every seed.",
+        "The next larger drive, device.op=30%, needs 20 % more flash; its write amplification is equal within the "
+        "confidence intervals.",
     ]
     strict = DriveAdvice(study=study, choices=choices[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
-    assert strict.page().conclusion[2].text == "No drive meets it with every seed."
+    assert strict.page().conclusion[2].text == "No drive meets the goal with every seed."
 
 
 def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
         "-A", "ftl.page.gc=greedy,fifo", "--out", "a",
     )  # fmt: skip
     assert len(done.stdout.splitlines()) <= 25 and "of life at the daily writes of the trace" in done.stdout
-    assert "data until worn out" in done.stdout
+    assert "write endurance" in done.stdout
     saved = json.loads((tmp_path / "a" / "drive-advice.json").read_text(encoding="utf-8"))
     assert len(saved["result"]["drives"]) == 4 and saved["kind"] == "drive-advice"
     assert (tmp_path / "a" / "drive-advice.csv").read_text(encoding="utf-8").count("\n") == 5
@@ -135,10 +135,10 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[:2] == [
         "The life of the drives is unknown; set the write rate with --dwpd.",
-        "If its life suffices, choose device.op=20%: the least flash.",
+        "If its life is long enough, choose device.op=20%: the least flash.",
     ]
     assert not any(line.startswith("Choose") for line in lines)
-    assert advised.page().lead[0].text == "goal: 5 years of life, with the least flash"
+    assert advised.page().lead[0].text == "goal: the least flash for 5 years of life"
     assert {drive["rate"] for drive in advised.to_dict()["drives"]} == {None}
 
 

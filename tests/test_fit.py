@@ -645,10 +645,10 @@ def test_a_missed_parameter_or_capacity_fails_the_validation(
     monkeypatch.setattr(validation, "run", lambda count, **_: found)
     assert cli_app(["validate", "fit", "--quick", "--all"], standalone_mode=False) == 1
     out = capsys.readouterr().out
-    assert "1 of 2 identifiable parameters within 10 %; capacity within 5 % for 1 of 1 drive" in out
+    assert "1 of 2 identifiable parameters within 10 %; maximum write rate within 5 % for 1 of 1 drive" in out
     # The parameter and the drive with known parameters.
     assert out.count("MISS") == 2
-    assert out.count("uncertain by more than 5 %") == 1 and out.count("no figure depends on it") == 1
+    assert out.count("uncertain by more than 5 %") == 1 and out.count("no measured figure depends on it") == 1
 
 
 def test_of_tied_parameters_their_combination_is_judged() -> None:
@@ -680,7 +680,7 @@ def test_a_sheet_with_the_writes_of_an_empty_drive_is_fitted_and_named() -> None
     fit = fit_drive(loads, ssdlab.Config("small-nvme"))
     page = fit_page.page(fit)
     text = [block.text for block in page.conclusion if isinstance(block, Paragraph)]
-    assert any("looks like that of an empty drive" in line for line in text), text
+    assert any("looks like the rate of an empty drive" in line for line in text), text
     assert fit.said(next(one for one in fit.fitted if one.name == "program")) == (
         "write bandwidth of sequential writes"
     )

@@ -283,7 +283,7 @@ def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: st
     assert isinstance(rows, Facts)
     facts = dict(rows.rows)
     assert facts["drives needed for 5.00 years"].endswith(" or more") == (unknown > 0)
-    assert facts.get("drives of unknown life") == (str(unknown) if unknown else None)
+    assert facts.get("drives with unknown lifetime") == (str(unknown) if unknown else None)
 
 
 def test_a_fleet_is_saved_completely(alone: Path, tmp_path: Path) -> None:
@@ -441,9 +441,7 @@ def test_one_drive_is_written_in_the_singular(trace: Path) -> None:
 def test_requests_far_out_of_order_are_reported(tmp_path: Path) -> None:
     lines = [f"1,W,0,512,{time}" for time in (*range(200_000, 400_000), 5)]
     fleet = ssdlab.fleet(written(tmp_path / "late.csv", lines), {**CONFIG, "time": "count"})
-    assert fleet.late == 1 and any(
-        "pass files in the order of their times" in remark for remark in fleet.page().remarks
-    )
+    assert fleet.late == 1 and any("pass the files in chronological order" in remark for remark in fleet.page().remarks)
 
 
 def test_natural_order_of_names() -> None:

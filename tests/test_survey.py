@@ -163,7 +163,7 @@ def test_impossible_shares_are_marked_as_estimation_error() -> None:
         ["b", "-12.0 % ± 30.0 *", "40.0 % ± 10.0"],
         ["c", "50.0 % ± 20.0", "–"],
     ]
-    assert note.startswith("* outside 0 to 100 %: estimated from the samples")
+    assert note.startswith("* outside 0 to 100 % because of sampling error")
     assert "95 % confidence interval" in note and "--samples" in note
     assert shown(effects.Share("a", 1.0, 0.5, 0.0, 0.5), effects.Share("b", 0.3))[1] == []
 
@@ -343,7 +343,7 @@ def test_lenths_margin_matches_hand_computation_and_nominal_error() -> None:
 def test_losses_are_reported_for_complete_grids_only(axes: list[str], more: dict[str, object], known: bool) -> None:
     """In other designs, a loss would include the effect of settings that were varied together with the value."""
     estimates = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more).effects("write_amplification")  # type: ignore[arg-type]
-    assert bool(estimates.losses) == known == ("Loss by fixing a value" in str(estimates.page()))
+    assert bool(estimates.losses) == known == ("Loss with one axis fixed" in str(estimates.page()))
 
 
 def test_no_loss_is_reported_over_traces(tmp_path: Path) -> None:
@@ -560,7 +560,7 @@ def test_singular_is_used_for_one() -> None:
     drive = {"device.capacity": "32MiB", "device.op": "25%", "workload.requests": 1, "workload.reads": "0%"}
     study = ssdlab.sweep({"seed": [1]}, ssdlab.Config("tlc-chip", overrides=drive))
     assert study.title == "grid of 1 point over seed"
-    assert study.pareto(["write_amplification", "time.iops"]).page().title == "1 of 1 point is on the front"
+    assert study.pareto(["write_amplification", "time.iops"]).page().title == "1 of 1 point is on the Pareto front"
     trace = ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])
     [told, *_] = ssdlab.advise.map_cache(trace).page().lead
     assert isinstance(told, Paragraph) and told.text.startswith("1 request, 2 look-ups; ")

@@ -101,7 +101,7 @@ def test_hidden_runs_of_earlier_sweeps_are_counted(tmp_path: Path) -> None:
     # One point of the first sweep is also a point of the second sweep.
     for opened in (second, ssdlab.open_study(tmp_path / "s").asked_for(["write_amplification"])):
         assert opened.earlier == 1
-        assert "1 run from earlier sweeps, not shown" in opened.page().remarks[0]
+        assert "1 run from earlier sweeps, which this page omits" in opened.page().remarks[0]
 
 
 @pytest.mark.parametrize("name", ["plan.json", "results.parquet"])
@@ -384,7 +384,7 @@ def test_outcomes_that_are_always_0_are_counted(study: Path, cli: Cli) -> None:
     zero = [name for name in figures if not any(table[name].to_pylist())]
     shown = cli("study", "show", study, "--outcomes", "--all").stdout
     assert f"{len(figures) - len(zero)} figures available as outcomes" in shown and zero
-    assert f"{len(zero)} more are 0 in every run; --json lists all" in shown
+    assert f"{len(zero)} more figures are 0 in every run; --json lists all figures" in shown
     listed = {line.strip() for line in shown.splitlines()}
     assert not listed & {*zero} and listed >= {*figures} - {*zero} >= {"write_amplification"}
     assert json.loads(cli("study", "show", study, "--outcomes", "--json").stdout)["result"] == figures
@@ -428,10 +428,10 @@ def test_rows_left_out_on_a_terminal_are_counted(cli: Cli) -> None:
 
 def test_equal_points_share_one_row() -> None:
     axes = {"ftl.page.gc": ["greedy", "fifo"]}
-    assert "2 of 8 points differ; equal points share a row" in str(
+    assert "2 of 8 points are distinct; equal points share a row" in str(
         ssdlab.sweep(axes, BASE, design="random", samples=8).page()
     )
-    assert "points differ" not in str(ssdlab.sweep(axes, BASE).page())
+    assert "points are distinct" not in str(ssdlab.sweep(axes, BASE).page())
 
 
 def test_a_repeated_outcome_is_refused(study: Path, cli: Cli) -> None:
@@ -585,7 +585,7 @@ def test_a_slow_pilot_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pilots, "SECONDS", 0.01)
     preview = running.preview(planned({"workload.requests": ["50000000"]}), None, jobs=1)
     assert preview.pilots is not None and not preview.pilots.complete and preview.total_seconds >= 0.01
-    assert "all runs, at least" in str(preview.page())
+    assert "minimum time of all runs" in str(preview.page())
 
 
 def test_a_study_without_results_has_its_future_columns() -> None:

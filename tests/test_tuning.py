@@ -295,7 +295,7 @@ def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
     assert "trials remain" in result.page().partial
     [said], least = result.page().conclusion, min(result.trials, key=lambda one: one.measured.means()[0])
     sets = " ".join(f"--set {key}={value}" for key, value in least.point.items())
-    assert said.text.startswith(f"Best so far in cost, before fresh seeds: {sets} (cost ")
+    assert said.text.startswith(f"Best so far in cost, not yet checked with fresh seeds: {sets} (cost ")
     missed = tuned(constraints=["write_amplification<=1"], monitor=lambda _phase, done, _total, _requests: done > 8)
     assert missed.page().conclusion[0].text.startswith("So far no trial meets the constraints; closest: --set ")
     result.save(tmp_path / "t")
@@ -306,13 +306,13 @@ def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
     assert whole.written.startswith("report.html, tuning.json, trials.csv") and "best-1.toml" in whole.written
     study = ssdlab.open_study(tmp_path / "t")
     [told] = [remark for remark in study.page().remarks if remark.startswith("the folder contains")]
-    assert told.startswith(f"the folder contains {study.earlier} runs with fresh seeds or from unfinished trials")
+    assert told.startswith(f"the folder contains {study.earlier} runs with fresh seeds or of unfinished trials")
 
 
 def test_an_outcome_without_values_is_named() -> None:
     result = tuned(outcomes=["x=1/(write_amplification-write_amplification)"])
     assert not result.partial and [sentence.text for sentence in result.page().conclusion] == [
-        "Nothing could be compared: no trial has a value of x in all its runs. Choose a figure that is never null and "
+        "No trials can be compared: no trial has a value of x in all its runs. Choose a figure that is never null and "
         "never divides by 0."
     ]
 
@@ -322,7 +322,7 @@ def test_a_search_without_runnable_points_says_why() -> None:
     result = ssdlab.tune(["device.op=20%..80%"], BASE, trace, outcomes=["wear.erases"], trials=4, repeats=1)
     page = result.page()
     assert result.best is None and not result.partial and not page.legend
-    assert [sentence.text for sentence in page.conclusion] == ["Nothing could be run."]
+    assert [sentence.text for sentence in page.conclusion] == ["No trial succeeded."]
     assert page.remarks[0].startswith(f"4 trials failed, most often: SimulationError: {trace}:")
 
 
@@ -363,8 +363,8 @@ def test_a_finalist_that_breaks_the_constraint_with_a_seed_ranks_lower() -> None
     )  # fmt: skip
     assert [sentence.text for sentence in tuned.page().conclusion] == [
         "Choose --set device.op=b; rounded to whole blocks, its over-provisioning is 37.50 %.",
-        "It meets the constraints with 2 of 2 fresh seeds.",
-        "The next best is equally good, but meets the constraints with only 1 of 2 fresh seeds.",
+        "This configuration meets the constraints with 2 of 2 fresh seeds.",
+        "The second-best configuration is equally good, but meets the constraints with only 1 of 2 fresh seeds.",
     ]
     table = next(item for section in tuned.page().sections for item in section.items if isinstance(item, Table))
     assert [row[0] for row in table.rows][-1] == "as given" and table.rows[-1][-1] == "0 of 2"
@@ -385,8 +385,8 @@ def test_the_original_drive_is_not_advised(cli: Cli, tmp_path: Path) -> None:
     drive = ["--preset", "tlc-nvme", *(f"-s{key}={value}" for key, value in sets.items())]
     search = ["-O", "device.physical_bytes", "--trials", "4", "--repeats", "1"]
     for tried, first, as_given in (
-        ("15%,40%", "Keep the current drive; it equals --set device.op=15%.", True),
-        ("14%,40%", "Keep the current drive; it equals --set device.op=14%.", True),
+        ("15%,40%", "Keep the current drive; --set device.op=15% gives the same drive.", True),
+        ("14%,40%", "Keep the current drive; --set device.op=14% gives the same drive.", True),
         ("30%,40%", "Choose --set device.op=30%; rounded to whole blocks, its over-provisioning is ", False),
     ):
         asked = ["tune", *drive, *search, "-A", f"device.op={tried}"]

@@ -89,7 +89,7 @@ def test_a_statistic_beyond_its_tolerance_is_a_miss(
     assert validate("filebench", False, None, printed(json=False)) == 1
     # The tolerance of this row is twice the general tolerance; at its limit the result is a gap.
     shown = " ".join(capsys.readouterr().out.split())
-    assert "0 of 2 statistics within 5 points or 10 %; 1 known gaps" in shown and "1 beyond their tolerances" in shown
+    assert "0 of 2 statistics within 5 points or 10 %; 1 known gaps" in shown and "1 beyond tolerance" in shown
 
 
 def test_statistics_by_hand() -> None:

@@ -6,8 +6,9 @@ from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
 
 HEADERS = ("row", "workload", "policy", "B", "spare", "theory", "reference", "ours", "difference", "")
 LEGEND = (
-    "spare: share of physical flash; reference: an independent simulation; difference: to theory, or to the "
-    "reference if there is no formula. separated: two independent devices under uniform writes, A = sum of r_i A_i."
+    "spare: share of physical flash; reference: an independent simulation; difference: from theory, or from the "
+    "reference without a formula. separated: two independent devices with uniform writes; write amplification is their "
+    "mean, weighted by writes."
 )
 
 
@@ -16,7 +17,7 @@ def page(validation: Amplification) -> Page:
     rows = f"{sum(outcome.passed for outcome in validation.outcomes)} of {validation.asked} rows"
     worst = max((abs(outcome.difference) for outcome in validation.outcomes), default=0.0)
     return Page(
-        title="Write amplification against theory",
+        title="Write amplification compared with theory",
         partial=f"{len(validation.outcomes)} of {validation.asked} rows were run" if validation.partial else "",
         sections=[Section("", [Table(HEADERS, [*map(_row, validation.outcomes)], left=3)])],
         legend=LEGEND,

@@ -9,8 +9,8 @@ from ssdlab.view.page import Cell, Figure, Page, Paragraph, Section, Table
 from ssdlab.view.pages.figures import left_to_do
 
 MISSES_ONLY = (
-    "the trace contains only the misses of caches above the drive, so the advice is for an additional cache below "
-    "them; if the trace contains all accesses, use --accesses"
+    "the trace contains only misses of existing caches, so the advice is for an additional cache below these caches; "
+    "if the trace contains all accesses, use --accesses"
 )
 
 
@@ -39,7 +39,7 @@ def page(advice: CacheAdvice) -> Page:
             Section("Effect of memory", [Figure(advice.plot.chart)], terminal=False),
             Section("", [Table(headers, rows, left=len(advice.columns))]),
         ],
-        legend="read, written: bytes between host and drive. saved: bytes not read per additional GiB of memory",
+        legend="read, written: bytes between host and drive; saved/GiB: fewer bytes read per GiB of memory added",
         conclusion=[Paragraph(line) for line in _advised(advice)],
     )
 
@@ -78,12 +78,12 @@ def _percent(share: float | None) -> str:
 def _goal(advice: CacheAdvice) -> str:
     goals = []
     if advice.read_p99_ns is not None:
-        goals.append(f"read p99 within {text.duration(advice.read_p99_ns)}")
+        goals.append(f"read p99 of at most {text.duration(advice.read_p99_ns)}")
     if advice.hit_ratio is not None:
-        goals.append(f"read hits of at least {text.percent(advice.hit_ratio)}")
+        goals.append(f"read hit ratio of at least {text.percent(advice.hit_ratio)}")
     if not goals:
-        return "no goal set: choose one with --read-p99 or --hit-ratio"
-    return f"goal: {', '.join(goals)}, with the least {'memory' if advice.prices is None else 'cost'}"
+        return "no goal is set; set a goal with --read-p99 or --hit-ratio"
+    return f"goal: the least {'memory' if advice.prices is None else 'cost'} with a {' and a '.join(goals)}"
 
 
 def _named(choice: CacheChoice) -> str:
@@ -99,7 +99,7 @@ def _advised(advice: CacheAdvice) -> list[str]:
         closest = min(advice.choices, key=lambda choice: (choice.read_p99_ns or 0.0, -(choice.hit_ratio or 0.0)))
         return [
             f"No combination meets the goal. Closest: {_named(closest)}, with {_reached(advice, closest)}; "
-            "try a faster drive with --preset, or more --memory."
+            "choose a faster drive with --preset, or a larger --memory."
         ]
     least = "the least memory" if advice.prices is None else "the cheapest combination"
     lines = [f"Choose {_named(best)}: {least} that meets the goal, with {_reached(advice, best)}."]
@@ -113,7 +113,7 @@ def _advised(advice: CacheAdvice) -> list[str]:
 
 def _reached(advice: CacheAdvice, choice: CacheChoice) -> str:
     reached = [
-        f"read hits of {_percent(advice.overall(choice))}",
+        f"a read hit ratio of {_percent(advice.overall(choice))}",
         f"{text.size(choice.read_bytes)} read from the drive",
     ]
     if choice.read_p99_ns is not None:

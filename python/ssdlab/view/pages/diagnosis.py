@@ -156,7 +156,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
         "write amplification: {share:%} of the programs are merge copies",
         _WAF,
         "merges: {full:count} full, {partial:count} partial, {switch:count} switch",
-        "{associativity:decimal} logical blocks per reclaim",
+        "{associativity:decimal} logical blocks merged per reclaim",
     ),
     ("write_amplification", "log_copies"): (
         "write amplification: {share:%} of the programs are copies within the log",

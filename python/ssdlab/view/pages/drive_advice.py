@@ -13,7 +13,7 @@ from ssdlab.view.pages.figures import INTERVALS, estimated, left_to_do
 
 RATES = {
     "trace": "the daily writes of the trace",
-    "replay": "the daily writes of the replay, because the requests have no times",
+    "replay": "the daily writes of the replay, because the requests have no timestamps",
 }
 """Descriptions of the write rate that is used if `--dwpd` is not given."""
 
@@ -22,7 +22,7 @@ def page(advice: DriveAdvice) -> Page:
     """Builds the report page of advice on over-provisioning: the trade-off, and the recommended drive."""
     source, study = advice._source(), advice.study
     # Drives whose capacity was derived from the trace have no total bytes written (TBW), so the column is left out.
-    worn = ["data until worn out"] if any(choice.tbw_bytes is not None for choice in advice.choices) else []
+    worn = ["write endurance"] if any(choice.tbw_bytes is not None for choice in advice.choices) else []
     headers = (*study.columns, "flash", "write amplification", "p99", *worn, "life")
     rows = [
         [Cell(cell, "best" if choice is advice.best else "") for cell in _cells(advice, choice, bool(worn))]
@@ -79,8 +79,8 @@ def _goal(advice: DriveAdvice) -> str:
         rate = " or ".join(RATES[rate] for rate in advice.rates)
     else:
         rate = f"{advice.dwpd:g} drive writes per day"
-    tail = "" if advice.p99_ns is None else f", p99 within {text.duration(advice.p99_ns)}"
-    return f"goal: {advice.years:g} years of life{f' at {rate}' if rate else ''}{tail}, with the least flash"
+    tail = "" if advice.p99_ns is None else f" and a p99 of at most {text.duration(advice.p99_ns)}"
+    return f"goal: the least flash for {advice.years:g} years of life{f' at {rate}' if rate else ''}{tail}"
 
 
 def _named(advice: DriveAdvice, choice: DriveChoice) -> str:
@@ -105,11 +105,11 @@ def _advised(advice: DriveAdvice) -> list[str]:
     if best is None:
         return [_none(advice)]
     if advice.lasts(best) is None:
-        why = "set the write rate with --dwpd" if advice.dwpd is None else "too little was written"
-        in_time = "" if advice.p99_ns is None else " that meets the p99"
+        why = "set the write rate with --dwpd" if advice.dwpd is None else "the host wrote too little data"
+        in_time = "" if advice.p99_ns is None else " that meets the p99 goal"
         lines = [
             f"The life of the drives is unknown; {why}.",
-            f"If its life suffices, choose {_named(advice, best)}: the least flash{in_time}.",
+            f"If its life is long enough, choose {_named(advice, best)}: the least flash{in_time}.",
         ]
     else:
         lines = [f"Choose {_named(advice, best)}: the least flash that meets the goal."]
@@ -123,8 +123,8 @@ def _advised(advice: DriveAdvice) -> list[str]:
     if larger is not None:
         more = larger.flash_bytes / best.flash_bytes - 1
         lines.append(
-            f"The next larger drive, {_named(advice, larger)}, takes {100 * more:.0f} % more flash and amplifies "
-            f"writes {_change(best.write_amplification, larger.write_amplification)}."
+            f"The next larger drive, {_named(advice, larger)}, needs {100 * more:.0f} % more flash; its "
+            f"write amplification is {_change(best.write_amplification, larger.write_amplification)}."
         )
     return lines
 
@@ -138,8 +138,8 @@ def _none(advice: DriveAdvice) -> str:
         closest = max(advice.choices, key=lambda choice: choice.years.mean if choice.years else 0.0)
     remedies = [] if lasting else ["for a longer life, choose more capacity or flash of higher endurance"]
     if not advice.in_time(closest):
-        remedies.append("for the p99, choose a faster drive")
-    words = f"{_named(advice, closest)}, {_misses(advice, closest)}"
+        remedies.append("for a lower p99, choose a faster drive")
+    words = f"{_named(advice, closest)}, which {_misses(advice, closest)}"
     return f"No drive meets the goal. Closest: {words}; {'; '.join(remedies)}."
 
 
@@ -147,7 +147,7 @@ def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
     """Returns a sentence with the number of seeds for which a drive meets the requirements."""
     seeds, met = best.write_amplification.seeds, advice.meeting(best)
     if seeds == 1:
-        return ["This result comes from one seed; use --seeds 5 to see how certain it is."]
+        return ["This result comes from one seed; use --seeds 5 to estimate its error."]
     lines = [f"It meets the goal with {met} of {seeds} seeds."]
     if met < seeds:
         meets_always = (
@@ -155,9 +155,9 @@ def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
         )
         always = next(meets_always, None)
         lines.append(
-            "No drive meets it with every seed."
+            "No drive meets the goal with every seed."
             if always is None
-            else f"{_named(advice, always)} meets it with every seed."
+            else f"{_named(advice, always)} meets the goal with every seed."
         )
     return lines
 
@@ -165,6 +165,6 @@ def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
 def _change(base: Estimate, other: Estimate) -> str:
     """Describes how write amplification changes from a base drive to another drive."""
     if abs(other.mean - base.mean) <= math.hypot(base.half_width or 0.0, other.half_width or 0.0):
-        return "equally, within the error over the seeds"
+        return "equal within the confidence intervals"
     less = 1 - other.mean / base.mean
-    return f"{100 * abs(less):.0f} % {'less' if less >= 0 else 'more'}"
+    return f"{100 * abs(less):.0f} % {'lower' if less >= 0 else 'higher'}"

@@ -6,8 +6,8 @@ from ssdlab.view.page import Figure, Item, Page, Paragraph, Section, Table
 from ssdlab.view.pages.figures import form, signed
 
 BEYOND = (
-    "* outside 0 to 100 %: estimated from the samples of the design; the number after ± is half the 95 % confidence "
-    "interval. More --samples give a better estimate."
+    "* outside 0 to 100 % because of sampling error; the number after ± is half the width of the 95 % confidence "
+    "interval. Use more --samples for a better estimate."
 )
 
 
@@ -22,7 +22,7 @@ def page(effects: Effects) -> Page:
     items: list[Item] = [Table(("axis", "value", "effect", "95 % interval"), rows, title="Effects", left=2)]
     if effects.shares:
         totals = any(share.total is not None for share in effects.shares)
-        headers = ("axis", "share of the variance", *(("with its interactions",) if totals else ()))
+        headers = ("axis", "share of the variance", *(("with interactions",) if totals else ()))
         shares = [
             [share.term, _share(share.share, share.half_width), _share(share.total, share.total_half_width)]
             for share in effects.shares
@@ -32,15 +32,15 @@ def page(effects: Effects) -> Page:
         if any(_is_beyond(share) for share in effects.shares):
             items.append(Paragraph(BEYOND, "soft"))
     if effects.losses:
-        headers = ("axis", "value", "best of the rest", "loss")
+        headers = ("axis", "value", "best outcome", "loss")
         rows = [
             [loss.term, loss.level, write(loss.best), text.MISSING if loss.lost is None else text.percent(loss.lost)]
             for loss in effects.losses
         ]
-        items.append(Table(headers, rows, title="Loss by fixing a value", left=2, most=40))
+        items.append(Table(headers, rows, title="Loss with one axis fixed", left=2, most=40))
     return Page(
         title=f"effects on {figure} ({'higher' if effects.outcome.large else 'lower'} is better)",
-        lead=[Paragraph(effects.about, "soft"), Paragraph(f"mean over the design: {write(effects.mean)}")],
+        lead=[Paragraph(effects.about, "soft"), Paragraph(f"mean over all points: {write(effects.mean)}")],
         remarks=effects.notes,
         sections=[Section("At a glance", [Figure(effects.plot.chart)], terminal=False), Section("", items)],
     )

@@ -20,7 +20,7 @@ def page(result: ExperimentResult) -> Page:
     for title, names in (("Settings replaced", result.overrides), ("Traces supplied", [*result.traces])):
         if names:
             lead.append(Paragraph(f"{title}: {', '.join(names)}", "strong"))
-    unfinished = f"{result.finished} of {result.runs} simulations were run; {text.MISSING} stands for no value"
+    unfinished = f"{result.finished} of {result.runs} simulations were run; {text.MISSING} marks a missing value"
     return Page(
         title=result.experiment.title,
         lead=lead,
@@ -145,8 +145,8 @@ def signed(value: float) -> str:
 _COMPARISONS = {
     "value": "in % of the document's value",
     "points": "ours - document's",
-    "offset": "ratios to the reference cell: deviation from the ratio in the document, in %",
-    "ratio": "ratios to the reference cell: ours against the document's, in %",
+    "offset": "differences from the reference cell: ours minus the document's, in % of the document's value",
+    "ratio": "ratios to the reference cell: our ratio relative to the document's ratio, in %",
 }
 
 
@@ -167,7 +167,7 @@ def sentences(result: TableResult) -> list[str]:
     largest, rms = result.largest, result.rms
     compared = f"difference ({_COMPARISONS[table.comparison.kind]})"
     if table.alternatives:
-        lines.append(f"{compared}: rms of each row against the document's row, in {unit}")
+        lines.append(f"{compared}: rms for each of our rows, compared with the document's row, in {unit}")
         lines += [f"  {label}: {value:.2f}" for label, value in result.row_rms.items()]
     elif largest is not None and rms is not None:
         row, column, value = largest

@@ -32,13 +32,13 @@ def page(validation: Filebench) -> Page:
     missed = sum(not outcome.passed for outcome in validation.outcomes)
     general = f"{SHARE_POINTS:g} points or {100 * RELATIVE:g} %"
     return Page(
-        title="Filebench, generated and captured",
+        title="Filebench: generated compared with captured workloads",
         sections=[Section("", [Table(HEADERS, rows, left=3)])],
         legend="\n".join(f"({number}) {reason}" for number, reason in enumerate(reasons, 1)),
         conclusion=[
             Paragraph(
-                f"{alike} of {len(validation.outcomes)} statistics within {general}; {gaps} known gaps with their "
-                f"reasons; {missed} beyond their tolerances"
+                f"{alike} of {len(validation.outcomes)} statistics within {general}; {gaps} known gaps "
+                f"(reasons below the table); {missed} beyond tolerance"
             )
         ],
     )

@@ -22,7 +22,7 @@ def page(fit: DriveFit) -> Page:
     """Returns the page of a fitted drive."""
     determined = [one for one in fit.fitted if one.is_changed]
     others = [one for one in fit.fitted if not one.is_changed]
-    name = "parameters that the figures do not determine"
+    name = "parameters that the measured figures do not determine"
     undetermined = [Section(name, [_others(others)], detail=True)] if others else []
     return Page(
         title=f"drive fitted to {', '.join(map(text.path, fit.sources)) or 'measurements'}",
@@ -34,7 +34,7 @@ def page(fit: DriveFit) -> Page:
         ],
         conclusion=[
             *map(Paragraph, sentences(fit)),
-            *([Paragraph("To determine more, measure:")] if others else []),
+            *([Paragraph("To determine more parameters, measure:")] if others else []),
             *(Paragraph(line, "code") for line in _to_measure(fit)),
         ],
     )
@@ -61,13 +61,13 @@ def _parameters(fit: DriveFit, fitted: list[Fitted]) -> Table:
 
 def _others(fitted: list[Fitted]) -> Table:
     rows = [[one.parameter.about, _why(one), one.parameter.shown(one.value)] for one in fitted]
-    return Table(["", "why", "kept at"], rows, left=2)
+    return Table(["", "why", "value used"], rows, left=2)
 
 
 def _why(fitted: Fitted) -> str:
     if not fitted.tied:
-        return "no figure depends on it"
-    return f"only together with {' and '.join(map(about, fitted.tied))}"
+        return "no measured figure depends on it"
+    return f"cannot be separated from {' and '.join(map(about, fitted.tied))}"
 
 
 def about(name: str) -> str:
@@ -103,7 +103,8 @@ def sentences(fit: DriveFit) -> list[str]:
         f"differences {100 * fit.misfit:.1f} %."
     ]
     lines += [
-        f"{one.load.name}: the model is in steady state; this rate looks like that of an empty drive, so leave it out."
+        f"{one.load.name}: this rate looks like the rate of an empty drive, but the model is in steady state; leave it "
+        "out."
         for one in fit.residuals
         if one.figure == Figure("write", RATE) and one.load.pattern == "random" and one.difference < EMPTY
     ]
@@ -121,6 +122,8 @@ def _to_measure(fit: DriveFit) -> list[str]:
     wanted: dict[str, list[str]] = {}
     for one in fit.fitted:
         if one.deviation is None:
-            with_others = f" (now only together with {' and '.join(map(about, one.tied))})" if one.tied else ""
+            with_others = (
+                f" (currently cannot be separated from {' and '.join(map(about, one.tied))})" if one.tied else ""
+            )
             wanted.setdefault(one.wanted, []).append(about(one.name) + with_others)
     return [f"{measure}: {', '.join(names)}" for measure, names in wanted.items()]

@@ -27,20 +27,21 @@ def page(validation: FitValidation) -> Page:
     sections = []
     if held:
         headers = ["drive", "measured", "predicted", "error", ""]
-        sections.append(Section("capacity, from fits at a third of it", [Table(headers, held)]))
+        sections.append(Section("maximum write rate, predicted from fits at lower rates", [Table(headers, held)]))
     if validation.boxes:
         headers = ["box", "identifiable parameters", f"within {100 * TOLERANCE:.0f} %", "largest error", "of", ""]
-        sections.append(Section("black boxes", [Table(headers, [*map(_summary, validation.boxes)], left=1)]))
+        sections.append(Section("black-box drives", [Table(headers, [*map(_summary, validation.boxes)], left=1)]))
         headers = ["box", "parameter", "true", "fitted", "+-", "error", ""]
         rows = [row for box in validation.boxes for row in _rows(box)]
-        sections.append(Section("parameters of the black boxes", [Table(headers, rows, left=2)], detail=True))
+        sections.append(Section("parameters of the black-box drives", [Table(headers, rows, left=2)], detail=True))
     return Page(
-        title="Fits of drives, against known parameters and held-back loads",
+        title="Fitted drives, compared with known parameters and held-out loads",
         sections=sections,
         conclusion=[
             Paragraph(
                 f"{within} of {text.counted(len(sure), 'identifiable parameters')} within {100 * TOLERANCE:.0f} %; "
-                f"capacity within {100 * HELD_OUT_TOLERANCE:.0f} % for {kept} of {text.counted(len(held), 'drives')}"
+                f"maximum write rate within {100 * HELD_OUT_TOLERANCE:.0f} % for {kept} of "
+                f"{text.counted(len(held), 'drives')}"
             )
         ],
     )
@@ -74,7 +75,7 @@ def _outcome(found: Found, tied: str) -> str | Cell:
         return _verdict(found.passed)
     if found.deviation is not None:
         return f"uncertain by more than {50 * TOLERANCE:.0f} %"
-    return f"only together with {tied}" if tied else "no figure depends on it"
+    return f"cannot be separated from {tied}" if tied else "no measured figure depends on it"
 
 
 def _verdict(passed: bool) -> str | Cell:

@@ -21,8 +21,8 @@ def page(fleet: Fleet) -> Page:
     remarks += [*fleet.study.missing, *fleet.study.caveats_by_trace]
     if fleet.late:
         remarks.append(
-            f"{text.count(fleet.late)} requests were too far out of order and got a later time; pass files in the "
-            "order of their times"
+            f"{text.count(fleet.late)} requests were too far out of order, so their timestamps were set to a later "
+            "time; pass the files in chronological order"
         )
     sections = [Section("", [Facts(_facts(fleet), tiles=True)])]
     if outcomes:
@@ -57,7 +57,7 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
     busiest = {fleet.count_of(share): fleet.busiest(share) for share in BUSIEST}
     total = text.count(len(fleet.volumes))
     rows += [
-        (f"requests to the busiest {text.count(count)} of {total} volumes", text.percent(of_all))
+        (f"share of requests to the busiest {text.count(count)} of {total} volumes", text.percent(of_all))
         for count, of_all in busiest.items()
     ]
     if fleet.write_amplification is not None:
@@ -68,13 +68,13 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
         (f"drives needed for {span}", f"{text.count(needed.bought)}{least}"),
     ]
     if needed.unknown:
-        rows.append(("drives of unknown life", text.count(needed.unknown)))
+        rows.append(("drives with unknown lifetime", text.count(needed.unknown)))
     return rows
 
 
 def _reckoned(fleet: Fleet) -> list[Paragraph]:
     """States the write rate from which lifetimes are computed, unless no drive has a lifetime."""
-    rate = "replay, because the trace has no times"
+    rate = "replay, because the trace has no timestamps"
     if fleet.rate == "trace":
         rate = f"trace, which repeats every {text.duration(1e9 * fleet.seconds)}"
     known = TBW in fleet.study.table.column_names
@@ -130,7 +130,7 @@ def _volumes(fleet: Fleet) -> Table:
         ]
         for row in volumes
     ]
-    note = "Requests, bytes and response times are the volume's own; figures of the drive cover all its volumes."
+    note = "Requests, bytes and response times are per volume; figures named drive.* cover all volumes of the drive."
     # Response times of a volume may be missing even if drives were simulated.
     if any(
         row["read_bytes"] + row["written_bytes"]

@@ -21,12 +21,12 @@ def page(front: Front) -> Page:
     ]
     points = text.counted(len(front.candidates), "points")
     return Page(
-        title=f"{len(front.front)} of {points} {'is' if len(front.front) == 1 else 'are'} on the front",
+        title=f"{len(front.front)} of {points} {'is' if len(front.front) == 1 else 'are'} on the Pareto front",
         lead=[Paragraph(front.about, "soft")],
         remarks=front.notes,
         sections=[
-            Section("The front among all points", [Figure(front.plot.chart)], terminal=False),
+            Section("Pareto front among all points", [Figure(front.plot.chart)], terminal=False),
             Section("", [Table(headers, rows, left=len(front.axes))]),
         ],
-        legend="on the front: no other point is as good in every outcome and better in one",
+        legend="on the Pareto front: no other point is at least as good in every outcome and better in one",
     )

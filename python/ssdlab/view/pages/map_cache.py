@@ -7,8 +7,8 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 
 CURVES = (
-    "Points are the requested caches. Lines are lower bounds for all other caches: they assume "
-    "that each dirty segment is written back alone, not with all dirty segments of its map page."
+    "Points are the requested caches. Lines are lower bounds for other cache sizes: they assume "
+    "that each dirty segment is written back alone, not together with other dirty segments of its map page."
 )
 
 
@@ -19,8 +19,8 @@ def page(advice: MapCacheAdvice, target: float) -> Page:
         chosen=chosen(advice.source),
         lead=[
             Paragraph(
-                f"{text.counted(advice.requests, 'requests')}, {text.counted(advice.look_ups, 'look-ups')}; each page "
-                f"of {text.size(advice.page_bytes)} has an entry of {text.size(advice.entry_bytes)}"
+                f"{text.counted(advice.requests, 'requests')}, {text.counted(advice.look_ups, 'look-ups')}; "
+                f"a map entry of {text.size(advice.entry_bytes)} per page of {text.size(advice.page_bytes)}"
             ),
             Paragraph(
                 f"whole map in RAM: {text.size(advice.full_ram_bytes)}, "
@@ -29,8 +29,8 @@ def page(advice: MapCacheAdvice, target: float) -> Page:
         ],
         remarks=ingest_remarks(advice.ingest),
         sections=[
-            Section("Requests per second by cache", [Figure(advice.plot.chart, note=CURVES)], terminal=False),
-            Section("", [_shares(advice, "share of total IOPS", advice.iops_share)]),
+            Section("Requests per second by cache size", [Figure(advice.plot.chart, note=CURVES)], terminal=False),
+            Section("", [_shares(advice, "relative throughput", advice.iops_share)]),
             Section("", [_shares(advice, "hit ratio", advice.hit_ratio)]),
         ],
         conclusion=[Paragraph(line) for line in advised(advice, target)],
@@ -57,23 +57,24 @@ def advised(advice: MapCacheAdvice, target: float) -> list[str]:
         larger = (
             f"a larger cache reaches at most {text.percent(limit)}"
             if limit >= target
-            else f"no cache reaches the target, because first look-ups miss: at most {text.percent(limit)}"
+            else f"no cache reaches more than {text.percent(limit)}, because the first look-up of each segment misses"
         )
         return [
-            f"No cache up to {text.size(int(advice.caches.max()))} reaches {100 * target:g} %: "
-            f"{_words(most)} reach {text.percent(most.iops_share)}; {larger}."
+            f"No cache up to {text.size(int(advice.caches.max()))} reaches {100 * target:g} % of the IOPS with the "
+            f"whole map in RAM: {_words(most)} reaches {text.percent(most.iops_share)}; {larger}."
         ]
     least = advice.least(best.segment_bytes, target)
-    smaller = "" if least in (None, best.cache_bytes) else f"; {text.size(least or 0)} also suffices"
+    smaller = "" if least in (None, best.cache_bytes) else f"; {text.size(least or 0)} of cache also suffices"
     lines = [
-        f"To reach {100 * target:g} %, choose {_words(best)}: {text.percent(best.iops_share)} "
-        f"with {text.size(best.ram_bytes)} of RAM, including the map of the map{smaller}."
+        f"To reach {100 * target:g} % of the IOPS with the whole map in RAM, choose {_words(best)}: "
+        f"{text.percent(best.iops_share)} with {text.size(best.ram_bytes)} of RAM, including the table of segment "
+        f"locations{smaller}."
     ]
     for name, other in zip(("smaller", "larger"), advice.neighbours(best), strict=True):
         if other is not None:
             lines.append(
-                f"The next {name} cache, {text.size(other.cache_bytes)}, gives {text.percent(other.iops_share)} with "
-                f"{text.size(other.ram_bytes)}."
+                f"The next {name} cache, {text.size(other.cache_bytes)}, reaches {text.percent(other.iops_share)} with "
+                f"{text.size(other.ram_bytes)} of RAM."
             )
     return lines
 

@@ -50,20 +50,21 @@ def _times(preview: Preview) -> list[tuple[str, str]]:
     if between is not None:
         least, most = (text.duration(1e9 * seconds) for seconds in between)
         about += f", from {least} to {most}"
-    return [*rows, ("all runs, about" if took else "all runs, at least", about)]
+    return [*rows, ("estimated time of all runs" if took else "minimum time of all runs", about)]
 
 
 def _method(preview: Preview) -> str:
     """Describes how the durations of the runs were estimated."""
     assert preview.pilots is not None
     method = (
-        "Pilots change one axis of the first run at a time, to the ends and middle of a range or to each named value. "
-        "The estimate of a run is the time of the first run times a factor per axis."
+        "Pilot runs vary one axis of the first run at a time: the ends and middle of a range, or each named value. "
+        "The estimated time of a run is the time of the first run times one factor per axis."
     )
     if preview.range_seconds is not None:
-        method += " The range shows the error at other points, including corners of the design."
+        method += " The range is based on the estimation errors of extra pilot runs, including corners of the design."
     if not preview.pilots.complete:
         method += (
-            f" Pilots ended after {text.duration(1e9 * SECONDS)}; values without a pilot use the first value's pilot."
+            f" The pilot runs were stopped after {text.duration(1e9 * SECONDS)}; values without a pilot run use the "
+            "factor of the first value."
         )
     return method

@@ -28,7 +28,7 @@ from ssdlab.view.pages.tables import (
 )
 from ssdlab.view.times import name_of_times, title_of_times
 
-PERCENTILES = "The tail starts where a line bends upward."
+PERCENTILES = "The latency tail starts where a curve bends upward."
 WAITING = (
     " Where a curve nears its dashed line, most of the response time is waiting. Select a time range in a chart over "
     "the run to see the requests completed in this range."

@@ -34,8 +34,8 @@ def page(screened: Screened) -> Page:
         lead=[
             Paragraph(f"reproduces: {screening.document}"),
             Paragraph(
-                f"{screened.form} form: {len(form.factors)} factors at two levels in {points} points of resolution "
-                f"{form.resolution}, {form.seeds} seeds each; {screening.tested} against "
+                f"{screened.form} form: {len(form.factors)} factors with two levels each, {points} points "
+                f"(resolution {form.resolution}), {form.seeds} seeds per point; {screening.tested} compared with "
                 f"{', '.join(screening.others)}; {text.count(screened.study.finished)} finished runs",
                 "soft",
             ),
@@ -48,8 +48,8 @@ def page(screened: Screened) -> Page:
             if Contrast(figure.name, "mean") not in first.gains and screened.study.finished
         ],
         sections=sections,
-        legend="gains with 95 % confidence intervals over seeds; effects ± the larger of the errors over seeds and "
-        "over effects; a point is 100 times the logarithm of a ratio, about 1 %; by chance, the intervals of "
+        legend="gains: 95 % confidence intervals over seeds; effects: ± the larger of the errors over seeds and over "
+        "effects; log point: 100 times the natural logarithm of a ratio, about 1 %; by chance alone, the intervals of "
         f"{(1 - CONFIDENCE) * len(form.factors):.1f} of {len(form.factors)} factors exclude 0",
         conclusion=[] if screened.partial else [Paragraph(_answered(screening, answer)) for answer in answers],
     )
@@ -94,14 +94,14 @@ def _effects(screening: Screening, first: Part) -> Item:
         for effect in first.effects.get(gain, ()):
             by_factor.setdefault(effect.term, {})[gain] = effect
     if not by_factor:
-        return Paragraph("Points are missing, so the effects cannot be separated.")
+        return Paragraph("Effects cannot be computed: results of some points are missing.")
     ranked = sorted(by_factor.items(), key=lambda pair: -max(map(_sureness, pair[1].values())))
     rows: list[Row] = [
         [name, next(iter(effects.values())).level, *(_effect(effects.get(gain)) for gain in asked)]
         for name, effects in ranked
     ]
     headers = ("factor", "from → to", *(f"{gain.figure}, {gain.against}" for gain in asked))
-    return Table(headers, rows, title="Main effects, in points", left=2)
+    return Table(headers, rows, title="Main effects, in log points", left=2)
 
 
 def _sureness(effect: Effect) -> float:
@@ -123,7 +123,7 @@ def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
         [*(point.levels[name] for name in part.factors), _gain(figure, gain)]
         for point, gain in zip(points, contrast.each(points), strict=True)
     ]
-    title = f"Refined, with fresh seeds: {answer.claim.says}"
+    title = f"Refinement with fresh seeds: {answer.claim.says}"
     return [
         Table((*part.factors, "gain, %"), rows, title=title, left=len(part.factors)),
         Paragraph(f"Other factors: {_named(part.kept)}.", "soft"),
@@ -141,8 +141,8 @@ def _operations(screened: Screened, answer: Answer) -> Table:
         change = f"{100 * (values[tested] / mean - 1):+.1f}" if mean else text.MISSING
         name = figure.name.removeprefix("below.")
         rows.append([name, *(_plain(values[scheduler]) for scheduler in (*others, tested)), change])
-    headers = ("mean over seeds", *others, tested, "to their mean, %")
-    return Table(headers, rows, title="Metrics at the largest gain, and operations of the second drive by cause")
+    headers = ("mean over seeds", *others, tested, "change from their mean, %")
+    return Table(headers, rows, title="Metrics at the largest gain; operations of the second drive by cause")
 
 
 def _plain(value: float) -> str:
@@ -157,13 +157,13 @@ def _answered(screening: Screening, answer: Answer) -> str:
     """Returns sentences that state how far the runs confirm a claim of the screening."""
     figure = screening.figure(answer.claim.figure)
     said = answer.claim.says[0].upper() + answer.claim.says[1:]
-    reached = f"{answer.reached} of {answer.screened} screened points have at least this mean gain"
+    reached = f"{answer.reached} of {answer.screened} screened points reach this mean gain"
     if answer.telling:
         levels = ", ".join(f"{count} of them with {name} {label}" for name, (label, count) in answer.telling.items())
         reached = f"{reached}, {levels}"
     first = _signed(contrast.percent(figure, answer.first))
     if answer.again is None:
-        return f"{said}: {reached}; the largest gain, {first} %, was not repeated."
+        return f"{said}: {reached}; the largest gain, {first} %, was not checked with fresh seeds."
     verdict = "appears" if answer.appears else "does not appear"
-    again = f"around the largest gain, {first} %, fresh seeds find up to {_gain(figure, answer.again)} %"
+    again = f"near the largest gain ({first} %), runs with fresh seeds reach up to {_gain(figure, answer.again)} %"
     return f"{said}: {verdict}. {reached}; {again}."

@@ -19,7 +19,9 @@ def page(study: Study) -> Page:
     rows = _rows(study, outcomes)
     lead = [f"{design}: {MEANINGS[design]}"]
     if len(rows) < study.count:
-        lead.append(f"{text.count(len(rows))} of {text.count(study.count)} points differ; equal points share a row")
+        lead.append(
+            f"{text.count(len(rows))} of {text.count(study.count)} points are distinct; equal points share a row"
+        )
     headers = (*study.columns, *(outcome.figure for outcome in outcomes))
     return Page(
         title=study.title + study.modes,
@@ -28,7 +30,9 @@ def page(study: Study) -> Page:
         remarks=[*study.failed, *([_not_shown(study)] if study.earlier else []), *study.missing, *study.caveats],
         sections=[
             Section(
-                "All axes at once", [Figure(study.plot.chart)] if outcomes and study.figures else [], terminal=False
+                "All axes and outcomes",
+                [Figure(study.plot.chart)] if outcomes and study.figures else [],
+                terminal=False,
             ),
             Section("", [Table(headers, rows, left=len(study.columns), most=MOST_ROWS)]),
         ],
@@ -57,17 +61,19 @@ def _not_shown(study: Study) -> str:
     """Describes runs in the study's folder that the page does not show."""
     kept = f"the folder contains {text.counted(study.earlier, 'runs')}"
     if study.plan["design"]["name"] == SEARCH:
-        return f"{kept} with fresh seeds or from unfinished trials, not shown"
-    return f"{kept} from earlier sweeps, not shown; repeat those commands to show them (finished runs are not repeated)"
+        return f"{kept} with fresh seeds or of unfinished trials, which this page omits"
+    return (
+        f"{kept} from earlier sweeps, which this page omits; repeat those sweeps to see them (finished runs are reused)"
+    )
 
 
 def figures(study: Study) -> Page:
     """Builds a report page that lists the metrics available as outcomes, except metrics that are 0 in all runs."""
     shown = [name for name in study.figures if study.table[name].drop_null().to_numpy().any()]
     left_out = len(study.figures) - len(shown)
-    more = "one more is" if left_out == 1 else f"{text.count(left_out)} more are"
+    more = "one more figure is" if left_out == 1 else f"{text.count(left_out)} more figures are"
     return Page(
         title=f"{text.counted(len(shown), 'figures')} available as outcomes",
-        lead=[Paragraph(f"{more} 0 in every run; --json lists all", "soft")] if left_out else [],
+        lead=[Paragraph(f"{more} 0 in every run; --json lists all figures", "soft")] if left_out else [],
         sections=[Section("", [Paragraph(name, "code") for name in shown])],
     )

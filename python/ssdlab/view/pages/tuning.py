@@ -43,7 +43,7 @@ def page(tuned: Tuned) -> Page:
 def _left(tuned: Tuned) -> str:
     left = 0 if tuned.exhausted else tuned.asked - len(tuned.tried)
     if not left:
-        return "the best trials were not repeated with fresh seeds"
+        return "the best trials were not checked with fresh seeds"
     return f"{text.count(left)} of {text.count(tuned.asked)} trials remain"
 
 
@@ -80,7 +80,7 @@ def _finalists(tuned: Tuned) -> Table:
 
     rows: list[Row] = []
     for number, finalist in enumerate(tuned.finalists, 1):
-        label = str(number) if not finalist.best else "best" if len(tuned.goals) == 1 else "front"
+        label = str(number) if not finalist.best else "best" if len(tuned.goals) == 1 else "Pareto front"
         point = [finalist.point.get(key, text.MISSING) for key in tuned.axes]
         rows.append([Cell(cell, "best" if finalist.best else "") for cell in cells(label, point, finalist.fresh)])
     given = [str(tuned._configuration().get(key, {}).get("value", text.MISSING)) for key in tuned.axes]
@@ -95,7 +95,7 @@ def _seeds(count: int) -> str:
 def _importance(tuned: Tuned) -> Table:
     axes = [*next(iter(tuned.importance.values()))]
     rows = [[axis, *(f"{100 * shares[axis]:.0f} %" for shares in tuned.importance.values())] for axis in axes]
-    note = "influence of a setting on whether a trial is in the best tenth (PED-ANOVA)"
+    note = "influence of each setting on whether a trial is among the best 10 % (PED-ANOVA)"
     return Table(("importance", *tuned.importance), rows, note=note)
 
 
@@ -115,7 +115,7 @@ def _so_far(tuned: Tuned) -> list[str]:
     if not first.measured.feasible(tuned.constraints):
         return [f"So far no trial meets the constraints; closest: {best}."]
     among = f" in {tuned.goals[0].name}" if len(tuned.goals) > 1 else ""
-    return [f"Best so far{among}, before fresh seeds: {best}."]
+    return [f"Best so far{among}, not yet checked with fresh seeds: {best}."]
 
 
 def _concluded(tuned: Tuned) -> list[str]:
@@ -125,9 +125,9 @@ def _concluded(tuned: Tuned) -> list[str]:
     if not tuned.finalists:
         lacking = [*dict.fromkeys(trial.measured.lacking for trial in tuned.trials if trial.measured.lacking)]
         if not lacking:
-            return ["Nothing could be run."]
+            return ["No trial succeeded."]
         return [
-            f"Nothing could be compared: no trial has a value of {' and '.join(lacking)} in all its runs. Choose a "
+            f"No trials can be compared: no trial has a value of {' and '.join(lacking)} in all its runs. Choose a "
             "figure that is never null and never divides by 0."
         ]
     best = tuned.best
@@ -137,11 +137,11 @@ def _concluded(tuned: Tuned) -> list[str]:
     if len(tuned.goals) > 1:
         count = sum(finalist.best for finalist in tuned.finalists)
         return [
-            f"{count} configurations are on the front: no other configuration is as good in every outcome and better "
-            "in one."
+            f"{count} configurations are on the Pareto front: no other configuration is at least as good in every "
+            "outcome and better in one."
         ]
     if best.as_given:
-        lines = [f"Keep the current drive; it equals {_sets(best)}."]
+        lines = [f"Keep the current drive; {_sets(best)} gives the same drive."]
     elif best.spare is not None and best.spare.key in best.point:
         # Drives have whole blocks, so their over-provisioning may differ from the setting.
         lines = [
@@ -151,13 +151,13 @@ def _concluded(tuned: Tuned) -> list[str]:
         lines = [f"Choose {_sets(best)}."]
     kept = best.fresh.kept(tuned.constraints)
     if tuned.constraints:
-        lines.append(f"It meets the constraints with {kept} of {_seeds(tuned.repeats)}.")
+        lines.append(f"This configuration meets the constraints with {kept} of {_seeds(tuned.repeats)}.")
         kept_always = (
             finalist for finalist in tuned.finalists if finalist.fresh.kept(tuned.constraints) == tuned.repeats
         )
         always = next(kept_always, None)
         if always is not None and always is not best:
-            lines.append(f"To meet them with every seed, choose {_sets(always)}.")
+            lines.append(f"To meet the constraints with every seed, choose {_sets(always)}.")
     return [*lines, *_lead(tuned, kept)]
 
 
@@ -170,11 +170,11 @@ def _lead(tuned: Tuned, kept: int) -> list[str]:
     following = tuned.finalists[1].fresh.kept(tuned.constraints)
     fewer = f"meets the constraints with only {following} of {_seeds(tuned.repeats)}." if following < kept else ""
     if lead.mean == 0 and not lead.half_width:
-        return [f"The next best is equally good{f', but {fewer}' if fewer else '.'}"]
+        return [f"The second-best configuration is equally good{f', but {fewer}' if fewer else '.'}"]
     half = f" ± {write(lead.half_width)}" if lead.half_width else ""
     certain = lead.half_width is not None and lead.mean > lead.half_width
     return [
-        f"It is better than the next best by {write(lead.mean)}{half}"
+        f"The best configuration leads the second best by {write(lead.mean)}{half}"
         + ("." if certain else ", which is not significant: either may be the best.")
-        + (f" The next best {fewer}" if fewer else "")
+        + (f" The second best {fewer}" if fewer else "")
     ]
