@@ -515,6 +515,14 @@ class Unloaded(OwnBytes):
         raise ValueError("damaged")
 
 
+class EndlessSave(Chance):
+    time_limit = 0.3
+
+    def save(self) -> bytes:
+        while True:
+            pass
+
+
 class LeastRecent(VictimPolicy):
     """Chooses the closed block whose latest invalidation is the oldest, among blocks with an outdated page."""
 
@@ -545,6 +553,8 @@ def test_a_policy_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
     path = tmp_path / "a.drive"
     with pytest.raises(ssdlab.SsdlabError, match=r"Unsaved.save raised .*; define save and load in Unsaved$"):
         ssdlab.simulate(DRIVE, plugins=[Unsaved], save_state=path)
+    with pytest.raises(ssdlab.SsdlabError, match=r"EndlessSave\.save ran for more than 0\.3 s"):
+        ssdlab.simulate(DRIVE, plugins=[EndlessSave], save_state=path)
     assert not path.exists()
     ssdlab.simulate(DRIVE, plugins=[Unloaded], save_state=path)
     with pytest.raises(ssdlab.SsdlabError, match=r"Unloaded\.load raised ValueError: damaged; define save and load in"):

@@ -559,7 +559,10 @@ class Running:
 
     def _saving(self, name: str, method: Method, *state: bytes) -> Any:
         try:
-            return method(*state)
+            with _limited(self._limit):
+                return method(*state)
+        except _Overran as error:
+            raise self._overrun(method, _place(error)) from error
         except Exception as error:
             cls = self._source.cls.__name__
             message = f"{cls}.{name} raised {type(error).__name__}: {error}; define save and load in {cls}"
