@@ -23,8 +23,9 @@
 //! - **An admission policy wraps a replacement policy** ([`ADMISSIONS`]) and is selected by parameters. Expiry has a
 //!   separate loop ([`Expiry`]). Simulations that use neither pay nothing for them.
 //! - **A sample is a trace.** SHARDS keeps the accesses of items with small hashes, and any policy runs on them at a
-//!   scaled size. Lowering the threshold drops whole items, so a sample of a fixed number of items is exact at its
-//!   final rate. Replicas with different items give the standard error.
+//!   scaled size. Lowering the hash threshold drops all accesses of the items above it. A sample with a fixed number of
+//!   items is therefore the same as if its final sampling rate had applied from the start. Replicas with different
+//!   items give the standard error.
 //! - **The write-back cache has no clock.** It emits requests to the backing store in an order that keeps data correct,
 //!   and marks the requests that the host's request must await. The event loop decides when to write back in the
 //!   background.

@@ -32,7 +32,7 @@ impl list::Node for Node {
     }
 }
 
-/// The oldest and newest item of a list, and the total units of its items.
+/// Oldest and newest item of a list, and the total size of the list's items in units.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     order: List,
@@ -46,7 +46,7 @@ pub struct Lists<const N: usize> {
     ends: [Ends; N],
 }
 
-/// Extends `values` with copies of `value` to at least `len` entries. At least doubles the length.
+/// Fills `values` with copies of `value` up to at least `len` entries; if it must grow, its length at least doubles.
 pub(crate) fn grow<T: Copy>(values: &mut HugeVec<T>, value: T, len: usize) {
     if len > values.len() {
         let mut larger = HugeVec::filled(value, len.max(values.len() * 2));
@@ -55,7 +55,7 @@ pub(crate) fn grow<T: Copy>(values: &mut HugeVec<T>, value: T, len: usize) {
     }
 }
 
-/// Reserves space in `values` for the items that a cache of `capacity` units can hold, at most `items`.
+/// Reserves space in `values` for as many entries as the cache can hold items: the smaller of `items` and `capacity`.
 pub(crate) fn reserve<T>(values: &mut Vec<T>, items: usize, capacity: u64) {
     let most = usize::try_from(capacity).unwrap_or(usize::MAX).min(items);
     values.reserve_exact(most.saturating_sub(values.len()));
@@ -114,13 +114,13 @@ impl<const N: usize> Lists<N> {
         self.nodes[item as usize].mark = mark;
     }
 
-    /// Returns the total units of the items of a list.
+    /// Returns the total size of the items of a list, in units.
     #[inline]
     pub fn units(&self, list: u8) -> u64 {
         self.ends[list as usize].units
     }
 
-    /// Adds an item that is in no list as the newest of `list`.
+    /// Adds an item to `list` as its newest item. The item must not be in any list.
     #[inline]
     pub fn push(&mut self, list: u8, item: u32, size: u32) {
         let into = &mut self.ends[list as usize];
@@ -140,8 +140,8 @@ impl<const N: usize> Lists<N> {
         from.units -= u64::from(size);
         let Link { older, newer } = from.order.remove(&mut self.nodes, item);
         if older == NONE && newer != NONE {
-            // The next oldest item is usually removed soon. Its removal updates the node after it, which is prefetched
-            // here.
+            // The list's next oldest item is probably removed soon. Its removal will update the item after it, so that
+            // item's node is prefetched here.
             prefetch(&self.nodes, self.nodes[newer as usize].link.newer as usize);
         }
     }
@@ -198,8 +198,7 @@ impl<const N: usize> Lists<N> {
         Some(item)
     }
 
-    /// Removes the oldest item with mark 0 from the list. Before that, decrements the mark of each older item and makes
-    /// that item the newest.
+    /// Removes and returns the oldest item with mark 0. Each older item becomes the newest, with its mark decremented.
     #[inline]
     pub fn pop_second_chance(&mut self, list: u8) -> Option<u32> {
         loop {

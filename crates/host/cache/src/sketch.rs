@@ -34,8 +34,8 @@ pub struct SketchOptions {
     pub doorkeeper: bool,
 }
 
-/// A sketch of recent access frequencies. Memory in bytes: 16 to 32 per item of the cache, plus one to two per access
-/// of a sample for the doorkeeper.
+/// A sketch of recent access frequencies. It takes 16 to 32 bytes per item of the cache. The doorkeeper takes another
+/// one to two bytes per access of a sample.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     /// Counters of the sketch, row after row.
@@ -88,7 +88,7 @@ impl Sketch {
         })
     }
 
-    /// Returns the indices of the bits that an item has in the doorkeeper.
+    /// Returns the indices of an item's bits in the doorkeeper.
     #[inline]
     pub fn bits_of(&self, item: u32) -> [u64; PROBES] {
         let hash = mix(u64::from(!item));

@@ -14,7 +14,7 @@ pub enum Granularity {
     /// Each request addresses one object, identified by its first byte; capacities count objects.
     Objects,
     /// Objects with sizes; capacities count bytes. A cached object keeps the size of the request that inserted it. A
-    /// larger request for the object is a hit, as in libCacheSim, and its additional bytes are missed.
+    /// larger request for the object counts as a hit, as in libCacheSim, and its additional bytes count as missed.
     SizedObjects,
     /// A request accesses every page that it touches, even in part; capacities count pages.
     Pages {
@@ -24,7 +24,7 @@ pub enum Granularity {
 }
 
 impl Granularity {
-    /// True if every item is one unit of the capacity.
+    /// True if every item takes one unit of the capacity.
     pub const fn one_size(self) -> bool {
         !matches!(self, Self::SizedObjects)
     }
@@ -57,13 +57,14 @@ pub enum Trims {
     Ignore,
 }
 
-/// Converts reads and writes to accesses to items of a growing universe, and trims to removals. Flushes are skipped.
+/// Converts reads and writes to accesses to numbered items, and trims to removals; new items get new numbers. Skips
+/// flushes.
 #[derive(Clone, Debug)]
 pub struct Splitter {
     granularity: Granularity,
     trims: Trims,
     universe: Universe,
-    /// Ids and sizes of accesses that wait until the hash slots of their ids are prefetched.
+    /// Ids and sizes of accesses that are held back while the hash slots of their ids are prefetched.
     pending: Vec<(u64, u32)>,
     filter: Option<HashFilter>,
 }
@@ -105,7 +106,7 @@ impl Splitter {
         Ok(Self { filter: Some(filter), ..Self::new(granularity, trims)? })
     }
 
-    /// Returns the ids of items from number `first` on, and the filter.
+    /// Returns the filter, and the ids of the items numbered `first` and above.
     ///
     /// # Panics
     /// Panics if the splitter has no filter.

@@ -15,7 +15,7 @@ const EMPTY: u32 = u32::MAX;
 /// Maximum number of items: two numbers are reserved, for free slots and for items forgotten by stack distances.
 const ITEMS_MAX: usize = u32::MAX as usize - 1;
 
-/// A full table grows fourfold, which moves a third as many ids in total as doubling.
+/// A full table grows fourfold. In total, this moves a third as many ids as doubling would.
 const GROWTH_BITS: u32 = 2;
 
 /// Binary logarithm of the initial number of hash slots.

@@ -14,12 +14,12 @@
 //! evicted by the same request is read before it is written. No data is modelled: a page written back always has the
 //! newest content.
 //!
-//! The cache has no clock. The drive loop calls [`WriteBackCache::background`] when it has room to write back above the
-//! background limit, as the flusher threads of an operating system do. [`Why::is_waited_for`] marks the backing
-//! requests that a request must await. A request that makes pages dirty may also have to wait until at most
-//! [`WriteBackCache::hard_pages`] are dirty or being written. Limits are shares of the capacity, like
-//! `dirty_background_ratio` and `dirty_ratio` of Linux, which are shares of memory
-//! (Documentation/admin-guide/sysctl/vm.rst).
+//! The cache has no clock. When the drive has capacity for background writes, the drive loop calls
+//! [`WriteBackCache::background`]. This writes back dirty pages above the background limit, like the flusher threads of
+//! an operating system. [`Why::is_waited_for`] marks the backing requests that a request must await. A request that
+//! makes pages dirty may also have to wait until at most [`WriteBackCache::hard_pages`] are dirty or being written.
+//! Limits are shares of the capacity, like `dirty_background_ratio` and `dirty_ratio` of Linux, which are shares of
+//! memory (Documentation/admin-guide/sysctl/vm.rst).
 
 use ssdlab_core::{PageSize, counters};
 use ssdlab_trace::{Op, Request, flag};
@@ -249,8 +249,8 @@ impl WriteBackCache {
         }
     }
 
-    /// Writes back up to `most` pages above the background limit, starting with the page that was dirty longest;
-    /// returns the number of pages. The backing requests have the time `now_ns`.
+    /// If more pages are dirty than the background limit allows, writes back the excess, but at most `most` pages,
+    /// longest dirty first. Returns the number of pages written back. The backing requests get the timestamp `now_ns`.
     pub fn background<F: FnMut(Request, Why)>(&mut self, most: u64, now_ns: u64, below: &mut F) -> u64 {
         let pages = self.dirty_pages().saturating_sub(self.background_pages).min(most);
         let request = Request { time_ns: now_ns, offset: 0, bytes: 0, op: Op::Write, flags: 0, stream: 0 };

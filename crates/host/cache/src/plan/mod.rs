@@ -64,9 +64,9 @@ pub enum Correction {
     /// A cache without a compressed pool never compresses a page. In Harper's model, every fault compresses a page,
     /// even at `C_%` = 0.
     EmptyPoolIsFree,
-    /// The most popular pages are kept uncompressed, as every replacement policy tries to do. In Harper's model, all
-    /// cached pages are equally popular. So the chance that a hit page is compressed, %ChanceComp, is the share of
-    /// compressed pages.
+    /// The most popular pages are kept uncompressed, which is the aim of every replacement policy. In Harper's model,
+    /// all cached pages are equally popular. The probability that a hit page is compressed (%ChanceComp) is therefore
+    /// the share of compressed pages.
     HotPagesRaw,
     /// A compressed page that is hit is decompressed and stays compressed. In Harper's model it swaps with an
     /// uncompressed page, which is then compressed, as in a cache that moves every page on a hit. For all other caches,
@@ -227,8 +227,8 @@ impl Plan {
     }
 }
 
-/// Returns the smallest time that at most the fraction `share` of the requests exceed. Each entry of `times` is a time
-/// and the fraction of the requests that take this time. All other requests take no time.
+/// Returns the smallest time that is exceeded by at most the fraction `share` of the requests. `times` lists pairs of a
+/// time and the fraction of the requests that take this time. All other requests take no time.
 fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
     times.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut slower = 0.0;

@@ -38,8 +38,9 @@ impl Popularity {
     /// The "Pareto" distribution of Harper 2018, figures 1, 10, 12c, 12d and 13: 20 % of the pages receive 80 % of the
     /// requests, uniformly within each part.
     ///
-    /// The curve has a kink at 20 %: beyond it, hits grow a sixteenth as fast with the cache size. That is why section
-    /// "Objective #1" finds 2.68 instead of the expected ratio 2.97, and asks for further research.
+    /// The curve has a kink at 20 %: beyond it, the hit ratio grows with the cache size at a sixteenth of the rate.
+    /// This explains why Harper's section "Objective #1" finds a ratio of 2.68 instead of the expected 2.97, and asks
+    /// for further research.
     pub fn eighty_twenty() -> Self {
         Self::Lines(vec![(0.0, 0.0), (0.2, 0.8), (1.0, 1.0)])
     }
@@ -51,7 +52,8 @@ impl Popularity {
     }
 
     /// Creates a distribution from a measured curve: points (share of the pages cached, hit ratio) in ascending order.
-    /// Adds the origin, and a cache of all pages with the hit ratio of the last point.
+    /// Adds the origin as the first point. Adds a last point for a cache of all pages, with the hit ratio of the
+    /// previous point.
     ///
     /// # Errors
     /// Fails if a point is outside of 0 to 1, or a coordinate decreases.

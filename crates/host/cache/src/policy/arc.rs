@@ -1,4 +1,4 @@
-//! ARC: two LRU lists, of items used once and of items used again, whose shares adapt to ghost hits.
+//! ARC: one LRU list of items used once and one of items used again; ghost hits adapt the sizes of the lists.
 //!
 //! ```text
 //! T1, T2: cached, used once and more often;  B1, B2: ghosts of T1 and T2;  p: target size of T1, initially 0

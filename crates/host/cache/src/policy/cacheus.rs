@@ -69,7 +69,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 const S: u8 = 0;
 const Q: u8 = 1;
-/// Number of the linked list with the history of LRU evictions. The next number is the history of LFU evictions.
+/// Number of the linked list that holds the history of LRU evictions. The next list holds the history of LFU evictions.
 const HISTORY: u8 = 2;
 
 /// Mark bits of an item: demoted from the LRU queue S to the LRU queue Q; new (inserted after the first eviction,

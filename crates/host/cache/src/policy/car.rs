@@ -59,8 +59,8 @@ impl Policy for Car {
             evicted.extend(self.victim());
         }
         if !came_back {
-            // An eviction to a ghost list changes neither |T1| + |B1| nor the size of all four lists together. Until
-            // the cache is full, these sums reach their limits only after removals.
+            // Evicting an item to a ghost list changes neither |T1| + |B1| nor the total size of the four lists. In a
+            // cache that is not full, these sums reach their limits only if items were removed.
             let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
             if t1 + b1 >= self.capacity {
                 self.lists.pop_oldest(B1);

@@ -91,7 +91,7 @@ impl Weights {
 }
 
 const CACHED: u8 = 0;
-/// Number of the list with the history of LRU evictions. The next list is the history of LFU evictions.
+/// Number of the list that holds the history of LRU evictions. The next list holds the history of LFU evictions.
 const HISTORY: u8 = 1;
 
 /// State of an evicted item in a history.

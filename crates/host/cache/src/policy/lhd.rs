@@ -94,8 +94,8 @@ const ONE: u64 = 1 << 20;
 struct Densities {
     /// Number of distinct ages, a power of two; the last age includes all higher ages.
     ages: usize,
-    /// Hits by class and age. Class 0 contains items whose ages at their last two hits sum to `ages` or more. Each
-    /// further class begins at half the sum of the class before it; the last class contains items with a sum of 0.
+    /// Hits by class and age. Class 0 contains items whose ages at their last two hits sum to `ages` or more. The
+    /// minimum sum halves from each class to the next; the last class contains items with a sum of 0.
     hits: Vec<u64>,
     evictions: Vec<u64>,
     densities: Vec<f64>,
@@ -204,7 +204,7 @@ struct Lhd {
 }
 
 impl Lhd {
-    /// Returns the index of the counters in which a hit or eviction of a cached item at time `now` is counted.
+    /// Returns the index of the counters for a hit or eviction of a cached item at time `now`.
     fn place(&self, item: u32, now: u64) -> usize {
         let Ages { since, hit, hit_before, .. } = self.ages[item as usize];
         self.densities.class(u64::from(hit) + u64::from(hit_before)) + self.densities.age(now - since)

@@ -107,7 +107,7 @@ impl LruK {
     fn note(&mut self, item: u32, period: u64) {
         let history = &mut self.history[item as usize * self.k..][..self.k];
         for i in (1..history.len()).rev() {
-            // Time 0 means that the item has been used less often than this.
+            // Time 0 means that the item has fewer recorded uses.
             history[i] = if history[i - 1] == 0 { 0 } else { history[i - 1] + period };
         }
         history[0] = self.now;

@@ -129,9 +129,9 @@ pub fn simulate<P: Policy + ?Sized>(policy: &mut P, accesses: &[Access], counts:
 /// Prefetch distance in accesses; covers the memory latency.
 const AHEAD: usize = 12;
 
-/// Implements the rest of a [`Policy`] with its items in the lists `$lists`; the first `$cached` lists hold the cached
-/// items. `remove` adds a removal that only unlinks the item; `and` names another structure with per-item state. `only`
-/// omits `grow`, `bytes` and `prefetch`.
+/// Implements the rest of a [`Policy`] that keeps its items in the lists `$lists`; the first `$cached` lists hold the
+/// cached items. With `remove`, the macro also implements removal, which only unlinks the item. `and` names another
+/// structure with per-item state. With `only`, it omits `grow`, `bytes` and `prefetch`.
 macro_rules! listed {
     ($lists:ident, $cached:expr, remove $(, and $other:ident)?) => {
         fn remove(&mut self, item: u32) {
@@ -178,8 +178,8 @@ macro_rules! listed {
     };
 }
 
-/// Implements the rest of a [`Policy`] with its cached items in the heap or bag `$heap`; `alone` means that there is no
-/// other per-item state.
+/// Implements the rest of a [`Policy`] that keeps its cached items in the heap or bag `$heap`; `alone` means that there
+/// is no other per-item state.
 macro_rules! held {
     ($heap:ident, alone) => {
         fn remove(&mut self, item: u32) {

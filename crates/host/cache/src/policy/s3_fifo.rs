@@ -15,8 +15,9 @@
 //! cache eviction", SOSP 2023, algorithm 1 and section 4.1.
 //!
 //! `simulator` = 1 follows the authors' simulator, libCacheSim 0.3.5, which differs in four points. x leaves G before
-//! the evictions. Until the first eviction, newcomers go to M while S is full. EVICT-M runs if M is above its 90 % or S
-//! is empty, else EVICT-S. Items that move from S to M start with no uses and evict nothing.
+//! the evictions. Until the first eviction, newcomers go to M while S is full. EVICT-M runs if M holds more than 90 %
+//! of the capacity or S is empty; otherwise EVICT-S runs. An item that moves from S to M starts with a use count of 0
+//! and evicts nothing.
 
 use ssdlab_core::{Parameter, Unit};
 

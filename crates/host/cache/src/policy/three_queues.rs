@@ -114,7 +114,7 @@ impl ThreeQueues {
             }
         }
         let small_is_full = self.rules.fills_main && self.cold && self.lists.units(SMALL) >= self.small;
-        // The item counts as remembered even if the evictions for this access have just removed it from the ghost list.
+        // With `fills_main`, the item left the ghost list before the evictions, so they could not drop it.
         let came_back = known_before || self.leave_ghost(item);
         self.lists.set_mark(item, 0);
         self.lists.push(if came_back || small_is_full { MAIN } else { SMALL }, item, size);

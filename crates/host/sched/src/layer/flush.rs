@@ -102,7 +102,7 @@ impl BlockLayer {
             data,
             after: cache && data && demands(Flags::FUA | Flags::BARRIER) && !self.options.fua,
         };
-        // A request for data that needs no separate flush is an ordinary request.
+        // A request with data that needs no separate flush is treated as an ordinary request.
         (steps.before || steps.after || !data).then_some(steps)
     }
 
@@ -166,8 +166,8 @@ impl BlockLayer {
             flushes.flush = None;
             self.requests.free(id);
             for mut sequence in std::mem::take(&mut self.queues[queue].flushes.running) {
-                // After the flush before its data, a request with data continues with the data. A request without data
-                // is complete.
+                // If the flush was the one before the data, the data is written next. Otherwise the request is
+                // complete.
                 let before = std::mem::take(&mut sequence.steps.before);
                 if before && sequence.steps.data {
                     self.write_data(sequence);

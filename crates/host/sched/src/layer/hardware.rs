@@ -25,7 +25,7 @@ pub(super) struct HardwareQueue {
     pub ahead: VecDeque<RequestId>,
     pub in_flight: u32,
     pub limits: Limits,
-    /// Bios that wait for a free request: first asynchronous, then synchronous bios.
+    /// Bios that wait for a free request: asynchronous bios at index 0, synchronous bios at index 1.
     pub waiting: [VecDeque<Bio>; 2],
     pub flushes: Flushes,
     /// True if the queue is marked to run; used with several queues only.
