@@ -116,7 +116,7 @@ impl Pools {
         self.raw.used()
     }
 
-    /// Returns the number of compressed pages, and their bytes.
+    /// Returns the number of compressed pages and their total compressed size in bytes.
     pub fn compressed(&self) -> (u64, u64) {
         self.compressed.as_ref().map_or((0, 0), |pool| (pool.pages, pool.policy.used()))
     }

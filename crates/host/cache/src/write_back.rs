@@ -216,7 +216,7 @@ impl WriteBackCache {
         self.pools.raw_pages()
     }
 
-    /// Returns the number of pages in the compressed pool, and their compressed bytes.
+    /// Returns the number of pages in the compressed pool and their total compressed size in bytes.
     pub fn compressed_pages(&self) -> (u64, u64) {
         self.pools.compressed()
     }

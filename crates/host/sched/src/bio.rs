@@ -111,7 +111,7 @@ pub struct Bio {
     pub pid: u32,
     /// I/O priority of the process that submits the bio.
     pub priority: Priority,
-    /// Tag of the caller, returned at completion.
+    /// Tag chosen by the caller, returned at completion.
     pub owner: u32,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Calendar {
 
 impl Calendar {
     /// Returns a time in ns: a number of units of `unit` ns, a clock time since an arbitrary midnight, or a date since
-    /// 1970. A date without a clock time is its midnight.
+    /// 1970. A date without a clock time means midnight at the start of that date.
     ///
     /// Fails if the text is not a time, or not in the notation of the first time.
     #[inline]
@@ -72,8 +72,8 @@ impl Calendar {
     }
 
     fn after_midnight(&mut self, clock_ns: u64) -> u64 {
-        // Counts from midnight one day before the first line; a step back from a time just after midnight would
-        // otherwise be negative.
+        // Counts from midnight one day before the first line. Otherwise, a step back to before midnight could make the
+        // time negative.
         let last_ns = if self.last_ns == 0 { DAY_NS + clock_ns } else { self.last_ns };
         let ahead_ns = (clock_ns + DAY_NS - last_ns % DAY_NS) % DAY_NS;
         let back = ahead_ns > DAY_NS - DISORDER_NS;
@@ -96,7 +96,7 @@ fn clock(text: &[u8]) -> Result<u64, &'static str> {
     let mut next = || parts.next().ok_or(NOT_A_TIME);
     let (hours, minutes, seconds) = (small(next()?, 23)?, small(next()?, 59)?, next()?);
     let before_point = seconds.split(|&byte| byte == b'.').next().unwrap_or_default();
-    // A leap second has the number 60.
+    // Accepts second 60, for leap seconds.
     small(before_point, 60)?;
     let seconds_ns = fraction(seconds, SECOND_NS).map_err(|_| NOT_A_TIME)?;
     Ok((hours * 60 + minutes) * MINUTE_S * SECOND_NS + seconds_ns)

@@ -152,7 +152,7 @@ pub trait RecordFormat: Send + Sized + 'static {
     }
 
     /// Parses the record at the start of `bytes`, which contain at least its head; also returns the length of the tail
-    /// in bytes. If `bytes` do not contain the whole tail, the caller parses the record again when they do.
+    /// in bytes. If `bytes` do not contain the whole tail, the caller reads more bytes and parses the record again.
     fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>>;
 
     /// Returns the number of bytes to skip after a bad record, at least 1.
@@ -229,8 +229,8 @@ impl DecodeState {
         Ok(())
     }
 
-    /// Counts a line or record, whether valid or malformed. `place` formats its number for a message. `layout_for`
-    /// returns a layout for `--columns` with which the line can be read.
+    /// Counts a line or record, even if malformed. `place` formats its number for a message. `layout_for` returns a
+    /// layout for `--columns` that can read the malformed line, if any.
     #[inline]
     fn count_entry(
         &mut self,

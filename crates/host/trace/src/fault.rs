@@ -3,7 +3,7 @@
 /// End of a message about an unknown operation.
 pub(crate) const NOT_AN_OP: &str = "is not a known operation";
 
-/// Fault in a field. Cheap to create, as format detection creates many.
+/// Fault in a field. Cheap to create, because format detection creates many faults.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault<'a> {
     /// Name of the field as its format spells it; empty if the whole line is at fault.

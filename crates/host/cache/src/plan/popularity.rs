@@ -12,9 +12,9 @@ const EXACT_RANKS: f64 = 64.0;
 /// Written as text: `even`, `80/20`, `pareto`, `zipf:THETA`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Popularity {
-    /// Piecewise linear through points (share of the pages, share of the requests), from the origin to (1, 1).
+    /// Piecewise linear curve through points (share of the pages, share of the requests), from the origin to (1, 1).
     Lines(Vec<(f64, f64)>),
-    /// Share of the pages to the power of `exponent`: the Lorenz curve of the Pareto distribution.
+    /// Lorenz curve of the Pareto distribution: the share of the pages raised to the power `exponent`.
     Pareto {
         /// Exponent of the power law, from 0 (one page receives all requests) to 1 (uniform).
         exponent: f64,

@@ -1,5 +1,5 @@
-//! FBR: an LRU stack of three sections; hits in the top section are not counted, and the bottom section is evicted by
-//! count.
+//! FBR: an LRU stack of three sections; hits in the top section are not counted, and items of the bottom section are
+//! evicted by use count.
 //!
 //! ```text
 //! sections of the stack, from the top: new, middle, old;  count(x): uses that were not correlated

@@ -106,7 +106,7 @@ impl Policy for Hyperbolic {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Evicts at the time of the next access, because the eviction makes room for the item of that access.
+        // Uses the time of the next access, because the eviction makes room for that access.
         self.evict(self.now + 1)
     }
 

@@ -108,7 +108,7 @@ struct Mq {
 }
 
 impl Mq {
-    /// Returns the time at which an item that is used or moved now must move to the next lower queue.
+    /// Returns the time at which an item used or moved now must move to the next lower queue.
     fn until(&self) -> u64 {
         self.now + self.lifetime * self.most_items
     }

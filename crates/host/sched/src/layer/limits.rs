@@ -23,7 +23,7 @@ struct Batcher {
 pub(super) struct Limits {
     kind: BlockLayerKind,
     nr_requests: u32,
-    /// Numbers of requests in use: first asynchronous, then synchronous requests.
+    /// Number of requests in use: asynchronous requests at index 0, synchronous requests at index 1.
     used: [u32; 2],
     full: [bool; 2],
     congested: [bool; 2],

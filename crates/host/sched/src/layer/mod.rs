@@ -203,7 +203,7 @@ impl BlockLayer {
                     self.counters.plugs += 1;
                 }
                 self.insert(id, now);
-                // Flushes count as in flight, but not as requests in use. So the difference may be negative; it then
+                // Flushes are in flight but do not count as requests in use. If this makes the difference negative, it
                 // counts as 0.
                 let waiting = self.queues[0].limits.total().saturating_sub(self.queues[0].in_flight);
                 if waiting >= self.options.unplug_threshold && self.unplug_queue() {
@@ -378,7 +378,7 @@ impl BlockLayer {
         if rq.in_elevator {
             self.scheduler.completed(rq, now);
         }
-        // Usually a request has a single bio, for which `extend_from_slice` costs more than the copy.
+        // A request usually has a single bio. Pushing it is cheaper than `extend_from_slice`.
         rq.bios.iter().for_each(|&bio| ended.push(bio));
         let freed = Freed::of(rq);
         self.give_back(freed, now);

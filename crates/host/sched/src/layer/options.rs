@@ -61,7 +61,7 @@ pub struct Options {
     pub unplug_delay: u64,
     /// Maximum number of requests in a task's plug (multi-queue layer).
     pub plug_requests: usize,
-    /// Size of the last request, in sectors, from which a plug counts as full (multi-queue layer).
+    /// A plug counts as full if its last request has at least this many sectors (multi-queue layer).
     pub plug_sectors: u32,
     /// True if the device has a volatile write cache; otherwise flush and FUA have no effect.
     pub volatile_cache: bool,
@@ -116,7 +116,7 @@ impl Options {
     /// Returns the number of memory segments of a bio.
     #[inline]
     pub(super) fn segments(&self, sectors: u32) -> u32 {
-        // A bio usually has one segment, for which this expression avoids a division.
+        // Avoids a division in the usual case of one segment.
         if sectors <= self.segment_sectors { u32::from(sectors > 0) } else { sectors.div_ceil(self.segment_sectors) }
     }
 }

@@ -116,7 +116,8 @@ impl Depth {
         if self.limit <= 2 { 1 } else { self.limit.div_ceil(4) }
     }
 
-    /// Returns the duration of the next window: 100 ms / sqrt(step + 1), the root rounded down to 1/16.
+    /// Returns the duration of the next window: 100 ms / sqrt(step + 1), with the root rounded down to a multiple of
+    /// 1/16.
     fn window_ns(&self) -> u64 {
         match u64::try_from(self.step) {
             Ok(step @ 1..) => (WINDOW_NS << 4) / ((step + 1) << 8).isqrt(),
@@ -125,7 +126,7 @@ impl Depth {
     }
 }
 
-/// Classes of bios that share a count of bios in flight.
+/// Classes of bios; the bios in flight are counted per class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Writes,

@@ -1,10 +1,11 @@
 //! `anticipatory`: batches of synchronous and of asynchronous requests, with idling for the process served last
 //! (block/as-iosched.c of Linux 2.6.32, the last kernel to include it).
 //!
-//! Batches end by time; batches of asynchronous requests also end by a count that adapts to their duration. The device
-//! is drained between batches of different types, which hurts drives with a command queue. After a synchronous request
-//! the device idles for its process, up to `antic_expire`. It does not idle if a waiting request is close by or the
-//! process is known to think longer. SSDs idle too, because the kernel's test for them is compiled out.
+//! Every batch has a time limit. A batch of asynchronous requests also has a limit on its number of requests, which
+//! adapts to the duration of earlier batches. The device is drained between batches of different types, which hurts
+//! drives with a command queue. After a synchronous request the device idles for its process, up to `antic_expire`. It
+//! does not idle if a waiting request is close by or the process is known to think longer. SSDs idle too, because the
+//! kernel's test for them is compiled out.
 //!
 //! Points that are easily implemented wrongly:
 //!
@@ -78,7 +79,7 @@ const MAX_THINK_NS: u64 = 20 * MS;
 /// Distance in sectors within which a request counts as close at first; it doubles with each millisecond of waiting.
 const CLOSE_SECTORS: u64 = 8192;
 
-/// State of idling for the awaited process.
+/// State of anticipation: the scheduler may keep the device idle for the next request of the awaited process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Anticipation {
     Off,
@@ -112,7 +113,8 @@ struct Anticipatory {
     batch_end: u64,
     /// True if the type of batch (synchronous or not) has changed and the device is not drained yet.
     changed: bool,
-    /// True until the first request of a synchronous batch completes. That completion starts the clock of the batch.
+    /// True until the first request of a synchronous batch completes. The batch's time limit counts from that
+    /// completion.
     new_batch: bool,
     writes_left: u64,
     write_batch: u64,
@@ -205,8 +207,8 @@ impl Anticipatory {
         self.queues[kind].fifo.overdue(now)
     }
 
-    /// True if `rq` is about as close to the end of the last request as the awaited process's next request is likely to
-    /// be, or if the wait is already too long.
+    /// True if `rq` is at most about as far from the end of the last request as requests of the awaited process usually
+    /// are, or if the process has already been awaited too long.
     fn is_close(&self, process: &Process, rq: &Request, now: u64) -> bool {
         let waited = if self.state == Anticipation::Off || !self.ended { 0 } else { now - self.awaited_since };
         if waited > MAX_THINK_NS || waited > self.antic_expire {

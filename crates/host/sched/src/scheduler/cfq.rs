@@ -223,7 +223,7 @@ struct Cfq {
     active_process: Option<u32>,
     idle_until: Option<u64>,
     last_position: u64,
-    /// Number of requests at the device: asynchronous, synchronous.
+    /// Number of requests at the device: asynchronous requests at index 0, synchronous requests at index 1.
     in_driver: [u64; 2],
     waiting: u64,
     last_end_sync: u64,

@@ -121,8 +121,8 @@ impl Region {
     }
 }
 
-/// Turn of a region, in which the scheduler dispatches only its requests: their direction, and the number of requests
-/// left.
+/// Turn of a region, during which the scheduler dispatches only requests of this region in one direction. `left` is the
+/// number of requests that the turn may still dispatch.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     direction: Direction,

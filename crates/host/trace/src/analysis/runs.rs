@@ -6,7 +6,7 @@ use ssdlab_core::LatencyHistogram;
 use super::by_kind::KINDS;
 use crate::Request;
 
-/// Maximum number of open runs per operation; a run stays open while 31 others begin.
+/// Maximum number of open runs per operation.
 const OPEN: usize = 32;
 /// End address of an entry without a sequential run; no request begins at this address.
 const NOWHERE: u64 = u64::MAX;
@@ -40,14 +40,14 @@ pub struct SequentialRuns {
     /// Number of requests that begin where the previous request of their operation ended.
     pub after_kind: u64,
     /// Number of requests that begin where the previous request of their operation and stream ended; requests without a
-    /// stream are one stream.
+    /// stream count as one stream.
     pub after_stream: u64,
     /// Number of requests that continue any open sequential run.
     pub continuing: u64,
     /// Mean number of runs in progress: the sum of the requests (of any operation) that each run spans, divided by the
     /// number of all requests.
     pub concurrent: f64,
-    /// Histogram of run lengths in requests (not of times). A request that is not continued is a run of length 1.
+    /// Histogram of run lengths, in requests. A request that is not continued is a run of length 1.
     pub lengths: LatencyHistogram,
 }
 

@@ -1,4 +1,5 @@
-//! Counts requests by a whole number such as their size: exact below a limit, in steps of 1.6 % above it.
+//! Counts requests by an integer property, such as their size. Values below a limit are counted exactly, larger values
+//! in steps of 1.6 %.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use ssdlab_core::LatencyHistogram;
 
 use super::by_kind::{ByKind, KINDS};
 
-/// Counts of requests by a whole number, such as their size.
+/// Number of requests for each value of an integer property, such as the request size.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
     limit: u64,

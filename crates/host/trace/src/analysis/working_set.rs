@@ -5,8 +5,8 @@
 //! again, the sample is halved again: adaptive sampling (Wegman; Flajolet 1990).
 //!
 //! If each kept page stands for s pages, the relative standard error of an estimate of n pages is at most 4 sqrt(s /
-//! n), because pages are sampled in groups of 16. For the footprint, which keeps at least a million pages, it is below
-//! 0.4 %.
+//! n), because pages are sampled in groups of 16. The error of the footprint is below 0.4 %, because its sample keeps
+//! at least a million pages.
 
 use ssdlab_core::mem::prefetch;
 
@@ -14,8 +14,8 @@ use ssdlab_core::mem::prefetch;
 const PAGE: u64 = 4096;
 /// Number of pages per group.
 const GROUP: u64 = 16;
-/// Maximum number of groups (144 MiB of memory, plus 16 MiB of index); covers 192 GiB if dense, 12 GiB at one page per
-/// group.
+/// Maximum number of groups (144 MiB of memory, plus 16 MiB of index); covers 192 GiB if all pages of the groups are
+/// used, 12 GiB if one page per group is used.
 const GROUPS_MAX: usize = 3 << 20;
 
 /// Maximum number of windows of a trace.
@@ -71,7 +71,7 @@ impl WorkingSet {
         }
     }
 
-    /// Returns the number of pages that each kept page stands for; 1 while counts are exact.
+    /// Returns the number of pages that each kept page represents; 1 while counts are exact.
     pub fn sampling(&self) -> u64 {
         1 << self.halvings
     }

@@ -32,8 +32,8 @@ const SECTOR: u64 = 512;
 /// Timestamp that blkparse prints for the last nanosecond before the reference time. It is -1 ns as an unsigned 64-bit
 /// number, with the seconds cut to 32 bits.
 const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;
-/// Maximum time by which an event may precede the reference time. Times are counted from this earliest time, so that
-/// none is negative.
+/// Maximum time by which an event may precede the reference time. Times are counted from this long before the reference
+/// time, so none is negative.
 const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 
 /// Parser of blkparse text.
@@ -140,8 +140,8 @@ fn process<'a>(fields: &Blanks<'a>) -> Result<(), Fault<'a>> {
     }
 }
 
-/// Parses the fields between RWBS and the process, `sector + count`, and converts both numbers to bytes; returns zeros
-/// if the fields are missing, and `None` for a pass-through command, `bytes (cdb)`.
+/// Parses the fields between RWBS and the process, `sector + count`, and converts both numbers to bytes. Returns zeros
+/// if the fields are missing. Returns `None` for a pass-through command, which has the fields `bytes (cdb)` instead.
 #[inline]
 fn extent<'a>(fields: &mut Blanks<'a>) -> Result<Option<(u64, u64)>, Fault<'a>> {
     let starts_number = fields.rest().and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit);

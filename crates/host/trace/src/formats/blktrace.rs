@@ -129,7 +129,7 @@ impl Blktrace {
         if mask & category::NOTIFY != 0 {
             return (Entry::Skip(Skip::NonIo), tail);
         }
-        // Bit 8 of an action only says that the record's tail begins with a cgroup id.
+        // Bit 8 of an action is ignored: it only indicates that the record's tail begins with a cgroup id.
         if action & 0xFF != self.action {
             return (Entry::Skip(Skip::OtherAction), tail);
         }
@@ -138,7 +138,7 @@ impl Blktrace {
         let io = Io {
             time_ns: wide(8),
             op,
-            // A sector above 2^55 saturates, and is then rejected as too large.
+            // The offset of a sector above 2^55 saturates, and is then rejected as too large.
             offset: wide(16).saturating_mul(SECTOR),
             bytes,
             device: Device::Id(device),

@@ -178,8 +178,9 @@ impl LineFormat for ColumnText {
     }
 }
 
-/// Returns the number that identifies an object, given its key. A canonical decimal number is itself; other text
-/// becomes the upper 63 bits of its XXH3 hash, so that adding a size cannot overflow.
+/// Returns the number that identifies an object, given its key. A key that is a decimal number without leading zeros
+/// identifies itself. Any other key is replaced by the upper 63 bits of its XXH3 hash, so that adding a size cannot
+/// overflow.
 fn key(text: &[u8]) -> u64 {
     let canonical = text == b"0" || text.first().is_some_and(|first| (b'1'..=b'9').contains(first));
     whole(text).ok().filter(|_| canonical).unwrap_or_else(|| XxHash3_64::oneshot(text) >> 1)

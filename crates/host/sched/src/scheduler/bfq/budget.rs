@@ -10,7 +10,7 @@ use crate::request::Request;
 const ASYNC_CHARGE: u64 = 3;
 /// Largest budget in sectors until the rate of the device is estimated.
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
-/// Value of `Bfq::budgets` from which the maximum budget follows the estimated rate of the device; reached after
+/// Minimum value of `Bfq::budgets` at which the maximum budget follows the estimated rate of the device; reached after
 /// 11 service periods.
 const ENOUGH_BUDGETS: u64 = 194;
 /// Minimum duration of a service period that is measured. Shorter periods are charged for a fixed time.
@@ -19,7 +19,7 @@ const MIN_TURN_US: u32 = 1_000;
 const SHORT_TURN_US: u32 = 20_000;
 /// Distance from the previous request above which a request counts as a seek.
 const FAR_SECTORS: u64 = 800;
-/// Size from which a request never counts as a seek on an SSD.
+/// Minimum size of a request that never counts as a seek on an SSD.
 const SMALL_SECTORS: u32 = 64;
 
 /// Reason why the service period of a queue ends.

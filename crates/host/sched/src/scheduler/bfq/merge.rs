@@ -11,7 +11,8 @@ use crate::scheduler::owner::Owner;
 const EARLY_NS: u64 = 100 * MS;
 /// Maximum distance between requests of one sequential stream.
 const NEAR_SECTORS: u64 = 8 * 1024;
-/// Maximum age difference of two queues for a permanent merge, and minimum age at which they merge.
+/// Maximum difference between the creation times of two queues that merge permanently, and minimum age at which they
+/// merge.
 const STABLE_NS: u64 = 600 * MS;
 
 impl Bfq {

@@ -78,7 +78,7 @@ struct Load {
     in_driver: u32,
 }
 
-/// State of idling for the queue in service.
+/// Idling state of the in-service queue.
 #[derive(Debug, Default)]
 struct Idling {
     /// End of the idling period; `None` if the device does not idle.
@@ -117,7 +117,7 @@ struct Clock {
 #[derive(Debug)]
 struct Tunables {
     slice_idle: u64,
-    /// Times after which a waiting request expires: first for asynchronous, then for synchronous requests.
+    /// Time after which a waiting request expires: asynchronous requests at index 0, synchronous requests at index 1.
     fifo_expire: [u64; 2],
     back_seek_max: u64,
     back_seek_penalty: u64,
@@ -391,7 +391,8 @@ impl IoScheduler for Bfq {
         self.idling.until = None;
         let Some(queue) = self.in_service else { return };
         self.queues[queue].waited_for = false;
-        // The service period ended when idling started. Otherwise, the idle time would make the queue look slow.
+        // The service period counts as ended when idling started. If it included the idle time, the queue would look
+        // slow.
         if self.is_timed_out(queue) {
             self.expire(queue, Reason::Timeout, self.idling.since);
         } else if self.queues[queue].queued == 0 {

@@ -4,7 +4,7 @@ use crate::bio::Priority;
 use crate::request::RequestId;
 use crate::scheduler::lists::SortedFifo;
 
-/// Time that lies before all times of a run; stands for an event that never happened.
+/// Time before all times of a run; means that the event never happened.
 pub(super) const NEVER: i64 = i64::MIN / 4;
 /// Number of seeks among the latest 32 requests above which a queue is seeky.
 const SEEKY_OF_32: u32 = 19;

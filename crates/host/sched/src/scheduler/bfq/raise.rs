@@ -67,8 +67,8 @@ impl Bfq {
         Arrival { was_raised: self.queues[queue].is_raised(), interactive, soft_rt, deserves }
     }
 
-    /// Raises or lowers the weight of a queue by its classification. Returns true if the process is interactive, so
-    /// that raising restarts.
+    /// Raises or lowers the weight of a queue according to its classification. Returns true if the process is
+    /// interactive; its weight raising then restarts.
     pub(super) fn raise(&mut self, queue: usize, arrival: Arrival) -> bool {
         let q = &self.queues[queue];
         if !self.tunables.low_latency || q.split + self.min_idle() >= self.clock.jiffy {
@@ -168,8 +168,8 @@ impl Bfq {
         }
     }
 
-    /// Returns the earliest arrival time at which the next request counts as soft real-time. A request before that time
-    /// exceeds `SOFT_RT_RATE`, or follows as quickly as the requests of a process that sends without pauses.
+    /// Returns the earliest arrival time at which the next request counts as soft real-time. If the request arrives
+    /// earlier, the process exceeds `SOFT_RT_RATE`, or may be one that sends requests without pauses.
     fn soft_rt_next(&self, queue: usize) -> i64 {
         let q = &self.queues[queue];
         let fair_ns = self.clock.jiffies.whole(q.backlog_service * 1_000 * MS / SOFT_RT_RATE) as i64;

@@ -132,8 +132,8 @@ impl Bfq {
         self.rate.last_dispatch = now;
     }
 
-    /// Records the completion of a request. After a long gap and at an implausibly low rate, the device must have been
-    /// idle, so the interval ends.
+    /// Records the completion of a request. If the gap is long and the rate implausibly low, the device must have been
+    /// idle; the interval then ends.
     pub(super) fn sample_completion(&mut self) {
         let us = self.clock.now.wrapping_sub(self.rate.last_completion) / 1_000;
         if us > SHORT_IDLE_NS / 1_000 && (self.rate.largest << SHIFT) / us < 1 << (SHIFT - 10) {

@@ -267,8 +267,8 @@ impl Bfq {
         }
     }
 
-    /// Recomputes the queue to serve next after the queue `changed` was activated, or after a queue was removed if
-    /// `changed` is `None`.
+    /// Recomputes the queue to serve next after the queue `changed` was activated; `changed` is `None` if a queue was
+    /// removed instead.
     fn update_next(&mut self, changed: Option<usize>, expires: bool) {
         let next = self.service.next;
         if let Some(changed) = changed.filter(|_| changed != next) {

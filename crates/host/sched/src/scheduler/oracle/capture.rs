@@ -225,13 +225,14 @@ fn raised(text: &str, asked: u64) -> Option<Raised> {
     Some(Raised { coefficient, lasted_ns: ns(lasted), most_ns: ns(most), asked })
 }
 
-/// Changes the times of insertions and dispatches to the times in bfq's log. Does so for completions only if they end
-/// the service of a queue. Adds weight raising, and calls in which bfq dispatched nothing.
+/// Changes the times of insertions and dispatches to the times in bfq's log. Changes the time of a completion only if
+/// the completion ends the service of a queue. Adds weight raising, and an event for each call in which bfq dispatched
+/// nothing.
 fn bfq(text: &str, events: &mut Vec<Event>) {
     let plugs = Plugs::of(events);
     // Times of insertions, by process and CPU.
     let mut added: BTreeMap<(u64, u64), VecDeque<u64>> = BTreeMap::new();
-    // Requests that bfq logged as chosen, by queue and request size, and the key of the latest one.
+    // Requests that bfq logged as chosen, by queue and request size, and the queue and size of the latest such request.
     let mut served: BTreeMap<(String, u64), VecDeque<Served>> = BTreeMap::new();
     let mut latest = (String::new(), 0);
     // Times at which bfq ended the service of a queue, by process and CPU.

@@ -54,7 +54,8 @@ pub(super) trait Replayed: IoScheduler {
         Agreement::Same
     }
 
-    /// Sets the time at which jiffies begin, modulo their duration. Returns false if the model does not use jiffies.
+    /// Sets the phase of the jiffies: the time of a timer tick, modulo the duration of a jiffy. Returns false if the
+    /// model does not use jiffies.
     fn tick(&mut self, _phase_ns: u64) -> bool {
         false
     }
@@ -79,7 +80,7 @@ pub(super) trait Replayed: IoScheduler {
     fn set_depth(&mut self, _direction: Direction, _depth: u32) {}
 }
 
-/// Number of kernel decisions in a capture, and of decisions that the model reproduces (`equal_...`).
+/// Number of kernel decisions in a capture. The `equal_...` fields count the decisions that the model reproduces.
 #[derive(Debug, Default)]
 struct Findings {
     decisions: u64,
@@ -95,7 +96,8 @@ struct Findings {
     equal_raised: u64,
     /// Number of reports in which the weights are equal, but their raising times differ by one jiffy.
     jiffy_apart: u64,
-    /// Numbers of depth changes: in the kernel, in the model, and in the kernel with the same change in the model.
+    /// Number of depth changes made by the kernel (`depths`), by the model (`own_depths`), and equally by both
+    /// (`equal_depths`).
     depths: u64,
     own_depths: u64,
     equal_depths: u64,
