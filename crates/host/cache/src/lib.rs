@@ -8,12 +8,12 @@
 //! feeds batches to many simulations as they arrive. Miss-ratio curves are exact in one pass for some policies
 //! ([`PolicyRules::one_pass`]), or estimated from a [`Sample`].
 //!
-//! A [`WriteBackCache`] handles requests, and sends requests to the drive only for misses and write-back. Its pages are
-//! all raw, or partly in a [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.
+//! A [`WriteBackCache`] serves requests, and accesses the drive only for misses and write-back. Its pages are
+//! uncompressed, but some may be in a [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.
 //!
 //! - **A policy stores one 16-byte node per item** (`lists.rs`): links, size, list and mark. A hit touches one cache
 //!   line, which [`Policy::simulate`] prefetches, because it knows the coming accesses.
-//! - **[`Policy`] is boxed, [`Policy::simulate`] is a provided method.** The compiler generates one loop per policy
+//! - **[`Policy`] is boxed, and [`Policy::simulate`] is a provided method.** The compiler generates one loop per policy
 //!   with `access` inlined, so a virtual call is paid once per batch.
 //! - **Evicted items are returned in a list**, which may include the newcomer itself. Counting, write-back and tests
 //!   share this interface.
@@ -29,9 +29,9 @@
 //! - **The write-back cache has no clock.** It emits requests to the backing store in an order that keeps data correct,
 //!   and marks the requests that the host's request must await. The event loop decides when to write back in the
 //!   background.
-//! - **Compression does not change write-back** (`pools.rs`). Dirty pages are written back when they leave the raw
-//!   pool, even if they stay compressed. Both pools use the same policies. Simulated pages have no content, so the
-//!   compressed size of a page is derived from its number (`page_sizes.rs`).
+//! - **Compression does not change write-back** (`pools.rs`). Dirty pages are written back when they leave the
+//!   uncompressed pool, even if they stay compressed. Both pools use the same policies. Simulated pages have no
+//!   content, so the compressed size of a page is derived from its number (`page_sizes.rs`).
 //!
 //! Nothing here reads a clock or starts a thread. Simulations are independent and `Send`, and only read [`AccessTrace`]
 //! and [`Sample`], so the caller may run any number in parallel.

@@ -46,7 +46,7 @@ pub enum TraceError {
         /// Offset in the file of the first byte after the compressed data.
         at: u64,
     },
-    /// The files of a generated workload have filled their file system; only detected while requests are generated.
+    /// A generated workload's files have filled its file system. This is detected only while requests are generated.
     #[error(
         "workload.span: the generated files fill the file system; raise workload.span (or device.capacity if the span \
          is the whole device), or lower workload.requests"

@@ -36,7 +36,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         if BLANKS { byte == b' ' || byte == b'\t' } else { byte == b',' }
     }
 
-    /// Returns the rest of the line; if blanks separate fields, without leading blanks.
+    /// Returns the rest of the line. If fields are separated by blanks, leading blanks are dropped.
     #[inline]
     pub fn rest(&self) -> Option<&'a [u8]> {
         let rest = self.rest?;

@@ -24,8 +24,8 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
     for input in inputs {
         let mut input = input?;
         let input = input.borrow_mut();
-        // Reads the first bytes only to detect the format. If the user gave the format, the decoder reads them, because
-        // it may have to skip malformed lines.
+        // Fills the input window only to detect the format. If the user gave the format, the decoder reads the first
+        // bytes itself, because it may have to skip malformed lines.
         if given.is_none() {
             input.refill()?;
         }

@@ -190,8 +190,8 @@ impl Plan {
         Point { share, hit_ratio, compressed_hit_ratio, us, p99_us }
     }
 
-    /// Returns the point with the shortest mean time, in steps of 0.1 % of compressed memory. On ties, returns the
-    /// point with the least compressed memory.
+    /// Returns the point with the shortest mean time; on ties, the point with the least compressed memory. The search
+    /// varies the compressed share of the memory in steps of 0.1 %.
     pub fn best(&self, corrections: &[Correction]) -> Point {
         let points = (0..=STEPS).map(|step| self.at(f64::from(step) / f64::from(STEPS), corrections));
         points.reduce(|best, point| if point.us < best.us { point } else { best }).unwrap_or_else(|| self.at(0.0, &[]))

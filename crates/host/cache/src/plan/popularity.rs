@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use super::PlanError;
 
-/// Number of most popular Zipf ranks that are summed exactly. The sum over the other ranks is an integral.
+/// Number of most popular Zipf ranks that are summed exactly. The sum over the other ranks is approximated by an
+/// integral.
 const EXACT_RANKS: f64 = 64.0;
 
 /// Distribution of requests over pages. `80/20` sends 80 % of the requests to the most popular 20 % of the pages.

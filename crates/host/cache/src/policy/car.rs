@@ -83,7 +83,7 @@ impl Policy for Car {
         false
     }
 
-    /// Runs REPLACE of the CAR paper, which does not depend on the newcomer.
+    /// Runs REPLACE of the CAR paper; its choice does not depend on the newcomer.
     fn victim(&mut self) -> Option<u32> {
         loop {
             let once = self.lists.units(T1);

@@ -1,4 +1,4 @@
-//! Hyperbolic caching: evicts the item with the fewest uses per time and size, from a random sample.
+//! Hyperbolic caching: evicts the item with the fewest uses per unit of time and size, from a random sample.
 //!
 //! ```text
 //! hit(x):   increment uses(x)

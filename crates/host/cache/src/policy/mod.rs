@@ -57,7 +57,7 @@ pub trait Policy: Send + Debug {
     /// Accesses an item; returns true if it was cached. Sizes of uncached items must be 1..=capacity.
     fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool;
 
-    /// Evicts an item before the next accessed item is known; None if nothing is cached.
+    /// Evicts and returns an item before the next accessed item is known; returns None if nothing is cached.
     ///
     /// The policy decides as if the cache were full and a new item arrived. Effects that depend on that item, such as
     /// adaptation to a ghost hit, happen when it arrives.

@@ -151,7 +151,7 @@ struct Tracked {
     issued: Option<(Direction, u64)>,
 }
 
-/// Requests completed in a window: reads and writes.
+/// Statistics of the requests completed in a window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     fastest_read_ns: Option<u64>,

@@ -147,7 +147,7 @@ impl IoScheduler for FlashFq {
 
     fn dispatch(&mut self, _queue: u16, requests: &Requests, _now: u64, force: bool) -> Option<RequestId> {
         let &(start, pid) = self.due.first()?;
-        // All other processes with waiting requests have later start tags. So the slowest process is this one, or a
+        // All other processes with waiting requests have later start tags. So the slowest process is process `pid` or a
         // process in `lagging`.
         if !force && self.lagging.first().is_some_and(|&(slowest, _)| start > slowest + self.throttle) {
             return None;

@@ -63,9 +63,9 @@ pub trait IoScheduler: Send + Debug {
 
     /// Removes and returns the next request for the device.
     ///
-    /// `queue` is the hardware queue that requests it. Schedulers with requests [by queue](SchedulerRules::by_queue)
-    /// return a request of that queue. With `force` the scheduler does not idle; used to empty the scheduler before a
-    /// barrier.
+    /// `queue` is the hardware queue that asks for a request. If [`SchedulerRules::by_queue`] is true, the scheduler
+    /// returns a request of that queue. With `force` the scheduler does not idle; the layer uses `force` to empty the
+    /// scheduler before a barrier.
     fn dispatch(&mut self, queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId>;
 
     /// True if the scheduler implements the shortcut [`IoScheduler::pass`] and has no timers.
@@ -175,7 +175,8 @@ pub struct SchedulerRules {
     pub by_process: bool,
     /// True if decisions depend on whether writes are synchronous.
     pub by_sync: bool,
-    /// Name of the tunable that is a number of sectors and must not exceed the device's capacity.
+    /// Name of the tunable that is a number of sectors and must not exceed the device's capacity; `None` if there is no
+    /// such tunable.
     pub part_of_device: Option<&'static str>,
     /// Builds the scheduler from its tunables.
     pub build: Build,

@@ -20,7 +20,8 @@ struct OpenRun {
     last: u64,
 }
 
-/// Open runs of one operation with CLOCK replacement: a run continued since the hand last passed gets a second chance.
+/// Open runs of one operation with CLOCK replacement: a run that was continued since the hand last passed it gets a
+/// second chance.
 #[derive(Clone, Debug)]
 struct OpenRuns {
     /// End address of each open sequential run.

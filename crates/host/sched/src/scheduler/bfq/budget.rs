@@ -115,15 +115,15 @@ impl Bfq {
         self.queues[queue].timeout <= self.clock.jiffy
     }
 
-    /// True if the timeout may end the service of the queue. A queue for which the device idles stays in service once
-    /// it has used two thirds of its budget.
+    /// True if the timeout may end the service of the queue. A queue for which the device idles stays in service
+    /// despite the timeout if it has used more than two thirds of its budget.
     pub(super) fn may_time_out(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         let much_left = q.budget_left() >= (q.entity.budget / 3) as i64;
         (!q.waited_for || much_left) && self.is_timed_out(queue)
     }
 
-    /// Returns two results: true if the queue is slow, and its time in service in milliseconds.
+    /// Returns true if the queue is slow, and the queue's time in service in milliseconds.
     fn slowness(&self, queue: usize, until: u64) -> (bool, u64) {
         let q = &self.queues[queue];
         if !q.sync {

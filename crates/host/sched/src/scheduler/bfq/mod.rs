@@ -78,7 +78,7 @@ struct Load {
     in_driver: u32,
 }
 
-/// Idling state of the in-service queue.
+/// Idling state of the queue in service.
 #[derive(Debug, Default)]
 struct Idling {
     /// End of the idling period; `None` if the device does not idle.

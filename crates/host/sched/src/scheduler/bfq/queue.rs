@@ -85,7 +85,7 @@ pub(super) struct Raise {
 /// Injection of other queues' requests while the queue is in service and empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inject {
-    /// Maximum number of requests at the device that allows injection.
+    /// Injection limit: an unrelated queue may inject requests only while fewer requests are at the device.
     pub limit: u32,
     /// Response time of a request of the queue without injection; 0 if unknown.
     pub alone_ns: u64,

@@ -194,7 +194,7 @@ impl Bfq {
         }
     }
 
-    /// At the last completion of a queue, updates its soft real-time detection, if requests were pending when its
+    /// Updates the soft real-time detection of a queue after its last completion, if requests were pending when its
     /// service period ended.
     pub(super) fn note_completion(&mut self, queue: usize) {
         let next = self.soft_rt_next(queue);

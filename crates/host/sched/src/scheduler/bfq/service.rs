@@ -11,7 +11,7 @@ const UNIT_SHIFT: u32 = 22;
 /// Maximum time in nanoseconds for which the idle class waits while other classes are served.
 const IDLE_CLASS_WAIT_NS: i64 = 200_000_000;
 
-/// Converts a service in sectors to virtual time at the given weight.
+/// Converts an amount of service in sectors to virtual time at the given weight.
 fn virtual_time(sectors: u64, weight: u64) -> u64 {
     (sectors << UNIT_SHIFT) / weight
 }

@@ -77,7 +77,7 @@ pub struct Capture {
     /// Weights of cgroups, in the order in which their processes start.
     pub weights: Vec<u64>,
     pub rotational: bool,
-    /// Device queue depth, used to infer the times of choices without a log; `usize::MAX` if not needed.
+    /// Device queue depth, used to infer when requests were chosen if there is no log; `usize::MAX` if not needed.
     pub depth: usize,
     /// Times at which the kernel's timers fired, if logged.
     pub fired: Vec<u64>,
