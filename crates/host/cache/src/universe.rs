@@ -34,7 +34,7 @@ const FREE: Slot = Slot { id: 0, item: EMPTY };
 #[derive(Clone, Debug)]
 pub struct Universe {
     slots: HugeVec<Slot>,
-    /// Number of bits by which to shift a hash to the right to get its slot.
+    /// Right shift in bits that converts a hash to a slot index.
     shift: u32,
     ids: Vec<u64>,
 }

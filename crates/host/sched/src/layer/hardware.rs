@@ -112,7 +112,7 @@ impl BlockLayer {
         if self.queues.has_others() { (pid % u32::from(self.queues.len())) as u16 } else { 0 }
     }
 
-    /// Returns the hardware queue to which a request belongs.
+    /// Returns the hardware queue of a request.
     #[inline(always)]
     pub(super) fn home(&mut self, id: RequestId) -> &mut HardwareQueue {
         &mut self.queues[self.requests[id].cpu]

@@ -117,12 +117,12 @@ impl Limits {
         self.congested[usize::from(sync)]
     }
 
-    /// Returns the number of used requests at which congestion begins: 113 of 128.
+    /// Returns the number of requests in use at which congestion begins, for example 113 of 128.
     fn congestion_on(&self) -> u32 {
         (self.nr_requests - self.nr_requests / 8 + 1).min(self.nr_requests)
     }
 
-    /// Returns the number of used requests below which congestion ends, for example 103 of 128.
+    /// Returns the number of requests in use below which congestion ends, for example 103 of 128.
     fn congestion_off(&self) -> u32 {
         (self.nr_requests - self.nr_requests / 8 - self.nr_requests / 16).saturating_sub(1).max(1)
     }

@@ -188,7 +188,7 @@ pub(super) struct Throttle {
     window_ns: u64,
     /// Number of consecutive inconclusive windows.
     unknown: u32,
-    /// Read at the device whose latency is measured, with its dispatch time.
+    /// Read that is at the device and whose latency is being measured, with its dispatch time.
     watched: Option<(RequestId, u64)>,
     /// Time of the latest submission or completion of a read.
     read_ns: Option<u64>,

@@ -149,7 +149,7 @@ impl Anticipatory {
             changed: false,
             new_batch: false,
             writes_left: 0,
-            // Initial size of a batch of writes, which assumes that a write takes 10 ms.
+            // The initial size of a batch of writes assumes 10 ms per write.
             write_batch: (batch_expire[ASYNC] / (10 * MS)).max(2),
             write_batch_idled: false,
             in_flight: 0,
@@ -292,7 +292,7 @@ impl Anticipatory {
         self.queues[kind].fifo.head()
     }
 
-    /// Returns the request that continues the batch, or that begins a new batch; `None` while the device idles.
+    /// Returns the request that continues the batch or begins a new one; `None` while the device idles.
     fn choose_batch(&mut self, requests: &Requests, now: u64) -> Option<RequestId> {
         let [writes, reads] = [&self.queues[ASYNC], &self.queues[SYNC]].map(|queue| !queue.is_empty());
         if !(reads && writes && self.batch_expired(now)) {

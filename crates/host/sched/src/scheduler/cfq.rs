@@ -112,7 +112,7 @@ const TUNABLES: &[Parameter] = &[
 const SEEK_THRESHOLD: u64 = 8 * 1024;
 /// Delay of an idle-class queue: its sort key is the key of the last queue in the service tree plus this time.
 const IDLE_CLASS_NS: i64 = 200 * MS as i64;
-/// Offset by which the key of a preempting queue precedes the key of the first queue.
+/// Amount by which the key of a preempting queue is below the key of the first queue.
 const FRONT_NS: i64 = 1_000 * MS as i64;
 /// Maximum idling time for a seeky process.
 const SEEKY_IDLE_NS: u64 = 2 * MS;

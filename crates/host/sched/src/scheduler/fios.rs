@@ -3,8 +3,8 @@
 //!
 //! In each epoch every process has a timeslice of device time. Requests of all processes with time left are issued in
 //! parallel, oldest first. A write waits while a read can be issued or is at the device. The epoch ends when no process
-//! with time left has a request waiting. Before that, the scheduler waits `antic_expire` for a process with time left
-//! whose last request has just completed.
+//! with time left has a request waiting. Before that, if the last request of a process with time left has just
+//! completed, the scheduler waits up to `antic_expire` for the next request of this process.
 //!
 //! Implemented from memory of the paper; only the abstract could be checked. Simplifications: costs are linear with
 //! fixed coefficients (see the tunables) instead of calibrated; overlapping requests do not share their cost; an

@@ -143,9 +143,9 @@ struct Domain {
     total: Histogram,
     /// Latencies of requests from dispatch to completion.
     device: Histogram,
-    /// Time from which a histogram is evaluated even with too few samples. Both histograms share it, as in the kernel.
-    /// `device` is evaluated first and clears it. So with few requests, `total` is evaluated with 500 samples, or after
-    /// a second without new samples in `device`.
+    /// Time from which a histogram is evaluated even with too few samples. Both histograms share this time, as in the
+    /// kernel. `device` is evaluated first, which clears the time. So with few requests, `total` is evaluated with 500
+    /// samples, or after a second without new samples in `device`.
     until: Option<u64>,
     /// Bucket of the latest 99th percentile of `total`; `None` if the device was congested since then.
     p99: Option<u64>,
@@ -221,8 +221,8 @@ impl Kyber {
         }
     }
 
-    /// Returns the waiting requests of the hardware queue and domain to which a request belongs. A hardware queue may
-    /// serve several CPUs.
+    /// Returns the waiting requests in the hardware queue and domain of a request. A hardware queue may serve several
+    /// CPUs.
     fn waiting(&mut self, rq: &Request) -> &mut Waiting {
         let queue = usize::from(rq.cpu) % self.queues.len();
         &mut self.queues[queue].domains[domain(rq.direction, rq.flags)]

@@ -122,8 +122,7 @@ pub trait IoScheduler: Send + Debug {
         false
     }
 
-    /// Returns the maximum number of requests in use, at most `nr_requests`, at which `bio` still gets a request
-    /// (multi-queue layer).
+    /// Returns the limit of requests in use that applies to `bio`, at most `nr_requests` (multi-queue layer).
     fn depth(&self, _bio: &Bio, nr_requests: u32) -> u32 {
         nr_requests
     }

@@ -110,7 +110,7 @@ const TUNABLES: &[Parameter] = &[
 #[derive(Debug)]
 struct Region {
     queues: [SortedFifo; 2],
-    /// Request with which the next turn of the region continues, by direction.
+    /// Request that continues the region's next turn, by direction.
     next: [Option<RequestId>; 2],
     last: Direction,
 }

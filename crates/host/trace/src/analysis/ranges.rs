@@ -33,7 +33,7 @@ impl Ranges {
         self.counts[index][kind] += 1;
     }
 
-    /// Returns the binary logarithm of the factor by which counted ranges are wider than the requested ranges.
+    /// Returns the binary logarithm of the width of a counted range relative to a requested range.
     pub fn merged(&self) -> u32 {
         self.merged
     }

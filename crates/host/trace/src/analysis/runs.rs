@@ -31,7 +31,7 @@ struct OpenRuns {
     hand: usize,
     /// Bit mask of the sequential runs that were continued since the CLOCK hand last passed them.
     continued: u32,
-    /// Index of the sequential run to which the latest request belongs.
+    /// Index of the latest request's sequential run.
     latest: usize,
 }
 
@@ -45,8 +45,8 @@ pub struct SequentialRuns {
     pub after_stream: u64,
     /// Number of requests that continue any open sequential run.
     pub continuing: u64,
-    /// Mean number of runs in progress: the sum of the requests (of any operation) that each run spans, divided by the
-    /// number of all requests.
+    /// Mean number of runs in progress. Each run counts the requests of any operation from its first to its last
+    /// request; the sum over all runs is divided by the total number of requests.
     pub concurrent: f64,
     /// Histogram of run lengths, in requests. A request that is not continued is a run of length 1.
     pub lengths: LatencyHistogram,

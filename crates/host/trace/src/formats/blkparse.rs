@@ -44,7 +44,7 @@ struct Blkparse {
     summary: bool,
 }
 
-/// Words with which the lines of the blkparse summary begin.
+/// Words that begin the lines of the blkparse summary.
 const SUMMARY: [&[u8]; 5] = [b"CPU", b"Total (", b"Throughput (", b"Input file ", b"Skips:"];
 
 impl LineFormat for Blkparse {

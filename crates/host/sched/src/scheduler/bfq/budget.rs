@@ -6,7 +6,7 @@ use super::idle::SHORT_IDLE_NS;
 use crate::MS;
 use crate::request::Request;
 
-/// Factor by which asynchronous requests are charged more than synchronous requests.
+/// Factor by which the charge for an asynchronous request is multiplied.
 const ASYNC_CHARGE: u64 = 3;
 /// Largest budget in sectors until the rate of the device is estimated.
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
@@ -200,7 +200,7 @@ impl Bfq {
         self.service.end();
     }
 
-    /// Adapts the budget of the queue to the reason for which its service period ended.
+    /// Adapts the queue's budget, depending on why its service period ended.
     fn adapt_budget(&mut self, queue: usize, reason: Reason) {
         let min = self.min_budget();
         let q = &self.queues[queue];

@@ -46,7 +46,7 @@ pub(super) struct Entity {
     pub sequence: u64,
     /// True if the queue's weight is part of the total of its class: the queue is active, idle or in service.
     pub counts: bool,
-    /// Weight for which the queue is counted in [`Weights`](super::idle::Weights), if any.
+    /// Weight under which the queue is counted in [`Weights`](super::idle::Weights); `None` if it is not counted.
     pub counted: Option<u64>,
 }
 

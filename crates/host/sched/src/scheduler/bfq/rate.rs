@@ -5,10 +5,9 @@ use super::idle::SHORT_IDLE_NS;
 use crate::MS;
 use crate::request::Request;
 
-/// Fixed-point shift of rates, in sectors per microsecond.
+/// Number of fractional bits of rates in fixed point; rates are in sectors per microsecond.
 const SHIFT: u32 = 16;
-/// Reference peak rates of a disk and of an SSD, each with the time in which a large application starts on such a
-/// device.
+/// Reference peak rates of a disk and of an SSD, each with the start-up time of a large application on that device.
 const REFERENCE: [(u64, u64); 2] = [(14_000, 7_000 * MS), (33_000, 2_500 * MS)];
 /// Minimum number of samples and duration of an observation interval.
 const MIN_SAMPLES: u64 = 32;

@@ -266,7 +266,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Replays a capture on a model whose phase of jiffies has been set.
+/// Replays a capture on a model. The phase of the model's jiffies must have been set.
 fn replay(model: &mut dyn Replayed, capture: &Capture) -> Findings {
     let mut replay = Replay::new(model, capture);
     for event in &capture.events {
