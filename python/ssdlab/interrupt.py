@@ -127,8 +127,8 @@ def raised() -> Iterator[None]:
 
 
 def _own_seconds() -> float:
-    """Returns seconds of a clock that stops while the main thread waits for a processor, if the system reports such
-    waits.
+    """Returns the time in seconds, without the time that the main thread has waited for a processor. Includes the waits
+    if the system does not report them.
 
     Signal handlers call this function during imports too, so it must not load a module; decoding text would load one.
     """
@@ -181,7 +181,7 @@ def asked_for() -> Iterator[Request]:
     """Makes Ctrl-C ask the work to end.
 
     Raises:
-        KeyboardInterrupt: At the end, if the work finished before it noticed the request.
+        KeyboardInterrupt: At the end, if the work finished without noticing the request.
     """
     request = Request()
     with handled(request._on_ctrl_c):

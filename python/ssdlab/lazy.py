@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 else:
 
     class _Module:
-        """A module loaded on first use; `extra` is the extra of ssdlab that installs the module."""
+        """A module loaded on first use; `extra` is the optional extra (`ssdlab[extra]`) that installs the module."""
 
         def __init__(self, name: str, extra: str = "") -> None:
             self._name, self._extra = name, extra
@@ -80,11 +80,11 @@ def room(module: str) -> "Any":
 
 
 def _not_installed(name: str, extra: str = "") -> Exception:
-    """Returns an error whose message contains the command that installs a missing module and all requirements of its
-    extra.
+    """Returns an error for a missing module. Its message shows a command that installs the module and all other
+    requirements of its extra.
 
-    The command lists the requirements, because `ssdlab[extra]` does not exist for clones and pipx. It uses uv if pip is
-    missing.
+    The command lists the requirements, because `ssdlab[extra]` does not work for a clone or under pipx. The command
+    uses uv if pip is missing.
     """
     metadata, util, sys, shlex = map(import_module, ("importlib.metadata", "importlib.util", "sys", "shlex"))
     wanted = f"extra == '{extra}'" if extra else ""

@@ -1,7 +1,7 @@
 """Checks the types of arguments of public functions; errors name the argument.
 
 The annotation of an argument defines its valid types: string, path, function, bool, number, or a list of them.
-Functions with a configuration or a trace as argument check that argument themselves.
+Arguments that are configurations or traces are checked by the function itself.
 """
 
 import operator
@@ -24,7 +24,7 @@ def is_switch(given: object) -> bool:
 
 
 def shown(given: object) -> str:
-    """Returns an argument as messages show it: its value if the value is short, otherwise its type."""
+    """Returns text that describes an argument in messages: its value if the value is short, otherwise its type."""
     return repr(given) if isinstance(given, str | bytes | Real | None) else type(given).__name__
 
 

@@ -1,6 +1,7 @@
 """Arrow tables built from the buffers of columns.
 
-pyarrow's own conversions import pandas if it is installed, which takes longer than most runs.
+pyarrow's own conversions are avoided: they import pandas if it is installed, and that import takes longer than most
+runs.
 """
 
 from collections.abc import Mapping, Sequence

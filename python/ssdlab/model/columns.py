@@ -1,4 +1,4 @@
-"""Columns of a result: histograms, distributions of a log, and activity of dies and channels."""
+"""Columns of a result: histograms, distributions of a log-block FTL, and activity of dies and channels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -52,7 +52,7 @@ class SlowColumns(NamedTuple):
     waiting_ns: "npt.NDArray[np.uint64]"
     """Part of the response time during which the request waited, in nanoseconds."""
     part: list[str]
-    """Name of the largest part of the response time; empty without attribution of response times."""
+    """Name of the largest part of the response time; empty if response times were not attributed to parts."""
     part_ns: "npt.NDArray[np.uint64]"
     """Duration of the largest part of the response time, in nanoseconds."""
 
@@ -86,8 +86,8 @@ class LogColumns(NamedTuple):
     utilisation: "npt.NDArray[np.uint64]"
     """Entry i counts log blocks that left the log with i programmed pages."""
     reclaim_copies: "npt.NDArray[np.uint64]"
-    """Pages copied by a reclaim. The `reclaim_` columns have one row per distinct cost: pages copied, blocks erased and
-    duration.
+    """Pages copied by a reclaim. The `reclaim_` columns have one row per distinct combination of pages copied, blocks
+    erased and duration.
     """
     reclaim_erases: "npt.NDArray[np.uint64]"
     reclaim_ns: "npt.NDArray[np.uint64]"
@@ -103,18 +103,18 @@ class GanttColumns(NamedTuple):
     """Number of the die among all dies, counted channel by channel."""
     plane: "npt.NDArray[np.uint64]"
     bus: "npt.NDArray[np.bool_]"
-    """True for a transfer on the channel; false for an operation of the plane's cells."""
+    """True for a transfer on the channel; false for an operation in the plane's cells."""
     begin_ns: "npt.NDArray[np.uint64]"
     """Start of the operation in nanoseconds, from the start of the measured phase."""
     end_ns: "npt.NDArray[np.uint64]"
     """End of the operation in nanoseconds, from the start of the measured phase."""
     request: "npt.NDArray[np.uint64]"
-    """Number of the request that caused the operation, counted from 1 and including the warm-up; 0 for background
-    collection, and for operations issued before the measured phase.
+    """Number of the request that caused the operation, counted from 1 at the start of the warm-up. 0 for background
+    garbage collection, and for operations issued before the measured phase.
     """
     arrived_ns: "npt.NDArray[np.uint64]"
-    """Arrival at the drive of the request that caused the operation, from the start of the measured phase; 0 if the
-    request arrived earlier, or there is no request.
+    """Time when the request arrived at the drive, in nanoseconds from the start of the measured phase; 0 if it arrived
+    earlier, or there is no request.
     """
     kind: list[str]
     """Kind of operation: `read`, `program`, `erase` or `copyback`."""
@@ -125,8 +125,9 @@ class GanttColumns(NamedTuple):
 class ActivityColumns(NamedTuple):
     """Activity of dies and channels over the measured phase.
 
-    Sums are uint64, by bins of equal simulated time. Bins double in length as time advances, so each column has its own
-    bin length in nanoseconds, in the field before the column. A column ends with the last non-zero bin.
+    Each column has uint64 sums over bins of equal simulated time. The bins of a column double in length as time
+    advances, so columns may differ in bin length. The field before a column has its bin length in nanoseconds. A column
+    ends with the last non-zero bin.
     """
 
     die_bin_ns: int
@@ -146,7 +147,7 @@ class ActivityColumns(NamedTuple):
     waiting: dict[str, LatencyColumns]
     """Histograms of waiting times, by operation."""
     course: CourseColumns | None
-    """Times of reads and writes over the course of the run; None without attribution of response times."""
+    """Latencies of reads and writes over the course of the run; None if response times were not attributed to parts."""
     gantt: GanttColumns
     """Flash operations in the recorded window; empty if no window was set."""
     gantt_truncated: bool
@@ -162,7 +163,7 @@ class ActivityColumns(NamedTuple):
 
 @dataclass(frozen=True)
 class Columns:
-    """Functions that compute the columns of a result on demand, each called at most once; `Result` describes the
+    """Functions that compute the columns of a result on demand. Each is called at most once. `Result` describes the
     columns.
     """
 

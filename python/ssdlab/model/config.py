@@ -24,7 +24,7 @@ SIZED_BY_TRACE = "default drive, sized to fit the trace"
 """Origin of `host.fit` in messages if the user set neither `host.fit` nor the capacity."""
 
 REPLAYED_AT_TIMES = "default for requests with times"
-"""Origin of `host.replay` in messages if the user did not set it and requests are replayed at their times."""
+"""Origin of `host.replay` in messages if the user did not set it and requests are replayed at their timestamps."""
 
 PRESET_GIVEN = "preset"
 """Default origin of a preset's name in messages: the argument `preset` of `Config`."""
@@ -77,7 +77,7 @@ def _written(value: object) -> str:
 
 
 def as_written(overrides: Overrides) -> list[str]:
-    """Converts settings, given in any accepted form, to texts `key=value`."""
+    """Converts settings, given in any accepted form, to strings of the form `key=value`."""
     if isinstance(overrides, str):
         return [overrides]
     if isinstance(overrides, Mapping):
@@ -227,8 +227,8 @@ class Config(Mapping[str, Any]):
         return rebuilt(self._preset, self._files, [*self._sets, [(SIZED_BY_TRACE, "host.fit=compact")]])
 
     def at_times(self) -> "Config":
-        """Returns the configuration for requests with times: `host.replay` is `open` if `time` is `event`, unless the
-        user or a preset set it. With other values of `time`, requests do not queue.
+        """Returns the configuration for requests that have timestamps. If `time` is `event`, `host.replay` becomes
+        `open`, unless the user or a preset set it. With other values of `time`, requests do not queue.
         """
         if self["time"] != "event" or not self._has_defaults("host.replay"):
             return self
@@ -277,7 +277,9 @@ class Config(Mapping[str, Any]):
 
     @property
     def _extent(self) -> int | None:
-        """Extent of the trace that checks assume, in bytes; None if the drive does not depend on the trace."""
+        """Assumed extent of the trace in bytes, for checks without a trace; None if the drive does not depend on the
+        trace.
+        """
         return 0 if self._inner.needs_extent() else None
 
     def _repr_html_(self) -> str:
@@ -315,8 +317,8 @@ def _resolved(
 
 
 def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
-    """Converts the result of `Config.to_dict` back to a configuration; None if this version has other defaults, presets
-    or settings.
+    """Converts the result of `Config.to_dict` back to a configuration; None if the defaults, presets or settings of
+    this version differ.
     """
     made = [
         (setting["origin"], f"{key}={json.dumps(setting['value'], ensure_ascii=False)}")

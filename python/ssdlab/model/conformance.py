@@ -60,14 +60,14 @@ class Counterexample(AssertionError):  # noqa: N818 - test runners show it as a 
 
 
 def check(component: Plugin | type[Plugin], *, worlds: int = 60, seed: int = 1) -> None:
-    """Checks an FTL, a victim, placement or cache policy in small random worlds: drives with random requests.
+    """Checks an FTL, or a victim, placement or cache policy, in small random worlds: drives with random requests.
 
-    Every flash operation and every page read is checked, as with `check=true`. Two equal runs must have equal results.
-    Equal seeds try the same worlds. If a call exceeds the time limit of the class, the world is not reduced, because
-    every attempt would take that long again.
+    Every flash operation and every page read is checked, as with `check=true`. Two runs of the same world must have
+    equal results. The same seed always gives the same worlds. If a call exceeds the time limit that the class sets, the
+    world is not reduced, because every attempt would take that long again.
 
     Args:
-        component: Class, or object with the arguments of its constructor; runs use copies of the object.
+        component: Class to check, or an object if its constructor needs arguments; runs use copies of the object.
         worlds: Number of random worlds.
         seed: Seed of the random worlds.
 
@@ -135,7 +135,7 @@ def _problem(component: Plugin | type[Plugin], world: World) -> str:
 
 
 def _reduced(world: World, fails: Callable[[World], bool]) -> World:
-    """Removes operations, at first many at once, and shortens others, while the world still fails."""
+    """Removes operations, at first many at once, and then shortens operations, as long as the world still fails."""
     step = len(world.operations) // 2
     while step:
         at, before = 0, len(world.operations)

@@ -48,7 +48,7 @@ def objects_of(ingest: Mapping[str, Any] | None) -> str | None:
 
 
 def _to_write(name: str) -> str:
-    """Returns the exact name of a writable format, which the user may write in any letter case."""
+    """Returns the exact name of a writable format; the given name may be in any letter case."""
     formats = {format.name: format for format in all_formats()}
     writable = [format.name for format in formats.values() if format.writable]
     meant = _ssdlab.named(name, [*formats])

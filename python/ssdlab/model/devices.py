@@ -1,5 +1,5 @@
-"""Selects devices in the rows of a table: the device of the first request, a named device, or all devices, either laid
-end to end or at the same addresses.
+"""Selects the rows of certain devices in a table: the device of the first request, a named device, or all devices. If
+all devices are selected, their address ranges are laid end to end or overlaid.
 """
 
 from collections.abc import Sequence

@@ -96,9 +96,9 @@ class Diagnosis(TraceFinding):
     def findings(self) -> list[dict[str, Any]]:
         """Findings with the keys `about`, `name`, `share`, `evidence` and `what_ifs`.
 
-        `share` is the fraction of the subject that the finding explains, 0 to 1. `evidence` has numbers. `what_ifs` has
-        the names of changes that would confirm the finding. Changes that were tried are sorted by gain, and causes of
-        throughput by their best change.
+        `share` is the fraction of the subject that the finding explains, 0 to 1. `evidence` contains the numbers behind
+        the finding. `what_ifs` contains the names of changes that would confirm the finding. Changes that were tried
+        are sorted by gain. Findings about throughput are sorted by the gain of their best change.
         """
         gains = {what_if.name: self._gains(what_if) for what_if in self.what_ifs}
         found = [self._ranked(finding, gains) for finding in self.summary["diagnosis"]]
@@ -136,7 +136,8 @@ class Diagnosis(TraceFinding):
 
     @property
     def response(self) -> dict[str, Any] | None:
-        """Parts of the response times of `all` requests, `read` and `write`; with a cache, of requests below the cache.
+        """Parts of the response times of `all` requests, `read` and `write`; if there is a cache, of the requests that
+        it sends to the drive.
 
         For `all` requests and those around `p50`, `p99` and `p99_9`, gives the number of `requests`, the `sum_ns` of
         their response times, and the `parts_ns` that add up to it. None unless `time` is `event`.

@@ -56,7 +56,9 @@ class MountReport:
     """Report on the mount of a drive."""
 
     full_scan: bool
-    """True if the log was lost, so that all spare areas were read. Some trimmed pages may hold their old data again."""
+    """True if all spare areas were read because the log was lost. Some trimmed pages may then contain their old data
+    again.
+    """
     clean: bool
     """True if the drive had been shut down cleanly."""
     log_bytes_read: int
@@ -77,7 +79,9 @@ only a few MiB. The default drive of simulations needs 256 MiB for its superbloc
 writes per second.
 """
 WITH_RESERVE = ("default", 'device.reserve = "extra"\n')
-"""Default settings of drives that store data: the FTL gets additional blocks, so that small drives are possible."""
+"""Default settings of drives that store data. The reserve of the FTL is added to the spare blocks, which makes small
+drives possible.
+"""
 
 OF_DEFAULT_DRIVE = "default (preset "
 """Prefix of the origins of settings that come from the default drive."""
@@ -103,8 +107,8 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
 
 
 def _spared(config: Config, path: Path | None) -> Config:
-    """Returns the configuration with spare blocks added that can replace bad blocks, unless the drive exists already
-    without such blocks.
+    """Returns the configuration with a log of half the spare blocks instead of all, because the other half can replace
+    bad blocks. An existing drive keeps its number of log blocks.
     """
     is_there = path is not None and path.exists()
     try:
@@ -143,9 +147,9 @@ class Drive:
     Data written before a `flush`, or with `fua`, survives any `cut_power`. Pages written later survive completely or
     not at all. Without a write buffer (`drive.buffer`) every write is durable. See `docs/device.md`.
 
-    Without a configuration, an existing drive keeps its own configuration. With `faults` that make blocks bad, a log of
-    all spare blocks (`ftl.fast.log = "all"`) takes half of them, and the other half replaces bad blocks; `config` shows
-    the change.
+    Without a configuration, an existing drive keeps its own configuration. If the log would use all spare blocks
+    (`ftl.fast.log = "all"`) and `faults` make blocks bad, the log uses only half of the spare blocks. The other half
+    replaces bad blocks; `config` shows the change.
 
     A `UserWarning` names settings that have no effect, such as a write buffer without a clock.
 
@@ -160,9 +164,9 @@ class Drive:
 
     Raises:
         ConfigError: If the configuration is invalid, or differs from the drive in the file.
-        OSError: If the file cannot be opened or is in use. Every method raises it with `errno` EINVAL beyond the drive,
-            EIO for lost data, EROFS for a worn-out drive (or one with too many bad blocks), ENODEV without power, and
-            EBADF for a closed drive.
+        OSError: If the file cannot be opened or is in use. Methods raise it with these values of `errno`: EINVAL for
+            addresses beyond the drive, EIO for lost data, EROFS for a drive that is worn out or has too many bad
+            blocks, ENODEV without power, EBADF for a closed drive.
     """
 
     @takes(path="drive.ssd", faults=Faults(programs=1000))
@@ -296,7 +300,7 @@ class Drive:
     def mount(self) -> MountReport:
         """Switches the power on and recovers the data on flash; cancels a planned power cut.
 
-        If the drive is on, it first loses its power and, unless protected, its write buffer.
+        A drive that is on first loses its power and, unless protected, the data in its write buffer.
         """
         self._drive.mount()
         report = self.mounted

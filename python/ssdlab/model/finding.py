@@ -1,4 +1,4 @@
-"""Findings, the results of all analyses: shown, drawn and saved in the same way."""
+"""Findings: results of analyses. All findings are shown, drawn and saved in the same way."""
 
 import os
 from abc import ABC, abstractmethod
@@ -48,7 +48,7 @@ class Drawable:
 class Plot:
     """A method that draws a figure from the data that a function in a module of `ssdlab.view.charts` supplies.
 
-    The module is loaded when the figure is drawn, or for help on the method.
+    The module is loaded only when the figure is drawn or Python's help for the method is requested.
     """
 
     def __init__(self, function: str) -> None:
@@ -170,8 +170,8 @@ class Finding(ABC):
 
         Args:
             directory: Directory to write to.
-            figures: Format in which each figure is also written, drawn by matplotlib for papers: `figure-NAME` one
-                column wide (3.5 inches), `figure-NAME-wide` two columns (7.16 inches).
+            figures: Format in which matplotlib also draws each figure for papers, in two widths: `figure-NAME` is one
+                column wide (3.5 inches), `figure-NAME-wide` is two columns wide (7.16 inches).
             only: Names of the figures to write, such as `latency` or `waf`; all figures if empty.
 
         Raises:

@@ -32,7 +32,7 @@ COMMAND = "ssdlab"
 REGISTER = "pub fn register() -> Result<(), ssdlab::NameTaken>"
 
 CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
-"""Source of dependencies without a path, as cargo names it."""
+"""Name that cargo gives to crates.io, the default source of dependencies."""
 
 _FAILED = re.compile(r"could not compile `([^`]+)`")
 
@@ -47,7 +47,7 @@ class Plugin(NamedTuple):
     sha256: str
     """SHA-256 of Cargo.toml, build.rs and all files below src."""
     published: bool
-    """True if it depends on ssdlab by version alone, as crates on crates.io do."""
+    """True if the crate specifies its dependency on ssdlab only by version, like crates on crates.io."""
 
     @property
     def library(self) -> str:
@@ -56,7 +56,7 @@ class Plugin(NamedTuple):
 
 
 class Built(NamedTuple):
-    """An extension and its command."""
+    """The directory of a built extension and its command, and the plug-ins in the extension."""
 
     directory: Path
     plugins: Sequence[Plugin]
@@ -125,8 +125,9 @@ def _plugin(directory: Path, source: Path) -> Plugin:
 
 
 def _checked_dependency(shown: str, dependencies: Sequence[Mapping[str, Any]], source: Path) -> bool:
-    """Checks that a plug-in depends on the crate `ssdlab` of this version, in this directory or on crates.io. A plug-in
-    that uses another copy of the crate would register its components only there. Returns true if it is crates.io.
+    """Checks that a plug-in depends on this version of the crate `ssdlab`, in the directory `source` or on crates.io.
+    Returns true for crates.io. A plug-in that uses another copy of the crate would register its components only in that
+    copy.
     """
     used = [one for one in dependencies if one["name"] == "ssdlab" and one["kind"] is None]
     ours = library(source)
@@ -228,7 +229,8 @@ fn extension(module: &Bound<'_, PyModule>) -> PyResult<()> {{
     shutil.copyfile(source / "Cargo.lock", crate / "Cargo.lock")
     target = Path(os.environ.get("CARGO_TARGET_DIR", source / "target"))
     mac = sys.platform == "darwin"
-    # On macOS, the linker must leave the functions of Python to the program that loads the extension.
+    # On macOS, the linker must leave Python's functions undefined; they are resolved when a program loads the
+    # extension.
     linking = ["-C", "link-arg=-undefined", "-C", "link-arg=dynamic_lookup"] if mac else []
     places = ["--manifest-path", str(crate / "Cargo.toml"), "--target-dir", str(target)]
     _compile(["rustc", "--release", "--lib", *places, "--", "-C", "strip=symbols", *linking], plugins)
@@ -270,7 +272,7 @@ def _install(directory: Path, plugins: Sequence[Plugin], extension: Path) -> Non
         f"export {EXTENSION}={shlex.quote(str(directory.absolute()))}\n"
         f'exec {shlex.quote(sys.executable)} -m ssdlab "$@"\n'
     )
-    # Files are replaced as a whole, because running programs may use the old ones.
+    # Files are replaced instead of overwritten, because running programs may still use the old files.
     for name in (FILE, COMMAND):
         part = directory / f"{name}.part"
         if name == FILE:
@@ -282,7 +284,7 @@ def _install(directory: Path, plugins: Sequence[Plugin], extension: Path) -> Non
 
 
 def _check(built: Built) -> None:
-    """Loads the built extension. Only loading it shows whether two components have the same name."""
+    """Loads the built extension. A name that two components share is an error only when the extension is loaded."""
     environment = {**os.environ, EXTENSION: str(built.directory)}
     code = [sys.executable, "-c", "import ssdlab._ssdlab"]
     done = subprocess.run(code, env=environment, capture_output=True, text=True, check=False)
@@ -316,8 +318,8 @@ def _started(command: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
 
 
 def _first_error(messages: str) -> str:
-    """Returns cargo's error message in one line: the listed causes or, without causes, the first line with its line
-    number.
+    """Returns cargo's error message in one line: the causes that the message lists. If it lists none, its first line,
+    with the line number of the error if known.
     """
     causes = re.findall(r"^Caused by:\n\s*(.*)$", messages, re.MULTILINE)
     place = re.search(r"^ *--> .*?:(\d+):", messages, re.MULTILINE)

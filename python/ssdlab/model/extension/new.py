@@ -62,11 +62,11 @@ _TAKEN = re.compile(
     "trait|true|try|type|typeof|unsafe|unsized|use|virtual|where|while|yield|alloc|core|proc_macro|std|test|"
     "ssdlab"
 )
-"""Keywords of Rust, and names of crates that a new crate must not have."""
+"""Names that a new crate must not have: Rust keywords and the names of certain crates."""
 
 
 def create(kind: str, name: str) -> Path:
-    """Writes a crate with a component of the given kind and name into a new directory of this name.
+    """Creates a directory `name` that contains a crate with a component of the given kind and name.
 
     Raises:
         ConfigError: If the name cannot be used, or the directory exists.
@@ -118,8 +118,8 @@ def _read(file: str) -> str:
 
 
 def _names(name: str) -> dict[str, str]:
-    """Returns the names in the templates of a crate, each with the name that replaces it: crate, type and static
-    variable.
+    """Returns the placeholder names in the templates, each with its replacement: names of the crate, the type and the
+    static variable.
     """
     camel = "".join(word.capitalize() for word in name.split("_"))
     return {"mine": name, "Mine": camel, "MINE": name.upper()}

@@ -76,7 +76,7 @@ UNMODELLED: Mapping[str, str] = {
     "zonesize": "zones are not modelled; use random_distribution=zoned",
     "zoneskip": "zones are not modelled; use rw=read:SKIP",
 }  # fmt: skip
-"""Options that would change the requests or their order, with the remedy."""
+"""Unsupported options that would change the requests or their order, with remedies."""
 
 
 class Zone(NamedTuple):
@@ -104,7 +104,7 @@ class Job:
     group: int
     """Number of the group of jobs that run together."""
     report: int
-    """Number of the group that `group_reporting` sums up."""
+    """Number of the group of jobs that `group_reporting` combines in one report."""
     is_summed: bool
     """True if `group_reporting` is set."""
     clone: int
@@ -241,7 +241,7 @@ class _Options:
         return {op: value for op, value in values.items() if value}
 
     def job(self, clone: int, capacity: int | None, group: int, report: int, name: str) -> Job:
-        """Returns the job for the clone with the given number. Its base is its offset within the job's file."""
+        """Returns the job for the clone with the given number. The job's `base` is its offset within the job's file."""
         depth = self._depth()
         ops, is_random, add, run = self._rw()
         splits, ranges = self._sizes()

@@ -10,7 +10,7 @@ from ssdlab.model.result import Result
 
 OPS = ("read", "write", "trim")
 RANGES = 1 + sum(map(len, BOUNDS.values()))
-"""Number of ranges of response times, with the one above all bounds."""
+"""Number of response-time ranges, including the range above the highest bound."""
 NO_TIMES = {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
 UNKNOWN = {
     "error": 0, "eta": 0, "usr_cpu": 0.0, "sys_cpu": 0.0, "ctx": 0, "majf": 0, "minf": 0, "latency_depth": 0,
@@ -21,7 +21,7 @@ SAMPLES = {
     "bw_min": 0, "bw_max": 0, "bw_agg": 0.0, "bw_mean": 0.0, "bw_dev": 0.0, "bw_samples": 0, "iops_min": 0,
     "iops_max": 0, "iops_mean": 0.0, "iops_stddev": 0.0, "iops_samples": 0,
 }  # fmt: skip
-"""Statistics over samples in time, which a simulation does not take."""
+"""Statistics that fio computes from periodic samples; a simulation takes no samples."""
 
 
 def written(result: Result) -> str:
@@ -82,7 +82,7 @@ def _direction(found: dict[str, Any] | None, elapsed_ns: int) -> dict[str, Any]:
 
 
 def _ranges(job: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """Returns the percentages of all reads, writes and trims of a job whose response times are in each range of fio."""
+    """Returns the percentage of a job's requests (reads, writes and trims) in each of fio's response-time ranges."""
     found = [job[op]["requests_by_range"] for op in OPS if job[op] is not None]
     requests = [sum(counts) for counts in zip(*found, strict=True)] if found else [0] * RANGES
     total = sum(requests) or 1

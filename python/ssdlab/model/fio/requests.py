@@ -247,7 +247,9 @@ class JobStream:
         )  # fmt: skip
 
     def _times(self, ops: "npt.NDArray[np.uint8]", sizes: "npt.NDArray[np.uint64]") -> "npt.NDArray[np.uint64]":
-        """Returns the earliest times of requests in nanoseconds: a limited rate spaces the requests of an operation."""
+        """Returns the earliest start times of requests in nanoseconds. A rate limit spaces out the requests of an
+        operation.
+        """
         job = self.job
         times = np.zeros(len(ops), np.float64)
         for op, rate in job.rate.items():

@@ -33,7 +33,7 @@ static MINE: PolicyInfo = PolicyInfo {
 /// The cached items in the order of their last use, with their sizes.
 #[derive(Debug)]
 struct Mine {
-    /// The only list has number 0.
+    /// Cached items, as a single list with number 0.
     order: Lists<1>,
     capacity: u64,
 }

@@ -26,9 +26,9 @@ static MINE: MapInfo = MapInfo {
         "Number of map pages cached in RAM.",
     )],
     role: MapRules {
-        // Number of map pages in flash, from the number of logical pages and the bytes of a page.
+        // Number of map pages in flash, computed from the number of logical pages and the page size in bytes.
         pages: |_, logical_pages, page_bytes| logical_pages.div_ceil(page_bytes / ENTRY_BYTES),
-        // Messages about settings that contradict each other; here, no settings can.
+        // Messages about settings that contradict each other; empty, because this map has no such settings.
         problems: |_, _| Vec::new(),
         // Builds a page-mapped FTL with this map on flash of the given shape.
         build: Some(|shape, options, seed, settings| {
@@ -46,7 +46,7 @@ static MINE: MapInfo = MapInfo {
 struct Mine {
     page_bytes: u32,
     pages: u32,
-    /// The map page in each slot, and true if the page is dirty: its entries differ from the entries in flash.
+    /// The map page in each slot, with a flag that is true if the page is dirty (differs from its copy in flash).
     slots: Vec<Option<(u32, bool)>>,
 }
 
@@ -89,8 +89,8 @@ impl MapModel for Mine {
         *slot = Some((page, true));
     }
 
-    /// Called when garbage collection has moved a page. The entry changes in RAM if it is cached, otherwise in flash at
-    /// once: then returns its map page.
+    /// Called when garbage collection has moved a page. If the map entry is cached, changes it only in RAM. Otherwise
+    /// returns the map page, whose copy in flash must be updated at once.
     fn moved(&mut self, lpn: u32) -> Option<u32> {
         let (page, slot) = self.place(lpn);
         match slot {
@@ -102,7 +102,7 @@ impl MapModel for Mine {
         }
     }
 
-    /// Called when a map page was programmed with all changes to its entries.
+    /// Called when a map page has been programmed, including all changes to its entries.
     fn written(&mut self, page: u32) {
         let slot = page as usize % self.slots.len();
         if self.slots[slot] == Some((page, true)) {

@@ -34,7 +34,7 @@ impl LineFormat for Mine {
         let op = match words.next().ok_or(Fault::missing("op"))? {
             "R" => Op::Read,
             "W" => Op::Write,
-            // The line is counted and skipped.
+            // A line with an unknown operation is counted and skipped.
             other => return Ok(Entry::unknown_op("op", other.as_bytes())),
         };
         let mut extent = words.next().unwrap_or_default().split('+');
@@ -44,7 +44,7 @@ impl LineFormat for Mine {
     }
 }
 
-/// Reads a number. A fault names the field; ssdlab adds file and line.
+/// Reads a number. An error names the field; ssdlab adds the file name and line number.
 fn number<'a>(field: &'static str, text: Option<&'a str>) -> Result<u64, Fault<'a>> {
     let text = text.ok_or(Fault::missing(field))?;
     text.parse().map_err(|_| Fault::new(field, text.as_bytes(), "is not a whole number"))
