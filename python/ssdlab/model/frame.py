@@ -240,8 +240,8 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
         why = "is not a number; fill or drop the row" if is_nan else f"is not between 0 and {most} units of {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
-        # A date in nanoseconds has more digits than a float. So its whole and its fractional part are converted
-        # separately.
+        # A float has too few digits for a date in nanoseconds. The whole and the fractional part are therefore
+        # converted separately.
         whole = np.floor(values)
         part = np.round((values - whole).astype(np.float64) * unit)
         scaled: npt.NDArray[Any] = whole.astype(np.int64) * unit + part.astype(np.int64)

@@ -26,7 +26,7 @@ LIMIT = "SSDLAB_CACHE_SIZE"
 DEFAULT_LIMIT = "2GiB"
 
 TOLD_BYTES = 100_000_000
-"""Total size of the cached drives, in bytes, above which a message once shows the cache directory."""
+"""When the cached drives exceed this total size in bytes, a message shows the cache directory once."""
 
 TOLD = ".told"
 """Empty file which records that the message about the cache directory has been shown."""

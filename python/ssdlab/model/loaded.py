@@ -108,7 +108,7 @@ class LoadedResult(Result):
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
-    """Wraps a function that reads columns: reports columns of an unexpected form as an error in the file."""
+    """Wraps a function that reads columns, to report an error in the file if columns have an unexpected form."""
 
     @wraps(read)
     def column(saved: "_Saved") -> Column:
@@ -139,7 +139,7 @@ def _fault(name: str, table: "pa.Table") -> str | None:
 
 
 def _same(table: "pa.Table", again: "pa.Table") -> None:
-    """Checks that a table read from its file equals the table that ssdlab would save for its columns."""
+    """Checks that a table read from a file equals the table that ssdlab would save for the same columns."""
     if not table.equals(again):
         raise ValueError("rows are missing or misplaced")
 

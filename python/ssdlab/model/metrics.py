@@ -1,4 +1,4 @@
-"""Every metric of a run in one table: name, unit, label, help, and which of two values of the metric is better.
+"""Table of all metrics of a run: name, unit, label, help, and whether a higher or a lower value is better.
 
 `result.json`, its checks (`model.shape`), pages, terminal, comparisons, charts and the tables of `docs/results.md` are
 derived from this table. Help texts of counters come from Rust (`counters!`); here they only have labels.
@@ -29,10 +29,10 @@ FORMS: Mapping[str, Callable[[float], str]] = {
     "small ratio": text.significant,
     "m°C": text.celsius,
 }
-"""Formatters by unit, or by the format that a metric names; all other units are counts."""
+"""Formatters by unit, or by the `form` of a metric. Values in any other unit are formatted as counts."""
 
 PER_DAY = "at that rate"
-"""Suffix of metric labels that refer to the host write rate shown above them."""
+"""Suffix of metric labels on pages; it refers to the host write rate in a row above."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,15 @@ class Metric:
     """A metric: one key of a result, with its unit, label and format."""
 
     name: str
-    """Dotted path of the metric in the result; a metric with `compute` is shown only on pages."""
+    """Dotted path of the metric in the result. A metric with a `compute` function is not in the result; pages compute
+    and show it.
+    """
     unit: str = ""
     label: str = ""
     """Label of the metric on pages; empty for a key that only the JSON has."""
     help: str = ""
     better: Better | None = None
-    """`less` or `more`, whichever is better; None if neither is."""
+    """`less` or `more`: the better direction; None if neither direction is better."""
     null: str = ""
     """Condition under which the value is null."""
     quiet: bool = False
@@ -80,7 +82,7 @@ class Metric:
 
 
 def _group(section: str, place: str, *metrics: Metric) -> tuple[Metric, ...]:
-    """Returns the metrics of a page's section, with `place` in front of their names."""
+    """Returns the metrics of a page's section, with `place` as a prefix of their names."""
     above = f"{place}." if place else ""
     return tuple(replace(metric, name=f"{above}{metric.name}", section=section) for metric in metrics)
 
@@ -112,7 +114,7 @@ CAPTURE = (
            "without random pages"),
     Metric("pseudo_benefit", "share of 1", "pseudo-benefit", "1 - `error_capture`", "more", "without random pages"),
 )  # fmt: skip
-"""Metrics of the pages that sequential log blocks captured."""
+"""Metrics of the page writes that went to sequential log blocks."""
 
 LOOKUPS = (
     Metric(
@@ -148,7 +150,7 @@ def _pages_touched(summary: Summary) -> float | None:
 
 
 def _pages_copied(summary: Summary) -> float:
-    """Returns the pages copied by GC and merges, which do the same work; map pages are counted separately."""
+    """Returns the number of pages copied by GC and merges, without map pages."""
     programs: Mapping[str, int] = summary["flash"]["programs"]
     copies = (cause for cause in CAUSES if cause != "host" and not cause.startswith("map_"))
     return sum(programs.get(cause, 0) for cause in copies)
@@ -167,8 +169,8 @@ def _reads_beside_writes(summary: Summary) -> float | None:
 
 
 def _per_day(rate: str) -> Callable[[Summary], float | None]:
-    """Returns a function that computes the bytes that the host writes per day. The function returns None if the run's
-    lifetime uses a rate other than `rate`.
+    """Returns a function that computes how many bytes the host writes per day. It returns None if the lifetime of the
+    run is based on another write rate than `rate`.
     """
 
     def value(summary: Summary) -> float | None:
@@ -512,7 +514,7 @@ METRICS = (
                null="if `rate` is null"),
         Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
                "host writes per day / drive capacity", null="if `rate` is null, or if the trace sized the drive"),
-        # Neither direction is `better`, because the write rate differs between runs.
+        # `better` is not set, because the write rate differs between runs.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at `host_bytes_per_day`",
                null="if `rate` is null, or if the trace sized the drive"),
         Metric("trace_bytes_per_day", "bytes", "", "host writes per day according to the trace's timestamps, at the "

@@ -1,4 +1,5 @@
-"""Traces as Parquet: `time_ns` u64, `op` names, `offset` u64, `bytes` u32, `flags` u8, `stream` u16.
+"""Traces as Parquet. Columns: `time_ns` (u64), `op` (operation names), `offset` (u64), `bytes` (u32), `flags` (u8) and
+`stream` (u16).
 
 Other columns are read like data-frame columns. The names of the streams are a JSON list under `ssdlab.streams` in the
 file's metadata. Files are streamed by row group.
@@ -22,8 +23,8 @@ ROW_GROUP = 1 << 20
 
 
 def _begins(path: Path, *marks: bytes) -> bool:
-    """True if the path is an ordinary file that begins with one of the given marks. False for a file that cannot be
-    opened, because its reader reports the error later.
+    """True if the path is a regular file that begins with one of the given byte sequences. False if the file cannot be
+    opened; the reader of the file reports the error later.
     """
     try:
         if not path.is_file():
@@ -35,7 +36,7 @@ def _begins(path: Path, *marks: bytes) -> bool:
 
 
 def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
-    """True if all files are Parquet; false if no file is. Each file comes with its name for messages."""
+    """True if all files are Parquet; false if none is. `named` has each file with its name for messages."""
     for path, name in named:
         if _begins(path, b"ARROW1", b"FEA1"):
             shown, made = text.path(name), text.path(name.with_suffix(".parquet"))
@@ -180,7 +181,7 @@ class ParquetRows:
         return None
 
     def _times(self, values: Any) -> Any:
-        """Converts the times of a batch to unsigned numbers in the same order."""
+        """Converts the times of a batch to unsigned integers that sort in the same order."""
         name, _ = self._frame.held["time_ns"]
         times = moments(name, values)
         if not self._epoch or times.dtype.kind not in "mM":

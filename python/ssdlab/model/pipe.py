@@ -16,7 +16,7 @@ STDIN = Path("-")
 
 
 def name_of(path: Path) -> str:
-    """Returns the name of a path for messages."""
+    """Returns the text that messages show for a path."""
     return "standard input" if path == STDIN else text.path(path)
 
 

@@ -40,7 +40,7 @@ such a plug-in again.
 """
 
 TIMED_OUT = "ran for more than"
-"""Words of the message about a call that exceeds its time limit."""
+"""Phrase in the message about a call that exceeds its time limit."""
 
 POLL_SECONDS = 0.1
 """Seconds between two checks of the time limit of calls to plug-ins."""
@@ -49,7 +49,7 @@ LOADING_SECONDS = 60.0
 """Time limit for executing a file with plug-ins, in seconds; imports of large libraries take long."""
 
 SHOWN = 100
-"""Maximum length of an object in a message."""
+"""Maximum number of characters for an object in a message."""
 
 _FIELDS = ("op", "offset", "bytes", "time_ns", "stream")
 
@@ -171,7 +171,7 @@ _given = threading.local()
 
 
 def register_named(texts: Iterable[tuple[str, str]]) -> None:
-    """Registers all plug-ins that are values of settings in a configuration, given as pairs of origin and text.
+    """Registers all plug-ins that the settings of a configuration name. Each setting is a pair of origin and text.
 
     Raises:
         ConfigError: If a plug-in cannot be loaded.
@@ -514,7 +514,7 @@ class _Overran(BaseException):
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Raises `_Overran` in this thread if a `with` block takes longer."""
+    """Raises `_Overran` in this thread if the `with` block takes longer than `seconds`."""
     thread, error = ctypes.c_ulong(threading.get_ident()), ctypes.py_object(_Overran)
     timer = threading.Timer(seconds, ctypes.pythonapi.PyThreadState_SetAsyncExc, (thread, error))
     timer.daemon = True
@@ -573,7 +573,9 @@ class Running:
         self._thread = threading.get_ident()
 
     def columns(self, item: tuple[Any, ...]) -> _ssdlab.Requests:
-        """Converts an item that a workload yielded to requests. Each value is an array, or a value for all requests."""
+        """Converts an item that a workload yielded to requests. Each field of the item is an array, or one value for
+        all requests.
+        """
         rows = len(item[1])
         op = _ssdlab.operation(item[0]) if isinstance(item[0], str) else item[0]
         given: dict[str, Any] = {
@@ -677,7 +679,7 @@ _watcher: threading.Thread | None = None
 
 
 def _watch(running: Running) -> None:
-    """Starts to check the running calls of a plug-in against its time limit, until the plug-in is no longer used."""
+    """Starts the time-limit checks of a plug-in's calls. The checks end when the plug-in is no longer used."""
     global _watcher
     with _LOCK:
         _running.add(running)

@@ -63,7 +63,7 @@ class PoolStatistics:
     """Counters of a page cache, and its memory use."""
 
     transitions: Mapping[str, int]
-    """Transitions of pages: `raw_hits`, `compressed_hits`, `misses`, `compressed`, `written_back` and so on."""
+    """Numbers of page transitions: `raw_hits`, `compressed_hits`, `misses`, `compressed`, `written_back` and so on."""
     memory: Mapping[str, int]
     """Sizes in bytes (`budget_bytes`, `total_bytes`, `raw_bytes` and so on) and numbers of pages (`raw_pages`,
     `compressed_pages`, `dirty_pages`).
@@ -93,8 +93,8 @@ class PoolStatistics:
 class Pool:
     """A page cache with an uncompressed and a compressed pool under one budget, for any number of threads.
 
-    Written pages are dirty until they are written back: before they leave the uncompressed pool, by `flush` or by
-    `close`. The interpreter lock is released while pages are copied, compressed and read from a file.
+    Written pages stay dirty until they are written back. This happens before they leave the uncompressed pool, in
+    `flush` or in `close`. The interpreter lock is released while pages are copied, compressed and read from a file.
     """
 
     @takes(budget="64MiB", page_size="8KiB")

@@ -15,7 +15,7 @@ SETTLING_BYTES = 1 << 30
 """Smallest capacity, in bytes, at which preconditioning brings the default drive to steady state."""
 
 NOTICEABLE = 0.1
-"""A remark is made if the spare space exceeds its setting by more than this fraction."""
+"""A remark is made if the spare space exceeds the configured spare space by more than this fraction."""
 
 MOSTLY = 0.5
 """A remark is made if more than this share of the written pages is still in the write buffer at the end of the run."""
@@ -24,7 +24,7 @@ UNSETTLED = {
     "unsettled": ("over the whole run", "over the last full write of the flash"),
     "unsettled_replays": ("in the second-last replay", "in the last"),
 }
-"""Names of the two parts of a run between which write amplification changed, by finding."""
+"""For each finding, the names of the two parts of a run that differ in write amplification."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
 """Names of the findings for a drive that was measured before it reached steady state."""
@@ -55,7 +55,7 @@ class Spare(NamedTuple):
 
 
 def provided(config: Config) -> str:
-    """Returns the name of the over-provisioning that the settings determine."""
+    """Returns the name of the over-provisioning metric that the configured spare space sets."""
     # With `device.reserve = "extra"`, the FTL's reserve is added to the configured spare space.
     return "op_without_reserve" if config["device.reserve"] == "extra" else "op_over_logical"
 
@@ -222,7 +222,7 @@ def remarks(
     if block is not None:
         rules = [f"{block['scheduler']}: {rule}" for rule in block["idle_rules"]]
         found += [Remark(rule, rule) for rule in rules]
-    # This remark comes first, because response times must be read together with it.
+    # This remark comes first, because it affects how to interpret all response times.
     behind = overload(summary)
     first = [] if behind is None else [Remark(behind, OVERLOADED)]
     return [*first, *(Remark(words, words) for words in same), *found]

@@ -74,17 +74,18 @@ def _most_replays() -> int:
 
 
 def _fewest(device: Mapping[str, Any], capacities: float) -> int:
-    """Returns the minimum number of replays until write amplification can be steady. Each replay writes `capacities`
+    """Returns the minimum number of replays before write amplification can be steady. Each replay writes `capacities`
     times the drive's capacity.
 
-    Steady state is judged over two windows. Each window is a whole number of replays that write all of the flash.
+    The steady-state check compares two windows. Each window is the smallest whole number of replays that together write
+    all of the flash.
     """
     replays: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * capacities))
     return replays
 
 
 class Rest(NamedTuple):
-    """Size of a finite workload of which a run executed only a part."""
+    """Size of a finite workload that a run executed only in part."""
 
     requests: int
     """Number of requests of the whole workload."""
@@ -118,10 +119,11 @@ def _made(config: Mapping[str, Any]) -> int:
 
 
 def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:
-    """Returns the number of requests of a generated workload times `times`, rounded up to two significant digits; None
-    if the workload has fewer requests.
+    """Returns `times` times the number of requests of a generated workload, rounded up to two significant digits. None
+    if the workload ends before this number.
 
-    Replays cannot replace new requests: they write the same addresses again, which creates a hot set.
+    More replays would not have the same effect as more requests. They write the same addresses again, which creates a
+    hot set.
     """
     made, whole = _made(config), _whole(config)
     if made < config["workload.requests"]:
@@ -134,7 +136,7 @@ def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int 
 
 
 def by_requests(requests: int) -> str:
-    """Returns the remedy to generate more requests, worded as the end of a sentence."""
+    """Returns the remedy that generates more requests, as text that ends a sentence."""
     return f"; for steady state: --set workload.requests={requests}"
 
 

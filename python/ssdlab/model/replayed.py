@@ -11,7 +11,7 @@ Summary = Mapping[str, Any]
 
 
 def mode(summary: Summary, times: str = "recorded times") -> str:
-    """Describes the replay mode of a run. `times` is the term for the times of the requests."""
+    """Describes the replay mode of a run. `times` is the term that the text uses for request timestamps."""
     replay = summary["replay"]
     if replay["mode"] == "open":
         speed = replay["speed"]
@@ -42,8 +42,8 @@ def replay_text(source: Mapping[str, Any], settings: Mapping[str, Any], summary:
 
 
 def modes_text(summaries: Iterable[Summary]) -> str:
-    """Describes the replay modes of runs whose requests have times, to be appended to a title; empty without such
-    runs.
+    """Describes the replay modes of runs whose requests have timestamps, as a suffix for a title. Empty if there are no
+    such runs.
     """
     timed = (one for one in summaries if one["drive"] is not None and one["replay"]["recorded_ns"])
     modes = dict.fromkeys(mode(one) for one in timed)
@@ -51,11 +51,11 @@ def modes_text(summaries: Iterable[Summary]) -> str:
 
 
 OVERLOADED = "the drive cannot keep up: response times include a growing queue; to avoid it, use --replay closed"
-"""Remark on one of several runs whose drive was slower than the requests arrived."""
+"""Remark on several runs in which requests arrived faster than the drive served them."""
 
 
 def overload(summary: Summary) -> str | None:
-    """Describes by how much arrivals exceeded what the drive serves; None if the drive kept up."""
+    """Describes how much faster requests arrived than the drive served them; None if the drive kept up."""
     replay = summary["replay"]
     sustained = replay["sustained_speed"]
     if sustained is None:
@@ -64,7 +64,7 @@ def overload(summary: Summary) -> str | None:
     rates = f"{arrive.text(summary)} requests/s arrive" if arrive.value(summary) else "all requests arrive at once"
     backlog = replay["backlog_requests"]
     waited = "" if backlog is None else f", and {text.count(backlog)} requests were waiting at the last arrival"
-    # Rounded down, so that the drive keeps up at this speed.
+    # Rounds the speed down, so that the drive keeps up at this speed.
     speed = text.rounded_down(sustained)
     slower = f"--speed {speed}x or " if float(speed) >= SLOWEST else ""
     return (
@@ -74,4 +74,4 @@ def overload(summary: Summary) -> str | None:
 
 
 SLOWEST = 1e-6
-"""Lowest speed of a replay."""
+"""Lowest replay speed that `--speed` accepts, as a factor."""

@@ -64,7 +64,8 @@ def batches(
         source: The requests.
         monitor: Progress callback after each batch. If it returns a true value, KeyboardInterrupt is raised.
         phase: Phase reported to the monitor.
-        ahead: True to read the next batch on another thread; until the end, nothing else may use the source.
+        ahead: True to read the next batch ahead on another thread. The caller must not use the source until the
+            iteration ends.
     """
     requests = 0
     for batch, progress in (_read_ahead if ahead else _read)(source):
@@ -137,7 +138,7 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
             and isinstance(values, Sequence)
             and all(isinstance(value, int) for value in values)
         ):
-            # NumPy may convert integers of 64 bits to floats, which lose digits.
+            # NumPy may convert 64-bit integers to floats, which have too few digits.
             with suppress(OverflowError):
                 column = np.asarray(values, np.uint64)
     except ValueError:
@@ -148,7 +149,8 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
 
 
 def moments(name: str, values: object) -> "npt.NDArray[Any]":
-    """Converts times in any order to an array: nanoseconds, durations, or dates with time.
+    """Converts a column of times to an array. The times may be nanoseconds, durations, or dates with times, in any
+    order.
 
     Args:
         name: Name of the column in messages.
@@ -164,7 +166,8 @@ def moments(name: str, values: object) -> "npt.NDArray[Any]":
 
 
 def comparable(name: str, values: object) -> "npt.NDArray[np.uint64]":
-    """Returns times in any order as unsigned nanoseconds; dates before 1970 keep their order and distances.
+    """Converts times, which need not be sorted, to unsigned nanoseconds. Dates before 1970 keep their order and their
+    distances in time.
 
     Args:
         name: Name of the column in messages.

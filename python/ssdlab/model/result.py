@@ -67,10 +67,11 @@ class Result(TraceFinding):
 
     @cached_property
     def series(self) -> "dict[str, npt.NDArray[np.uint64]]":
-        """The measured phase in at most 512 epochs of equally many requests, one uint64 per epoch: `requests` and
-        `time_ns` at the end of the epoch; `host_pages_written`, `flash_pages_programmed`, `pages_copied`,
-        `blocks_erased`, `read_requests`, `read_latency_sum_ns`, `read_latency_max_ns`, `write_requests`,
-        `write_latency_sum_ns`, `write_latency_max_ns` within it.
+        """Time series of the measured phase, which is divided into at most 512 epochs with equal numbers of requests.
+        Each column has one uint64 per epoch. `requests` and `time_ns` are values at the end of the epoch.
+        `host_pages_written`, `flash_pages_programmed`, `pages_copied`, `blocks_erased`, `read_requests`,
+        `read_latency_sum_ns`, `read_latency_max_ns`, `write_requests`, `write_latency_sum_ns` and
+        `write_latency_max_ns` cover only the epoch.
         """
         return self._columns.series()
 
@@ -128,7 +129,7 @@ class Result(TraceFinding):
 
     @property
     def iops(self) -> float | None:
-        """Requests per simulated second; None if time is not modelled, or is 0."""
+        """Requests per simulated second; None if time is not modelled or no simulated time passed."""
         time = self.summary["time"]
         rate: float | None = None if time is None else time["iops"]
         return rate
@@ -151,7 +152,7 @@ class Result(TraceFinding):
         return self.config.to_dict()
 
     def explain(self, requests: str) -> "Explanation":
-        """Runs the FTL step by step on a drive of 32 pages; returns a page that plays the steps.
+        """Runs the FTL step by step on a drive of 32 pages; returns a page on which the steps can be replayed.
 
         Args:
             requests: Pages to write such as `"5 4-7"`; `r5` reads and `t5` trims.

@@ -21,8 +21,8 @@ NAME = "ssdlab"
 """Name of the NBD export, which is also the default export."""
 
 LEAST_SCALE = 0.001
-"""Minimum wall-clock seconds per simulated second. Even at this scale, the simulated clock, which counts up to 292
-years, lasts over three months.
+"""Minimum wall-clock seconds per simulated second. The simulated clock counts up to 292 years; even at this scale, that
+takes over three months of real time.
 """
 
 LEAST_MEMORY = 256 << 20
@@ -145,7 +145,7 @@ class DriveServer:
         """True if the server has preconditioned the drive; false for an existing drive."""
         self._is_stopping = False
         self.ended: Ending | None = None
-        """Way in which the server ended: `graceful` or `at once`; None while it runs."""
+        """How the server ended: `graceful` or `at once`; None while it runs."""
 
     @property
     def uris(self) -> list[str]:
@@ -182,7 +182,7 @@ class DriveServer:
         return self._rust.take_record()
 
     def wait(self, seconds: float) -> Ending | None:
-        """Waits until the server ends. Returns the way in which it ended, or None if it still runs after `seconds`.
+        """Waits until the server ends. Returns how it ended (see `ended`), or None if it still runs after `seconds`.
 
         Raises:
             SsdlabError: If writes of clients could not be flushed at the end.

@@ -19,7 +19,8 @@ class Maybe(NamedTuple):
 
     kind: Any
     nothing: Mapping[str, Any] | None = None
-    """Value that replaces null: counts of 0, because null means that no event occurred."""
+    """Object that replaces null: all its counts are 0, because null means that no event occurred. None if null stays.
+    """
 
 
 _Object = dict[Any, Any]
@@ -164,7 +165,7 @@ def has_figure(path: str) -> bool:
 
 
 def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
-    """Returns the dotted paths of all numbers in a result, except those below names that vary between results."""
+    """Yields the dotted paths of all numbers in a result. Omits objects whose keys differ between results."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if isinstance(kind, dict):
         for name in (key for key in kind if key is not ...):
@@ -229,6 +230,6 @@ def _is_number(kind: Any) -> bool:
 
 
 _COUNTS = _Counts.of({**RESULT, "below": Maybe(RESULT)})
-"""Counts that a saved result may omit, in the result of the first drive and in its part `below`, the result of the
-second drive.
+"""Counts that a saved result may omit. The part `below`, which is the result of the second drive, may omit the same
+counts.
 """

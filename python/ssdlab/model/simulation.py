@@ -45,9 +45,9 @@ def simulate(
     """Runs one simulation: preconditions the device, replays the warm-up, then replays and measures the rest.
 
     With `host.repeat` the trace is replayed several times, or until write amplification is steady; the last replay is
-    measured. With `host.fit` `compact` the addresses of the trace are packed. If neither `host.fit` nor
-    `device.capacity` is set, this is the default and the trace sizes the drive. If `time` is `event`, requests with
-    times are replayed at these times by default (`host.replay` `open`).
+    measured. With `host.fit` `compact` the addresses of the trace are packed. `compact` is the default if neither
+    `host.fit` nor `device.capacity` is set; the trace then sizes the drive. If `time` is `event`, requests with
+    timestamps are replayed at these times by default (`host.replay` is `open`).
 
     Releases the interpreter lock, so that simulations can run on several threads. The result depends only on the
     configuration and the requests. Ctrl-C raises KeyboardInterrupt within a fraction of a second.
@@ -59,8 +59,8 @@ def simulate(
         monitor: Progress callback, called about twenty times a second. If it returns a true value, the run ends and
             `Result.partial` is set. In a notebook, progress is shown below the cell by default.
         watch: Called before the monitor, during replays, with metrics since the start of the measured phase: `requests`
-            (from the first on), `elapsed_ns`, `busy_ns` (mean over the dies), `write_amplification`, `latency` (by
-            operation, as in `Result.summary`), `free_blocks` of `blocks`.
+            (including earlier phases), `elapsed_ns`, `busy_ns` (mean over the dies), `write_amplification`, `latency`
+            (by operation, as in `Result.summary`), `free_blocks` of `blocks`.
         state: File of a drive saved with `save_state` to start from, instead of preconditioning; settings of
             `precondition` are ignored. Capacity, geometry, FTL and `check` must match the saved drive.
         save_state: File in which to save the drive after a clean shutdown. Nothing is saved if the run is stopped.
@@ -134,8 +134,8 @@ def simulate(
             # streams, one row combines all others; it has no stream number.
             if number is not None:
                 row["stream"] = (names[number] if number < len(names) else "") or str(number)
-        # Sorts streams by name: stream numbers depend on the order of appearance, which may differ in a run from a
-        # saved state.
+        # Sorts streams by name. Their numbers depend on the order of appearance, which may differ in a run that starts
+        # from a saved drive.
         captures.sort(key=lambda row: _in_order(row["stream"]))
     return Result(
         config=config,

@@ -1,4 +1,6 @@
-"""Remarks on drives whose capacity is derived from the trace: the capacity, and the drive to which lifetimes refer."""
+"""Remarks on drives whose capacity is derived from the trace. They give the capacity, and name the drive for which
+lifetimes are computed.
+"""
 
 import math
 from collections.abc import Iterable
@@ -13,7 +15,7 @@ LIFETIMES = "Lifetime"
 SIZED = "Lifetime is unknown, because the drive was sized to fit the trace"
 """Remark on runs without the lifetimes that depend on the size of the drive."""
 NO_LIFETIME = f"{SIZED}; set device.capacity"
-"""The remark `SIZED` with advice for the user."""
+"""The remark `SIZED`, followed by a remedy."""
 
 MAX_CAPACITY = len("1024GiB")
 """Number of characters above which a capacity in a remark is rounded."""
@@ -22,8 +24,8 @@ MAX_CAPACITY = len("1024GiB")
 def nominal_drive(summary: Summary) -> str | None:
     """Returns the name of the nominal drive of a scale model; None for other drives.
 
-    A drive of nearly the nominal capacity, such as 1TB for the 1,000,204,886,016 bytes of drives sold as 1 TB, counts
-    as the nominal drive itself.
+    A drive whose capacity rounds to the nominal capacity counts as the nominal drive itself. For example, drives sold
+    as 1 TB have 1,000,204,886,016 bytes.
     """
     model = summary["device"].get("scale_model")
     if model is None:

@@ -38,7 +38,7 @@ RANGE = "16MiB"
 """Default size of an address range, taken from the slides on map caches."""
 
 MOST_UNTIMED = 1_000_000
-"""Number of requests after which a trace whose times are all 0 counts as one without times."""
+"""A trace counts as a trace without timestamps if the times of this many first requests are all 0."""
 
 
 class Source(ABC):
@@ -90,7 +90,7 @@ class Source(ABC):
         return self.report_of(reader)
 
     def at_times(self, config: "Config") -> "Config":
-        """Returns the configuration for these requests: if they have times, they are replayed at these times, unless
+        """Returns the configuration for these requests. Requests with timestamps are replayed at these times, unless
         the user chose another replay mode.
         """
         timed = config.at_times()
@@ -222,7 +222,7 @@ def identify_meanwhile(source: Mapping[str, Any]) -> None:
 
 
 _identifying = threading.Lock()
-"""Lock that makes other callers wait while a digest is computed."""
+"""Lock held while a digest is computed, so that other callers wait for the result."""
 
 
 def _digest(path: Path) -> str | None:
@@ -235,8 +235,8 @@ def _digest(path: Path) -> str | None:
 
 @lru_cache(maxsize=256)
 def _digest_of(path: Path, _size: int, _changed_ns: int) -> str:
-    """Returns the SHA-256 of a file. The result is cached by size and time of change, so that the file is read again
-    only if it has changed.
+    """Returns the SHA-256 of a file. The result is cached by size and modification time, so the file is read again only
+    if it has changed.
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -267,7 +267,7 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
     if ingest is None:
         return []
     remarks = list(ingest["notes"])
-    # At the end of the trace, the reader's notes list the other devices with their requests.
+    # Omits the count for other devices, because the reader's notes already list these devices with their requests.
     omitted = (*ROUTINE_COUNTS, "other_device") if ingest["other_devices"] else ROUTINE_COUNTS
     for name, unit, help_text, value in ingest["counts"]:
         if value and name not in omitted:

@@ -42,8 +42,8 @@ def _conditions(key: str) -> tuple[Condition, ...]:
 def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, replayed: bool = False) -> list[str]:
     """Returns remarks on settings that the user made or a study varies, but that have no effect.
 
-    Ignores a setting if the same file also sets the setting on which it depends, because a file may contain a whole
-    configuration.
+    No remark is made if the file that contains the setting also sets the other setting on which it depends. Such a file
+    may hold a complete configuration.
 
     Args:
         config: The configuration.

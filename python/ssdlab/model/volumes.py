@@ -49,7 +49,7 @@ class Volume(NamedTuple):
     end_bytes: int
     """First byte past all requests of the volume."""
     first_ns: int
-    """Time of the volume's first request, in the epoch of the trace."""
+    """Time of the volume's first request in nanoseconds, from the same origin as the times in the trace."""
     last_ns: int
 
 
@@ -104,7 +104,7 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volumes:
-    """Returns the dataset of a trace in a folder; creates it unless it exists.
+    """Returns the dataset that a folder holds for a trace; creates the dataset if it does not exist.
 
     Args:
         trace: Files, and folders of files, read one after the other.
