@@ -43,7 +43,9 @@ def life(values: BySeed) -> Life:
 
 
 def repeating(drive: Config, repeat: Overrides) -> Config:
-    """Returns the drive's configuration with the settings `repeat`, unless the user has set `host.repeat`."""
+    """Returns the drive's configuration with the settings in `repeat`. If the user has set `host.repeat`, returns the
+    configuration unchanged.
+    """
     is_default = next(one.origin for one in drive.settings if one.key == "host.repeat") == "default"
     return drive.with_overrides(repeat) if is_default else drive
 

@@ -27,7 +27,7 @@ from ssdlab.study.sweep.running import question, run
 
 MEMORY, COMPRESSED, POLICY = "cache.size", "cache.compressed", "cache.policy"
 OPTIONS = {MEMORY: "memory", COMPRESSED: "compressed"}
-"""Options that vary settings, with the names that messages use for them."""
+"""Settings that options vary, each with the name of its option for messages."""
 
 SHARES = ("0%", "50%")
 """Default shares of the memory for compressed pages."""
@@ -59,7 +59,7 @@ class CacheChoice(NamedTuple):
     """A simulated cache above a simulated drive. Metrics are means over the seeds."""
 
     levels: Mapping[str, str]
-    """Values of the sweep's axes."""
+    """Values of the sweep's axes for this combination."""
     memory_bytes: int
     hit_ratio: float | None
     """Share of the pages read by the host that were cached; None without reads."""
@@ -80,7 +80,8 @@ class CacheChoice(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class CacheAdvice(Advice):
-    """The trade-off between host memory, its compressed share, and the load, latency and lifetime of the drive.
+    """The trade-off between host memory (and the share of it that is compressed) and the load, latency and lifetime of
+    the drive.
 
     Files: `report.html`, `cache-advice.json`, and `cache-advice.csv` with a line per combination.
     """
@@ -97,7 +98,7 @@ class CacheAdvice(Advice):
     hit_ratio: float | None
     """Required hit ratio of reads, if any."""
     above: float | None
-    """Hit ratio of the cache above the trace; None if unknown."""
+    """Hit ratio of the cache whose misses the trace contains; None if unknown."""
     accesses: bool
     """True if the trace holds all accesses of the program, not only the misses of a cache."""
 
@@ -107,7 +108,7 @@ class CacheAdvice(Advice):
         return tuple(self.choices[0].levels) if self.choices else self.study.columns
 
     def overall(self, choice: CacheChoice) -> float | None:
-        """Returns the hit ratio of reads over this cache and the cache above it together; None if unknown."""
+        """Returns the combined hit ratio of reads of this cache and the cache above it; None if unknown."""
         if choice.hit_ratio is None:
             return None
         return choice.hit_ratio if self.above is None else 1 - (1 - self.above) * (1 - choice.hit_ratio)
@@ -152,8 +153,8 @@ class CacheAdvice(Advice):
         return next((other for other in group if other.memory_bytes > choice.memory_bytes), None)
 
     def saved_per_gib(self, choice: CacheChoice) -> float | None:
-        """Returns the bytes of reads from the drive that an additional GiB of memory saves, computed between this and
-        the next larger memory; None for the largest memory.
+        """Returns how many fewer bytes are read from the drive per additional GiB of memory, from this to the next
+        larger memory size. None for the largest size.
         """
         larger = self.larger(choice)
         if larger is None:
@@ -237,7 +238,7 @@ def advise_cache(
         flash_cost: Cost of a GiB of flash.
         read_p99_ns: Required p99 response time of reads, if any.
         hit_ratio: Required hit ratio of reads, as a fraction of 1, if any.
-        above: Hit ratio of the cache above the trace, such as the buffer pool of a database, if known.
+        above: Hit ratio of the cache whose misses the trace contains, such as the buffer pool of a database, if known.
         accesses: True if the trace holds all accesses of the program, not only the misses of a cache.
         seeds: Number of runs per combination.
         jobs: Number of worker processes; one per processor if None.

@@ -25,8 +25,8 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""Setting keys by catalogue name, for settings that the catalogue lists under another name, such as `victims`. All
-other settings are listed under their key.
+"""Keys of settings by catalogue name. The catalogue lists these settings under a name, such as `victims`, and all
+others under their key.
 """
 
 NO_LIMIT = 2**64 - 1
@@ -76,7 +76,7 @@ def catalogue() -> list[Group]:
 
 
 def group(name: str) -> Group:
-    """Returns the catalogue group with the given name, or of the setting with the given key."""
+    """Returns the catalogue group with the given name, or the group of the setting with the given key."""
     groups = {one.name: one for one in catalogue()}
     asked = _ssdlab.named(name, [*groups, *KNOWN_AS.values()]) or name
     asked = next((short for short, key in KNOWN_AS.items() if key == asked), asked)

@@ -26,7 +26,7 @@ from ssdlab.study.sweep.running import question, run
 
 OP = "device.op"
 SPARE_AXIS = "op"
-"""Option that varies over-provisioning, as messages write it."""
+"""Name in messages of the option that varies over-provisioning."""
 SPARE = ("7%", "10%", "14%", "20%", "28%", "40%")
 """Default values of over-provisioning to try; each is about 1.4 times the previous value."""
 
@@ -35,7 +35,7 @@ YEARS = 5.0
 
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
 DWPD_YEARS = 5.0
-"""Number of years of a rating in drive writes per day."""
+"""Number of years for which a rating in drive writes per day (DWPD) applies."""
 
 
 class DriveChoice(NamedTuple):

@@ -1,8 +1,9 @@
 """Finds the knee of a throughput curve: the smallest number of requests in flight with nearly the best throughput.
 
 Throughput rises while more requests in flight occupy idle parts of a drive. Then it stays flat, or falls if requests
-conflict. The knee is the smallest number of requests in flight that reaches 95 % of the best throughput. Unlike a
-curvature rule, this rule needs no smooth curve and does not depend on the numbers measured after the knee.
+conflict. The knee is the smallest number of requests in flight that reaches 95 % of the best throughput. Unlike a rule
+based on curvature, this rule needs no smooth curve, and does not depend on how many points after the knee were
+measured.
 """
 
 from collections.abc import Mapping

@@ -32,7 +32,9 @@ Compare = Literal["value", "points", "offset", "ratio"]
 Line = Literal["column", "row"]
 
 COLUMN = "column"
-"""Prefix in expressions that compute a value from other tables: `column.NAME` reads all cells of a column."""
+"""Prefix in expressions that compute a cell from another table: `column.NAME` reads all cells in the same column of the
+table `NAME`.
+"""
 
 Path = str | os.PathLike[str]
 Traces = Mapping[str, Path | Iterable[Path] | Trace | TraceFile]
@@ -158,9 +160,9 @@ class Comparison:
     """Values of the document's cells, with None for empty cells. The whole field is None if the document has no values.
     """
     kind: Compare
-    """Measure of differences: in percent of the document's value (`value`), or in the table's unit (`points`). Relative
-    to reference cells (anchors): distance in percent of the document's value (`offset`), or quotient in percent
-    (`ratio`).
+    """Measure of differences. `value`: percent of the document's value. `points`: the table's unit. With reference
+    cells (anchors), compares instead the distances from the anchor, in percent of the document's value (`offset`), or
+    the quotients by the anchor, in percent (`ratio`).
     """
     anchor: Anchor | None
     tolerance: float | None
@@ -213,8 +215,8 @@ class Table:
 
     @property
     def alternatives(self) -> bool:
-        """True if the document has a single row and the table has several alternatives to it. Every row is then
-        compared with this row.
+        """True if the document has a single row and each row of the table is an alternative to it. Every row of the
+        table is then compared with the document's row.
         """
         reference = self.comparison.reference
         return reference is not None and len({*reference}) == 1 < len(reference)
@@ -402,8 +404,8 @@ class Experiment:
 
 
 def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
-    """Returns the configuration that results from named layers of settings. Later layers override earlier layers, and
-    all layers override the last `preset`.
+    """Returns the configuration that results from named layers of settings. Later layers override earlier layers. The
+    last `preset` in any layer is the base that all layers override.
     """
     try:
         return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], [sets])

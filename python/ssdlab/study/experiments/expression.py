@@ -13,7 +13,7 @@ Numbers = list[float]
 
 
 def _part_max(values: Sequence[float], part: float, parts: float) -> float:
-    """Divides a column into `parts` parts of equal length and returns the maximum of one of them; `part` counts from
+    """Divides a column into `parts` parts of equal length, and returns the maximum of part number `part`, counted from
     1.
     """
     first, last = (len(values) * edge // int(parts) for edge in (int(part) - 1, int(part)))

@@ -262,7 +262,7 @@ class _Parts:
 
 
 def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Returns a table's keys; for missing keys, the keys of the table in `like`."""
+    """Returns a table's keys and values. Missing keys are taken from the table that the key `like` names."""
     if "like" not in values:
         return values
     name = values["like"]

@@ -16,7 +16,7 @@ Array = Numbers
 Which = Literal["document", "ours", "difference"]
 
 Indices: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]"
-"""For each cell of a table, row and column index of another cell, such as the reference cell (anchor)."""
+"""Row and column index of one other cell for each cell of a table, such as its reference cell (anchor)."""
 
 
 def cells_of(anchor: Anchor, table: Table) -> Indices:
@@ -162,7 +162,9 @@ class TableResult:
 
     @property
     def winners(self) -> tuple[Winner, ...]:
-        """Winners of the columns (or rows), except columns with missing values and columns of equal values."""
+        """Winners of the columns (or rows). Omits columns in which one of our values is missing. A column with fewer
+        than two published values is also omitted if all our values are equal.
+        """
         ranking = self.table.ranking
         if ranking.better is None:
             return ()

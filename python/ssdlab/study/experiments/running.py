@@ -25,8 +25,8 @@ from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult
 from ssdlab.text import suggestion
 
 Key = tuple[str, int | str | None, str | None]
-"""Key of a run: its configuration as TOML, the `id` of its trace (or the name of a trace that the user has not
-supplied), and for a replay of a recording the configuration of the recording run.
+"""Key of a run: its configuration as TOML, its trace, and the configuration of the recording run if it replays a
+recording. The trace is given by its `id`, or by its name if the user has not supplied it.
 """
 Cells = dict[tuple[str, str], list[Key]]
 """Keys of the runs of each cell, by the cell's row and column labels."""
@@ -45,7 +45,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Finished:
-    """The part of a completed run's result that is kept."""
+    """The part of a result that is kept in memory after its run."""
 
     summary: Summary
     """Metrics of the run, and those columns of its result that expressions read."""
@@ -168,7 +168,7 @@ def _simulate(plan: _Plan, paths: set[str], jobs: int | None, monitor: Monitor |
 
 
 def _columns(result: Result, paths: set[str]) -> dict[str, dict[str, list[int]]]:
-    """Returns the columns of a result that occur in `paths`, by file."""
+    """Returns those columns of a result that `paths` contains, grouped by file (`series`, `log_reclaims`)."""
     files: dict[str, Mapping[str, Counts]] = {"series": result.series}
     if result.log is not None:
         names = ("copies", "erases", "ns", "times")

@@ -24,10 +24,10 @@ MOST_FIGURES = 4
 """Maximum number of metrics that the result lists for a parameter."""
 
 SEEDS = 4
-"""Number of simulations with different random numbers that tell how much a metric varies."""
+"""Number of simulations with different random seeds from which the variation of metrics is computed."""
 
 USED = 0.05
-"""Minimum influence of a metric on a parameter, from 0 to 1, for the result to list the metric."""
+"""Minimum influence (0 to 1) of a metric on a fitted parameter; the result omits metrics with less influence."""
 
 
 class Drive:
@@ -272,7 +272,7 @@ def _solved(
     first = np.clip(logs(start), low, high)
     spreads = np.array([figure.spread(value) for _, figure, value in flat])
     if any(one.load.has_writes for one in chosen):
-        # Garbage collection lets latencies vary. The measurement is assumed to vary as much as a simulation.
+        # Garbage collection makes latencies vary. The measurement is assumed to vary as much as a simulation.
         spreads = np.hypot(spreads, math.sqrt(2) * noise(first))
     return solve(
         lambda points: figures_of([configured(point) for point in points]),

@@ -42,7 +42,7 @@ def job(device: Path | None = None, *, write: bool = False, random_write: float 
         device: Block device or file to measure, which must be unused. If None, the job reads the environment variable
             `DEVICE`.
         write: True to measure writes too, which destroys the contents.
-        random_write: Random writes per second of the data sheet, with `write`.
+        random_write: Random writes per second according to the drive's data sheet; required with `write`.
 
     Raises:
         CalibrationError: If the device is in use or cannot be measured.

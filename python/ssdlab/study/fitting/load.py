@@ -15,7 +15,7 @@ PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 RATE = "iops"
 
 LESS_READ = " - read "
-"""In the name of a metric, between the parts of a difference: `mean - read mean` of a write."""
+"""Separator in the name of a metric that is a difference, such as `mean - read mean` of writes."""
 
 ROUNDING_NS = 300.0
 """Standard deviation of a latency that was rounded to whole microseconds."""
@@ -36,7 +36,9 @@ FEWEST_LARGE = 1500
 """Number of requests in a simulation of large requests."""
 
 FEWEST_WRITES = 100_000
-"""Minimum number of random writes in a closed loop. The rate of fewer writes depends on a few collected blocks."""
+"""Minimum number of random writes in a closed loop. With fewer writes, their rate would depend on garbage collection of
+only a few blocks.
+"""
 
 MOST_OUTSTANDING = 1_000_000
 """Maximum number of outstanding requests of a load."""
