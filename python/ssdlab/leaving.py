@@ -1,7 +1,7 @@
 """Ends the program on Ctrl-C before any work begins; SIGTERM, and SIGHUP from a closed terminal, have the same effect.
 
-The command line loads this module first. It imports only modules that the interpreter has already loaded, because
-Ctrl-C prints a traceback until its handler is set.
+The command line loads this module first. Until the module sets its handler, Ctrl-C prints a traceback, so the module
+imports only modules that the interpreter has already loaded.
 """
 
 import os

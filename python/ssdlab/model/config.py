@@ -212,8 +212,8 @@ class Config(Mapping[str, Any]):
         return rebuilt(None, [("configuration", self.to_toml())], [set_by("change", changes)])
 
     def what_if(self, name: str) -> dict[str, str]:
-        """Returns the settings to change for a what-if of a diagnosis; empty if the what-if cannot change this
-        drive.
+        """Returns the setting changes that a what-if of a diagnosis makes, by key; empty if the what-if does not apply
+        to this drive.
         """
         return dict(self._inner.what_if(name))
 

@@ -98,7 +98,7 @@ def _drawn(kind: str, rng: random.Random, most_blocks: int) -> World:
     pages = per_block * blocks
     settings: dict[str, object] = {
         "device.capacity": f"{pages * PAGE_KIB}KiB",
-        # Spare blocks, in addition to the blocks that the data fills and the reserve of the FTL.
+        # 1 to 3 spare blocks per plane, in addition to the FTL's own reserve.
         "device.op": f"{100 * planes * rng.randint(1, 3) / blocks:.2f}%",
         "nand.pages_per_block": per_block,
         "nand.planes": planes,

@@ -46,7 +46,7 @@ class Drawable:
 
 
 class Plot:
-    """A method that draws a figure from the data that a function in a module of `ssdlab.view.charts` supplies.
+    """A method that draws a figure. A function in a module of `ssdlab.view.charts` supplies the data.
 
     The module is loaded only when the figure is drawn or Python's help for the method is requested.
     """
@@ -89,7 +89,7 @@ class Finding(ABC):
     """
 
     _page: ClassVar[str]
-    """Module of `ssdlab.view.pages` whose function `page` builds the finding's report page."""
+    """Module of `ssdlab.view.pages`; its function `page` builds the finding's report page."""
     _json: ClassVar[str]
     """File name of the JSON that `to_json` returns."""
     _optional: ClassVar[tuple[str, ...]] = ()

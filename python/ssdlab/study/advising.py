@@ -21,14 +21,14 @@ BySeed = Mapping[str, tuple[float, ...]]
 
 
 class Life(NamedTuple):
-    """Years until the flash of a drive wears out, by seed, and the write rate to which they refer."""
+    """Years until a drive's flash wears out, one value per seed, and the assumed write rate."""
 
     rate: str | None
     by_seed: tuple[float, ...]
 
 
 def values_by_point(study: Study, names: Iterable[str]) -> Mapping[tuple[tuple[str, str], ...], BySeed]:
-    """Returns the values of metrics for each point of a study, without metrics that a point does not have."""
+    """Returns the values of metrics for each point of a study. Omits metrics that a point does not have."""
     by_point: dict[tuple[tuple[str, str], ...], dict[str, tuple[float, ...]]] = {}
     for name in names:
         if name in study.figures:

@@ -42,8 +42,8 @@ class Comparison(Finding):
 
     A stopped comparison has the completed runs; a case without completed runs has one partial run.
 
-    Files: `report.html`, `comparison.json`, `comparison.csv` with a row per metric and for each case the mean, standard
-    deviation and number of seeds, and `comparison.parquet` with a row per metric, case and seed.
+    Files: `report.html`, `comparison.json`, `comparison.csv` with a row per metric (mean, standard deviation and number
+    of seeds of each case), and `comparison.parquet` with a row per metric, case and seed.
     """
 
     _page = "comparison"

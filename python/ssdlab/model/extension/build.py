@@ -150,7 +150,7 @@ def _checked_dependency(shown: str, dependencies: Sequence[Mapping[str, Any]], s
 
 
 def _sources(directory: Path) -> Iterator[Path]:
-    """Yields the files of a crate that its code depends on."""
+    """Yields the files of a crate that affect the compiled code."""
     for name in ("Cargo.toml", "build.rs"):
         if (directory / name).is_file():
             yield directory / name

@@ -10,7 +10,9 @@ from ssdlab.model.fio.job import READ, TRIM, WRITE, Distribution, Job
 FLUSH, FUA = 3, 8
 BATCH = 4096
 TABLE = 1 << 20
-"""Number of ranks of a Zipf distribution with exact probabilities; an integral approximates the other probabilities."""
+"""Number of first ranks of a Zipf distribution with exact probabilities; an integral approximates the probabilities of
+all later ranks.
+"""
 
 
 class Permutation:
@@ -111,7 +113,7 @@ class JobStream:
         self.clock_ns = 0.0
 
     def read(self, most: int) -> "_ssdlab.Requests":
-        """Returns at most `most` next requests; an empty batch at the end of the job. `most` must be at least 2."""
+        """Returns up to `most` further requests; an empty batch at the end of the job. `most` must be at least 2."""
         rows: list[tuple[int, int, int]] = []
         # Needs room for two requests, because a flush may precede a write.
         while len(rows) + 2 <= most and not self.is_over:
@@ -189,7 +191,7 @@ class JobStream:
         return result
 
     def _place(self, op: int, size: int) -> tuple[int, int] | None:
-        """Returns the offset and the possibly shorter size of the next request; None at the end of the pass."""
+        """Returns the offset and size of the next request, which may be shortened; None at the end of the pass."""
         job = self.job
         if self.is_trimming and op == WRITE:
             return self.run_at, size

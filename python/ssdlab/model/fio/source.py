@@ -25,7 +25,7 @@ BOUNDS = {
     1_000: (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000),
     1_000_000: (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000),
 }
-"""Upper bounds of the ranges of response times that fio counts, by their unit in nanoseconds."""
+"""Upper bounds of fio's response-time ranges. The keys are the units of the bounds, in nanoseconds."""
 
 Buckets = tuple["npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]"]
 Moments = tuple[float, float, int, int]
@@ -155,7 +155,7 @@ class FioReader:
         raise TraceError("the requests of a fio job file have no fixed order; replay the file with 'ssdlab run'")
 
     def read_job(self, number: int, max: int) -> _ssdlab.Requests:
-        """Returns at most `max` next requests of a job; an empty batch at its end."""
+        """Returns up to `max` further requests of a job; an empty batch at the end of the job."""
         requests = self._streams[number].read(max)
         self._read += len(requests)
         return requests

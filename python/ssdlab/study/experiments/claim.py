@@ -59,8 +59,7 @@ class Missed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of checking a claim: how many cells, columns or rows were checked, and how many of them confirm the claim.
-    """
+    """Result of checking a claim: how many cells, columns or rows were checked, and how many confirm the claim."""
 
     what: str
     """Unit of the counts: `cells`, `columns` or `rows`."""

@@ -74,7 +74,7 @@ def _increase(at: Sequence[float], values: Sequence[float], first: float, last: 
 
 
 CUBIC = 4
-"""Number of coefficients of a cubic polynomial, and minimum number of points to fit one."""
+"""Number of coefficients of a cubic polynomial, and minimum number of points for the fit."""
 
 FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
     "cubic": (_cubic, (list, list, float)),

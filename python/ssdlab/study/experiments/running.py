@@ -227,9 +227,10 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
 def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -> Array:
     """Computes a table's values by seed, row and column from the cells of other tables.
 
-    If the other table has the same columns, its name in an expression is the cell at the same place. With the prefix
-    `column`, it is the list of all cells in the same column, or of the numbers in the row labels. If the other table
-    has different columns, its name is the list of cells in the same row, without anchor cells.
+    In an expression, `NAME` of another table with the same column axis is the cell in the same row and column, and
+    `column.NAME` is the list of all cells in this column. If the other table has another column axis, `NAME` is the
+    list of its cells in the same row, without anchor cells. With the name of the row axis, `column.NAME` is the list of
+    the numbers in the row labels.
     """
     seeds = len(by_seed[sources[0].name])
     values = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)

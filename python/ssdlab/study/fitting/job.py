@@ -120,7 +120,7 @@ def _writes(random_write: float) -> list[str]:
         _section("sequential-write", "rw=write", "bs=128k", "iodepth=32", "size=100%", timed=False),
         _section("overwrite", "rw=randwrite", f"iodepth={DEPTH}", "size=100%", "loops=3", timed=False),
     ]
-    # At most half of the first load's writes come from the probe.
+    # Limits the probe's writes to half of the writes of the first load.
     half = max(min(PROBE_IOPS // 2, round(random_write * SHARES[0] / 200)), 1)
     for share in SHARES:
         writers = max(random_write * share / 100 - half, 0) / WRITERS

@@ -30,7 +30,7 @@ LARGE = 16 << 10
 """Size in bytes above which requests count as large; their rate is shown as a bandwidth."""
 
 PAGE = 4096
-"""Size of a page in bytes; requests start and end at pages."""
+"""Size of a page in bytes; requests start and end at page boundaries."""
 
 FEWEST_LARGE = 1500
 """Number of requests in a simulation of large requests."""

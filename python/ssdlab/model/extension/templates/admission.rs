@@ -8,7 +8,7 @@ pub fn register() -> Result<(), NameTaken> {
     admission::register(&MINE)
 }
 
-/// Description of the policy for lists and help, and its constructor.
+/// Registry entry of the policy: name, help text, parameters and constructor.
 static MINE: AdmissionInfo = AdmissionInfo {
     name: "mine",
     help: "Admits an item if it is requested again soon after it was refused.",

@@ -8,7 +8,7 @@ pub fn register() -> Result<(), NameTaken> {
     cache_policy::register(&MINE)
 }
 
-/// Description of the policy for lists, help and settings, and its constructor.
+/// Registry entry of the policy: name, help text, parameters and constructor.
 static MINE: PolicyInfo = PolicyInfo {
     name: "mine",
     help: "Evicts the least recently used item.",

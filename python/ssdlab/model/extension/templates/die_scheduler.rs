@@ -8,7 +8,7 @@ pub fn register() -> Result<(), NameTaken> {
     die_scheduler::register(&MINE)
 }
 
-/// Description of the scheduler for lists, help and settings, and its function.
+/// Registry entry of the scheduler: name, help text, parameters and function.
 static MINE: DieSchedulerInfo = DieSchedulerInfo {
     name: "mine",
     help: "host programs first, then host reads",
@@ -20,12 +20,13 @@ static MINE: DieSchedulerInfo = DieSchedulerInfo {
         pick,
         // True if operations begin in the order in which the FTL emitted them.
         in_order: false,
-        // `Class::InternalRead` if `pick` treats reads of garbage collection differently from its programs and erases.
+        // `Class::InternalRead` if `pick` treats reads for garbage collection differently from its programs and erases.
         internal_read: Class::Internal,
     },
 };
 
-/// Returns the class whose first ready operation begins; None if no operation is ready. Depends only on `view`.
+/// Returns the class from which the die begins the first ready operation; None if no operation is ready. The result
+/// must depend only on `view`.
 fn pick(view: &DieView) -> Option<Class> {
     let order = [Class::HostProgram, Class::HostRead, Class::Internal];
     // `earliest` returns the class whose operation was emitted first, or None if no operation is ready.

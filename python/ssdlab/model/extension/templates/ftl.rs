@@ -10,7 +10,7 @@ pub fn register() -> Result<(), NameTaken> {
     ftl::register(&MINE)
 }
 
-/// Description of the FTL for lists, help and settings, and its constructor.
+/// Registry entry of the FTL: name, help text, parameters and constructor.
 static MINE: FtlInfo = FtlInfo {
     name: "mine",
     help: "Page mapping; garbage collection chooses the oldest block.",
@@ -34,7 +34,7 @@ struct Mine {
     pages_per_block: u32,
     /// Flash page of each logical page.
     place: Vec<Option<Ppn>>,
-    /// Logical page whose newest copy is in each flash page.
+    /// For each flash page, the logical page whose newest copy it holds, if any.
     owner: Vec<Option<Lpn>>,
     /// Erased blocks.
     free: VecDeque<u32>,

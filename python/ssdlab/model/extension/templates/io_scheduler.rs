@@ -13,7 +13,7 @@ pub fn register() -> Result<(), NameTaken> {
     io_scheduler::register(&MINE)
 }
 
-/// Description of the scheduler for lists, help and settings, and its constructor.
+/// Registry entry of the scheduler: name, help text, parameters and constructor.
 static MINE: SchedulerInfo = SchedulerInfo {
     name: "mine",
     help: "reads first, but one write after every `batch` reads",
@@ -28,7 +28,7 @@ static MINE: SchedulerInfo = SchedulerInfo {
         "Maximum number of reads that may overtake a write.",
     )],
     role: SchedulerRules {
-        // Type of block layer for which the scheduler is made.
+        // Type of block layer that the scheduler works with.
         kind: BlockLayerKind::MultiQueue,
         // Index that the block layer searches for a request to merge with a new one.
         merge_index: MergeIndex::Hash,

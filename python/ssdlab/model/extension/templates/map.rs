@@ -11,7 +11,7 @@ pub fn register() -> Result<(), NameTaken> {
 /// Bytes of a map entry: the number of a flash page.
 const ENTRY_BYTES: u32 = 4;
 
-/// Description of the map for lists, help and settings, and its constructor.
+/// Registry entry of the map: name, help text, parameters and constructor.
 static MINE: MapInfo = MapInfo {
     name: "mine",
     help: "map in flash, with one map page cached in each of `slots` slots",

@@ -8,7 +8,7 @@ pub fn register() -> Result<(), NameTaken> {
     placement::register(&MINE)
 }
 
-/// Rules of the policy, and its description for lists, help and settings.
+/// Registry entry of the policy: name, help text, parameters and rules.
 static MINE: PlacementInfo = PlacementInfo {
     name: "mine",
     help: "garbage collection writes to the host's open block",

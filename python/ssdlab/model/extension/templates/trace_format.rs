@@ -8,7 +8,7 @@ pub fn register() -> Result<(), NameTaken> {
     trace_format::register(&MINE)
 }
 
-/// Description of the format for lists and help, and its parser.
+/// Registry entry of the format: name, help text, parameters and parser.
 static MINE: FormatInfo = FormatInfo {
     name: "mine",
     help: "Lines with time in microseconds, device, R or W, offset and length: `17us sda R 4096+512`.",

@@ -8,7 +8,7 @@ pub fn register() -> Result<(), NameTaken> {
     victim::register(&MINE)
 }
 
-/// Description of the policy for lists, help and settings, and its constructor.
+/// Registry entry of the policy: name, help text, parameters and constructor.
 static MINE: VictimInfo = VictimInfo {
     name: "mine",
     help: "The block with the fewest valid pages among the `window` blocks closed longest ago.",

@@ -8,7 +8,7 @@ pub fn register() -> Result<(), NameTaken> {
     workload::register(&MINE)
 }
 
-/// Description of the pattern for lists, help and settings, and its generator.
+/// Registry entry of the pattern: name, help text, parameters and generator.
 static MINE: PatternInfo = PatternInfo {
     name: "mine",
     help: "Every `stride`-th address, wrapping around at the end.",
