@@ -37,7 +37,7 @@ pub trait Twin {
     fn contains(&self, item: u32) -> bool;
 }
 
-/// All checks of caches that need no [`Twin`], with their names.
+/// Names and functions of all cache checks, except the checks that compare a policy with a [`Twin`].
 pub const CHECKS: &[Check<Part>] = cache_checks!([table]);
 
 /// A cache with its replacement policy.
@@ -70,7 +70,7 @@ impl Cache {
 /// Operation on a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// Accesses an item: its number and its size in units.
+    /// Accesses an item, given its number and its size in units.
     Access(u32, u32),
     /// Removes the item with this number.
     Remove(u32),
@@ -114,7 +114,8 @@ impl Part {
     }
 }
 
-/// Generates random caches with the component, and up to `most` operations. Most accesses go to a few hot items.
+/// Generates random caches that use the component, each with up to `most` operations. Most accesses go to a few hot
+/// items.
 fn worlds(part: Part, limit: Option<Limit>, most: usize) -> impl Strategy<Value = World<Cache, Operation>> {
     let item = prop_oneof![3 => 0..8_u32, 2 => 0..ITEMS];
     let size = if part.has_sizes() { prop_oneof![2 => Just(1_u32), 1 => 1..6_u32].boxed() } else { Just(1).boxed() };
@@ -149,7 +150,7 @@ fn ensure(is_kept: bool, problem: impl FnOnce() -> String) -> Result<(), String>
     if is_kept { Ok(()) } else { Err(problem()) }
 }
 
-/// Expected contents of the cache (items with sizes), and counts of its events.
+/// Expected contents of the cache (items with sizes), and expected numbers of misses and evictions.
 #[derive(Default)]
 struct Shadow {
     cached: BTreeMap<u32, u32>,
@@ -219,7 +220,8 @@ impl Shadow {
     }
 }
 
-/// Checks that hits, evictions, contents and sizes agree, and that the cache never exceeds its capacity.
+/// Checks hits, evictions, contents and sizes against a simple model. Also checks that the cache never exceeds its
+/// capacity.
 pub fn the_cache_keeps_its_contract(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "the_cache_keeps_its_contract", cases: 200 };
     keeps_its_contract(part, None, subject)

@@ -69,7 +69,7 @@ impl Display for Counterexample {
 pub enum Verdict {
     /// The component keeps its contract in every test case.
     Kept,
-    /// The check does not apply to the component; contains the reason.
+    /// The check does not apply to the component, for the given reason.
     Skipped(&'static str),
     /// The component rejects its parameters in every test case.
     Refused,
@@ -97,7 +97,7 @@ pub fn conclude(checked: Checked) {
     }
 }
 
-/// Checks a component with each set of parameter values. Skips values that no small test case accepts.
+/// Checks a component with each set of parameter values. Skips sets that are impossible in every small test case.
 pub(crate) fn check_limits<V>(limits: impl Iterator<Item = V>, check: impl Fn(V) -> Checked) -> Checked {
     let mut all = Verdict::Skipped("no small test case can use the minimum or maximum of a parameter");
     for values in limits {
@@ -116,7 +116,7 @@ pub(crate) struct Subject {
     pub cases: u32,
 }
 
-/// Runs `holds` on random test cases. An error or a panic of `holds` is a broken rule.
+/// Runs `holds` on random test cases. If `holds` returns an error or panics, a rule is broken.
 pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
     subject: Subject,
     worlds: impl Strategy<Value = World<D, O>>,
@@ -146,7 +146,7 @@ pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
     shorten(&mut world.operations, |operations| caught(|| holds(&world.device, operations)).is_err());
     let problem = run(&world).err().unwrap_or_else(|| last.take());
     let operations = world.operations.iter().map(ToString::to_string).collect();
-    // `ssdlab explain` would panic too.
+    // After a panic, no command is given, because `ssdlab explain` would panic too.
     let explain = if problem.starts_with(PANICKED) { None } else { explain(&world) };
     let device = world.device.to_string();
     Err(Box::new(Counterexample { component, check, problem, device, operations, explain, cases, seed }))

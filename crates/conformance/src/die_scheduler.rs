@@ -12,7 +12,7 @@ pub const CHECKS: &[Check<&'static DieSchedulerInfo>] = die_scheduler_checks!([t
 
 const ALL: [Class; CLASSES] = [Class::HostRead, Class::HostProgram, Class::Internal, Class::InternalRead];
 
-/// The only device in these tests: a die without properties.
+/// Placeholder for the device of a test case: tests of die schedulers have no device options.
 #[derive(Clone, Copy, Debug)]
 struct Die;
 

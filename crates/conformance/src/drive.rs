@@ -178,7 +178,8 @@ fn drives(part: Part, limit: Option<Limit>) -> impl Strategy<Value = Drive> {
     })
 }
 
-/// Generates random drives with the component, and up to `most` requests. Half of the requests go to a few hot pages.
+/// Generates random drives that use the component, each with up to `most` requests. Half of the requests go to a few
+/// hot pages.
 pub(crate) fn worlds(part: Part, limit: Option<Limit>, most: usize) -> impl Strategy<Value = World<Drive, Request>> {
     let first = prop_oneof![0_u32..6, any::<u32>()];
     let pages = prop_oneof![3 => Just(0_u32), 1 => any::<u32>()];

@@ -128,8 +128,9 @@ impl FlashSink for Budget {
     }
 }
 
-/// Checks that every program is a host page or a copy, every copy has a read, and host reads equal the mapped pages
-/// read. Also compares the FTL's counts of erases, free blocks and mapped pages with the flash operations.
+/// Checks that every program writes a host page or a copied page, and that each copied page was read. Checks that the
+/// number of host reads equals the number of mapped pages read. Also compares the FTL's counts of erases, free blocks
+/// and mapped pages with the flash operations.
 pub fn counts_add_up(part: Part) -> Checked {
     let subject = subject(part, "counts_add_up", 100);
     check(subject, worlds(part, None, 100), Drive::explained, |Drive { setup }, requests| {
@@ -144,9 +145,9 @@ struct Tally {
     copies: u64,
     /// Number of erases of each block.
     erases: Vec<u32>,
-    /// Number of pages of each block programmed since its erase.
+    /// Number of pages programmed in each block since its last erase.
     programmed: Vec<u32>,
-    /// Number of victim blocks that page mapping chose.
+    /// Number of victim blocks that page mapping has chosen.
     victims: u64,
 }
 
@@ -233,7 +234,7 @@ impl Visitor for Count<'_> {
                     tally.erases
                 ));
             }
-            // Each plane collects one victim at a time, and erases it in the end.
+            // Each plane collects one victim at a time and finally erases it.
             let collecting = tally.victims as i64 - counts.erased() as i64;
             if matches!(setup.ftl, FtlChoice::Page(..)) && !(0..=setup.geometry.areas().into()).contains(&collecting) {
                 return Err(format!("the FTL chose {} victims, but erased {} blocks", tally.victims, counts.erased()));
@@ -321,7 +322,8 @@ pub fn a_loaded_state_continues(part: Part) -> Checked {
     Ok(if is_missing.get() { Verdict::Skipped("the FTL cannot save its state") } else { checked })
 }
 
-/// Serves the first requests or loads the state saved after them, then saves the state and serves the other requests.
+/// Serves the first requests, or loads the state saved after them. Then saves the state and serves the remaining
+/// requests.
 struct SaveOrLoad<'a> {
     saved: Option<&'a [u8]>,
     before: &'a [Request],

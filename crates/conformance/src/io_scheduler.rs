@@ -27,7 +27,7 @@ pub const CHECKS: &[Check<&'static SchedulerInfo>] = io_scheduler_checks!([table
 pub enum Event {
     /// A process submits a bio.
     Submit(Bio),
-    /// The device completes the request at this index, modulo the number of its requests.
+    /// The device completes one of its outstanding requests: the one at this index, modulo their number.
     Complete(usize),
     /// A process starts to plug (hold back) its requests.
     Plug(u32),
@@ -35,7 +35,7 @@ pub enum Event {
     Unplug(u32),
 }
 
-/// Delay after the previous event in microseconds, and an input event.
+/// An input event, and its delay in microseconds after the previous event.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Delayed(pub u64, pub Event);
 
@@ -128,7 +128,7 @@ pub fn options(info: &'static SchedulerInfo) -> impl Strategy<Value = Options> {
             switches,
         )| {
             let base = if legacy { Options::legacy } else { Options::modern }(info.name, DEVICE_SECTORS);
-            // Chooses switches at random, and regions of 1 MiB, because the device is small.
+            // Sets switches at random. Sets the region size to 1 MiB, because the device is small.
             let tunables = info.parameters.iter().enumerate().filter_map(|(bit, tunable)| match tunable.name {
                 "region_size" => Some((tunable.name.to_owned(), 2048)),
                 name => (tunable.unit == Unit::Switch).then(|| (name.to_owned(), switches >> bit & 1)),
@@ -165,9 +165,9 @@ pub struct Host {
     pub at_device: Vec<Dispatched>,
     /// All requests that the device has received so far.
     pub log: Vec<Dispatched>,
-    /// Number of completions of each bio, by owner number.
+    /// Number of completions of each bio, keyed by owner number.
     pub ended: BTreeMap<u32, u64>,
-    /// Submitted bios by owner number.
+    /// Submitted bios, keyed by owner number.
     pub submitted: BTreeMap<u32, Bio>,
     /// Owner numbers whose submission is blocked until the block layer wakes them.
     pub asleep: Vec<u32>,
@@ -245,7 +245,7 @@ impl Host {
         self.now = until;
     }
 
-    /// Completes the device's outstanding request at index `which`, modulo the number of outstanding requests.
+    /// Completes the outstanding request at index `which`, modulo the number of outstanding requests.
     pub fn complete(&mut self, which: usize) {
         if self.at_device.is_empty() {
             return;
@@ -338,8 +338,8 @@ impl Host {
     }
 }
 
-/// Returns a registered scheduler, because the block layer finds schedulers by name. An unregistered scheduler is
-/// registered as a copy with another name, which leaves its own name free for its crate.
+/// Returns the scheduler if it is registered, because the block layer finds schedulers by name. Otherwise registers a
+/// copy under another name, so that the scheduler's crate can still register the original name.
 fn known(info: &'static SchedulerInfo) -> &'static SchedulerInfo {
     if SCHEDULERS.contains(&info) {
         return info;
@@ -371,7 +371,7 @@ fn with_host(
     check(subject, worlds, |_| None, |layer, events| holds(info, &layer.0, events))
 }
 
-/// Checks that every bio is completed exactly once, the limits of the device are kept, and no request is stuck.
+/// Checks that every bio is completed exactly once, the device limits are respected, and no request is stuck.
 pub fn every_request_is_served_once(info: &'static SchedulerInfo) -> Checked {
     with_host(info, "every_request_is_served_once", 60, |info, options, events| {
         let host = Host::run(info, options, events);

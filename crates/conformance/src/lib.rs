@@ -8,10 +8,10 @@
 //! }
 //! ```
 //!
-//! A test runs the component in small random worlds: drives of a few blocks, caches of a few items, block layers with a
-//! few requests. If the component breaks its contract, the test reduces the world and prints its operations, with the
-//! command that repeats the test. It also prints the command that draws each step, if possible. Every run tries the
-//! same worlds; `PROPTEST_CASES` and `PROPTEST_RNG_SEED` change them.
+//! A test runs the component in many small random test cases: drives of a few blocks, caches of a few items, block
+//! layers with a few requests. If the component breaks its contract, the test reduces the failing case and prints its
+//! operations, with the command that repeats the test. It also prints the command that draws each step, if possible.
+//! Every run tries the same test cases; `PROPTEST_CASES` and `PROPTEST_RNG_SEED` change them.
 //!
 //! | macro | tests |
 //! |---|---|

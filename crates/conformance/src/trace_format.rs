@@ -87,7 +87,8 @@ pub fn damaged_files_are_refused(example: Example) -> Checked {
     )
 }
 
-/// Checks that written requests are read back with equal operations and addresses, if the format can be written.
+/// Checks that written requests are read back with equal operations and addresses. Skips formats that cannot be
+/// written.
 pub fn written_files_are_read_back(example: Example) -> Checked {
     let Example { info, .. } = example;
     if info.role.encoder.is_none() {
@@ -128,7 +129,7 @@ pub fn written_files_are_read_back(example: Example) -> Checked {
     )
 }
 
-/// A request to write; its time is relative to the previous request.
+/// A request to be stored in a trace file; its time is relative to the previous request.
 #[derive(Clone, Copy, Debug)]
 struct Written(Request);
 

@@ -26,7 +26,7 @@ impl Display for Generated {
     }
 }
 
-/// Operation type without values, because a workload alone determines its requests.
+/// Operation type without values: a workload needs no operations, because it determines all its requests.
 #[derive(Clone, Copy, Debug)]
 enum Nothing {}
 

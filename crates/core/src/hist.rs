@@ -147,8 +147,8 @@ impl LatencyHistogram {
         self.max
     }
 
-    /// Returns the `quantile` (0 to 1) of all durations: the smallest recorded duration that at least this share of the
-    /// durations do not exceed. The result is exact to one bucket (1.6 %) and never above the maximum; 0 when empty.
+    /// Returns a quantile (0 to 1) of all durations by the nearest-rank method: 0.5 is the median, 0.99 is p99. The
+    /// result is exact to one bucket (1.6 %) and never above the maximum; 0 when empty.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;

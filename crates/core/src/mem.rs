@@ -128,7 +128,7 @@ impl Mapping {
     }
 }
 
-/// A `Vec` of fixed length. Its storage is memory for which the kernel is asked to use huge pages, or a [`Mapping`].
+/// A `Vec` of fixed length, stored in memory or in a [`Mapping`]. The kernel is asked to use huge pages for the memory.
 ///
 /// If the kernel refuses huge pages, the array is an ordinary `Vec`; results never depend on this.
 pub struct HugeVec<T> {
@@ -177,7 +177,8 @@ impl<T: Plain> HugeVec<T> {
         if layout.size() == 0 {
             return Self::in_memory(Vec::new());
         }
-        // SAFETY: a `Vec` with capacity `len` has this layout, which is not empty. A number may consist of zero bytes.
+        // SAFETY: a `Vec` with capacity `len` has this layout. The layout is not empty, and zero bytes are a valid
+        // number.
         let storage = unsafe {
             let memory = alloc_zeroed(layout);
             if memory.is_null() {
@@ -189,7 +190,8 @@ impl<T: Plain> HugeVec<T> {
         Self::in_memory(storage)
     }
 
-    /// Asks the kernel for small pages. A huge page is cleared as a whole when one of its entries is set.
+    /// Asks the kernel for small pages. This suits sparse arrays: the kernel clears a whole huge page when its first
+    /// entry is set.
     pub fn use_small_pages(&mut self) {
         advise(self.as_ptr() as usize, size_of_val(&**self), false);
     }
@@ -224,7 +226,7 @@ impl<T> std::ops::Deref for HugeVec<T> {
 impl<T> std::ops::DerefMut for HugeVec<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: the slice is valid as for shared access, and the borrow is exclusive.
+        // SAFETY: the slice is valid for the same reason as in `deref`, and the borrow is exclusive.
         unsafe { self.slice.as_mut() }
     }
 }

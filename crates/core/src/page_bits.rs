@@ -105,7 +105,7 @@ impl PageBits {
         archive.huge(&mut self.words, length, Access::InRuns)
     }
 
-    /// Returns the memory that the bits take, in bytes.
+    /// Returns the memory used by the bits, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         size_of_val(&*self.words) as u64
     }

@@ -9,7 +9,7 @@ pub const MOST: usize = 16;
 
 /// One percent in parts per billion, the unit of [`Unit::Share`].
 const PARTS_OF_PERCENT: f64 = 1e7;
-/// Number of billionths in one; values of [`Unit::Decimal`] are counted in billionths.
+/// Number of billionths in 1; values of [`Unit::Decimal`] are counted in billionths.
 const BILLIONTHS: f64 = 1e9;
 
 /// Names that a parameter accepts, each with its meaning. The type holds a function, because names may be registered at
@@ -383,7 +383,7 @@ impl Settings {
         self.values[at] * unit_ns
     }
 
-    /// Returns the value of a [`Unit::Share`] parameter as a fraction of 1: a hundredth of its percentage.
+    /// Returns the value of a [`Unit::Share`] parameter as a fraction of 1, such as 0.07 for 7 %.
     pub fn fraction(&self, name: &str) -> f64 {
         self.get(name) as f64 / PARTS_OF_PERCENT / 100.0
     }
@@ -393,13 +393,13 @@ impl Settings {
         self.get(name) as f64 / BILLIONTHS
     }
 
-    /// Returns the share of `capacity` that the parameter `name` sets in whole percent, rounded down.
+    /// Returns a share of `capacity`, rounded down. The parameter `name` gives the share in whole percent.
     pub fn share(&self, name: &str, capacity: u64) -> u64 {
         (u128::from(capacity) * u128::from(self.get(name)) / 100) as u64
     }
 }
 
-/// Settings are equal if their values are equal, set explicitly or by default.
+/// Settings are equal if their values are equal, whether set explicitly or by default.
 impl PartialEq for Settings {
     fn eq(&self, other: &Self) -> bool {
         self.table == other.table && self.values == other.values

@@ -28,7 +28,7 @@ pub struct Info<R: 'static> {
     pub role: R,
 }
 
-/// Shows the name only: the constructor of a component need not have a textual form.
+/// Prints only the name, because constructors need not implement `Debug`.
 impl<R> fmt::Debug for Info<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
@@ -87,7 +87,7 @@ pub fn registered() -> usize {
     REGISTERED.load(Ordering::Acquire)
 }
 
-/// Error: another entry of the registry has the name of the entry to register.
+/// Error: the registry already has another entry with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("another {kind} has the name `{name}`; choose a different name")]
 pub struct NameTaken {
@@ -168,7 +168,7 @@ impl<R> Registry<R> {
     }
 }
 
-/// The entries of the registry in their order.
+/// All entries of the registry: the built-in entries, then the registered entries.
 impl<R> Deref for Registry<R> {
     type Target = [&'static Info<R>];
 

@@ -1,8 +1,8 @@
 //! Deterministic random numbers: xoshiro256++ (Blackman and Vigna 2019) seeded through SplitMix64.
 //!
-//! ssdlab has its own generator, because published results must be reproducible years later, and general crates may
-//! change their numbers between minor versions. Each consumer draws from its own named stream. A new consumer therefore
-//! never changes the numbers of another consumer.
+//! ssdlab has its own generator, because published results must be reproducible years later. The generators of
+//! general-purpose crates may change their output between minor versions. Each consumer draws from its own named
+//! stream. A new consumer therefore never changes the numbers of another consumer.
 
 use serde::{Deserialize, Serialize};
 

@@ -15,8 +15,9 @@ fn is_alike(one: &str, other: &str) -> bool {
     one.bytes().map(folded).eq(other.bytes().map(folded))
 }
 
-/// Returns the best suggestion for `name`, ignoring case: the nearest candidate within a typing error; else the nearest
-/// candidate that shares a prefix with `name`; else the first candidate that contains `name` as a word.
+/// Returns the best suggestion for `name`, ignoring case. First choice is the nearest candidate whose difference may be
+/// a typing error. Next is the nearest candidate that shares a prefix with `name`, then the first candidate that
+/// contains `name` as a word.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     slip(name, candidates.clone()).or_else(|| {
         let name = name.to_lowercase();

@@ -67,7 +67,7 @@ fn split_number(text: &str) -> (&str, &str) {
 #[derive(Clone, Copy, PartialEq)]
 enum Fraction {
     Refused,
-    /// Rounds the product to the nearest whole number; halves are rounded up.
+    /// Rounds the quantity to the nearest whole number of base units; halves are rounded up.
     Rounded,
 }
 

@@ -12,11 +12,11 @@ pub struct Faults {
     pub one_in: u64,
     /// Spare blocks per plane that the FTL reserves for failures.
     pub kept: u32,
-    /// Additional blocks per plane, which the FTL does not need.
+    /// Additional blocks per plane, beyond what the FTL needs.
     pub spare: u32,
 }
 
-/// Sink of the FTL, in front of flash that may fail.
+/// Executes the FTL's operations on flash that may fail.
 pub(super) struct Sink<'a> {
     pub flash: &'a mut Flash,
     pub fails: bool,

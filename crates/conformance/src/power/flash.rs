@@ -6,7 +6,7 @@ use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::Shape;
 use ssdlab_nand::{Cause, Failure, FlashSink, Found, Note, ProgramOrder, Scan, Source, SpareArea, Trimmed};
 
-/// State of the operation that the power loss interrupts.
+/// State in which a power loss leaves the interrupted operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Last {
     /// The operation changed nothing.
@@ -37,7 +37,7 @@ enum Cell {
 pub struct Flash {
     shape: Shape,
     cells: Vec<Cell>,
-    /// Pages of incomplete program units, by the first page of the unit. These pages are in volatile memory.
+    /// Pages of incomplete program units, keyed by the first page of the unit. These pages are in volatile memory.
     gathered: BTreeMap<u32, Vec<Cell>>,
     /// True to plant a bug: reads ignore the pages in volatile memory.
     pub(super) forgets_memory: bool,
@@ -110,7 +110,7 @@ impl Flash {
         self.payload = (lpn, stamps);
     }
 
-    /// Decides at random if the operation fails; operations that a power loss interrupts do not.
+    /// Decides at random whether the operation fails. Operations that a power loss interrupts never fail in this way.
     pub(super) fn fails(&mut self, failure: Failure) -> bool {
         let pages = if failure == Failure::Program { self.shape.program_unit.into() } else { 1 };
         let fails = !self.is_off() && self.one_in > 0 && self.faults.below(self.one_in.div_ceil(pages)) == 0;

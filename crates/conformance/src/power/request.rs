@@ -8,13 +8,13 @@ use ssdlab_ftl::Shape;
 /// A host request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Request {
-    /// Writes pages: the first page and their number.
+    /// Writes pages: first page, number of pages.
     Write(u32, u32),
-    /// Reads pages: the first page and their number.
+    /// Reads pages: first page, number of pages.
     Read(u32, u32),
-    /// Trims pages: the first page and their number.
+    /// Trims pages: first page, number of pages.
     Trim(u32, u32),
-    /// Runs background garbage collection: plane and number of pages.
+    /// Runs background garbage collection: plane, number of pages.
     Collect(u32, u32),
     /// Flushes the drive: makes all earlier writes durable.
     Flush,

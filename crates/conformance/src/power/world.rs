@@ -58,12 +58,12 @@ pub enum Mistake {
     ReadFromCells,
 }
 
-/// View of the flash during recovery, and handling of program units. Only [`Look::RIGHT`] has no bug.
+/// What recovery sees of the flash, and how program units are handled. Only [`Look::RIGHT`] has no planted bug.
 #[derive(Clone, Copy)]
 pub struct Look {
     /// Returns what recovery sees of a page.
     pub page: fn(&Flash, Ppn) -> Found,
-    /// Returns the trims that recovery knows.
+    /// Returns the trims that recovery sees.
     pub trims: fn(&[Trimmed]) -> Vec<Trimmed>,
     /// Planted bug in the handling of program units.
     pub mistake: Mistake,
@@ -91,7 +91,7 @@ pub struct Happened {
 }
 
 impl World {
-    /// Returns the same drive, on failing flash with additional blocks.
+    /// Returns the same drive with additional blocks, on flash that may fail.
     pub fn with_faults(self, faults: Faults) -> Self {
         let blocks = self.shape.blocks + self.shape.planes * (faults.kept + faults.spare);
         Self { shape: Shape { blocks, ..self.shape }, faults: Some(faults), ..self }
@@ -153,15 +153,14 @@ impl Host {
         }
     }
 
-    /// Compares every logical page with its allowed contents. Then takes the actual contents of unacknowledged pages as
-    /// the expected ones.
+    /// Compares every logical page with its allowed contents. Then makes the actual contents the only allowed contents.
     fn compare<F: Ftl>(&mut self, ftl: &F) -> Result<(), String> {
         self.pages = self.found(ftl)?.into_iter().map(|found| vec![found]).collect();
         self.lost = None;
         Ok(())
     }
 
-    /// Allows only the newest contents of every page, after a flush.
+    /// After a flush, allows only the newest contents of every page.
     fn settle(&mut self) {
         self.pages.iter_mut().for_each(|stamps| drop(stamps.drain(..stamps.len() - 1)));
     }
@@ -193,8 +192,8 @@ impl Host {
         Ok(pages)
     }
 
-    /// Stores the number of operations before the first power loss or the end. Tests then let power fail at each of
-    /// them.
+    /// Stores the number of operations before the first power loss or the end of the run. Tests then repeat the run
+    /// with a power loss at each operation.
     fn count_operations(&mut self) {
         if self.happened.operations == 0 {
             self.happened.operations = u64::MAX - self.flash.left;
@@ -209,7 +208,7 @@ impl Host {
     }
 }
 
-/// Period from one power loss to the next; returns true if the period was the last.
+/// Operation of the drive from one power loss to the next. Returns true if no power loss follows.
 struct Life<'a, R> {
     host: &'a mut Host,
     requests: &'a mut R,

@@ -8,7 +8,7 @@ use ssdlab_core::Rng;
 
 const CHUNK: usize = 64;
 
-/// Counts of pages: written by the host, and programmed.
+/// Numbers of pages written by the host and of pages programmed.
 pub struct Work {
     pub host: u64,
     pub programs: u64,
@@ -81,7 +81,7 @@ impl Loop {
         (to, u64::from(least))
     }
 
-    /// Overwrites `writes` random pages; returns the number of host writes and of programs.
+    /// Overwrites `writes` random pages; returns the numbers of host writes and programs.
     pub fn overwrite(&mut self, writes: u64) -> Work {
         let mut programs = writes;
         for _ in 0..writes {

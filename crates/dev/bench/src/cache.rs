@@ -9,7 +9,7 @@ use crate::{Scale, machine};
 const PAGE: u32 = 4096;
 const BATCH: usize = 4096;
 
-/// Converts requests to accesses to numbered objects, which all cache simulations use.
+/// Converts requests to accesses to numbered objects, the input of all cache simulations.
 fn number(requests: &[Request]) -> AccessTrace {
     AccessTrace::new(requests, Granularity::Objects, Trims::Ignore).expect("the trace is small enough")
 }

@@ -48,7 +48,7 @@ impl Monitor for Clocked {
     }
 }
 
-/// Returns the settings of the preset with one chip, with the given changes.
+/// Returns the settings of the single-chip preset with the given changes.
 fn settings(sets: &[String]) -> Result<Settings, ConfigError> {
     settings_of("tlc-chip", sets)
 }
@@ -68,7 +68,7 @@ fn clocked(setup: &Setup, workload: &Workload) -> (f64, Summary) {
     (seconds, outcome.summary)
 }
 
-/// Measures with [`clocked`] a drive that has one chip and the given settings.
+/// Runs a drive with one chip and the given settings; measures the run with [`clocked`].
 fn measured(sets: &[String]) -> (f64, Summary) {
     let settings = settings(sets).expect("the settings are valid");
     clocked(&settings.setup, &settings.workload)

@@ -69,8 +69,8 @@ impl Bench {
         }
     }
 
-    /// Asks the scheduler for requests, at most for a batch. Returns the number of decisions, including a last decision
-    /// to wait.
+    /// Asks the scheduler for up to one batch of requests. Returns the number of decisions; a final decision to
+    /// dispatch nothing also counts.
     fn dispatch(&mut self, ids: &mut Vec<RequestId>) -> usize {
         while ids.len() < BATCH {
             let Some(id) = self.scheduler.dispatch(0, &self.requests, self.now, false) else { return ids.len() + 1 };

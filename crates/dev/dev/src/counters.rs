@@ -8,7 +8,7 @@ use ssdlab_sim::{BufferCounters, ControllerCounters, HostCounters};
 use std::fmt::Write;
 use std::io::{Error, ErrorKind, Result};
 
-/// Tables in [docs/results.md](../../../../docs/results.md), by the key of the counters in `result.json`.
+/// Tables in [docs/results.md](../../../../docs/results.md), each under the key of its counters in `result.json`.
 static TABLES: &[(&str, &[Counter])] = &[
     ("cache.counters", WriteBackCounters::COUNTERS),
     ("cache.pools.transitions", Transitions::COUNTERS),

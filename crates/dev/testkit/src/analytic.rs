@@ -1,6 +1,6 @@
 //! Closed-form write amplification under uniform random writes.
 //!
-//! `alpha` is the ratio of physical to logical pages, without open blocks.
+//! `alpha` is the ratio of physical to logical pages, excluding open blocks.
 
 /// Returns Lambert's W on its principal branch, for -1/e <= x < 0, by Newton's method.
 fn lambert_w0(x: f64) -> f64 {

@@ -18,8 +18,8 @@ use ssdlab_trace::{Op, Request};
 /// Options of the small devices: greedy garbage collection into the host's open block.
 pub const SMALL_OPTIONS: PageOptions = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
 
-/// Returns a small untimed device with [`SMALL_OPTIONS`] and no preconditioning: `blocks` blocks of `pages_per_block`
-/// 4 KiB pages. The FTL's reserve and `spare_blocks` more blocks are over-provisioned.
+/// Returns a small untimed device with [`SMALL_OPTIONS`] and no preconditioning. It has `blocks` blocks of
+/// `pages_per_block` 4 KiB pages. The over-provisioning is the FTL's reserve plus `spare_blocks` blocks.
 pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setup {
     let geometry = Geometry::single_plane(4096, pages_per_block, blocks);
     let logical_pages = (blocks - SMALL_OPTIONS.reserve_blocks() - spare_blocks) * pages_per_block;

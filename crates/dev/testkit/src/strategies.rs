@@ -20,8 +20,8 @@ use ssdlab_trace::{Op, Request};
 /// Page size of the random devices, in bytes.
 const PAGE_BYTES: u32 = 512;
 
-/// Generates small values of a parameter. Sizes are powers of two just below the maximum or the page size, whichever is
-/// smaller.
+/// Generates small values of a parameter. Sizes are powers of two, at most the four largest that exceed neither the
+/// maximum nor the page size.
 fn values(parameter: &Parameter) -> BoxedStrategy<u64> {
     let Parameter { unit, min, .. } = *parameter;
     let max = parameter.largest();
@@ -140,7 +140,8 @@ pub fn setups() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// Chooses a number of program units per unit of parity that is possible with `dies` dies; 0 stands for no parity.
+/// Chooses how many program units share one parity unit, among the numbers possible with `dies` dies; 0 means no
+/// parity.
 fn parity_of(dies: u32, choice: prop::sample::Index) -> u32 {
     let possible: Vec<u32> = (0..dies).filter(|parity| dies.is_multiple_of(parity + 1)).collect();
     possible[choice.index(possible.len())]

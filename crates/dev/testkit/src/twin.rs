@@ -87,7 +87,7 @@ impl Twin {
         free.len() * pages_per_block + unwritten(host) + unwritten(relocated) <= spare * pages_per_block
     }
 
-    /// True if the plane's share of the drive is full of pages other than `lpn`.
+    /// True if the plane already holds its maximum number of logical pages, not counting `lpn`.
     fn is_full_without(&self, plane: usize, lpn: u32) -> bool {
         let others = self.map.iter().enumerate().filter(|&(other, _)| other != lpn as usize);
         let there = others.filter(|(_, place)| place.is_some_and(|(block, _)| self.plane_of(block) == plane)).count();

@@ -6,7 +6,7 @@
 //! | erase failure | reported; the block keeps its contents |
 //! | uncorrectable read | the page cannot be read until its block is erased |
 //! | bit flip | a bit of a page stays wrong; only the checksum detects it |
-//! | power cut | the current operation is not begun, torn or done; later operations fail until the power is restored |
+//! | power cut | the current operation does not begin, is torn, or completes; later operations fail until the power is restored |
 //!
 //! The backend also enforces the rules of a chip, more strictly than [`ssdlab_nand::FlashArray`]. A page whose program
 //! was interrupted must not be programmed, even if it reads as erased. The same holds for a block whose erase was
@@ -67,7 +67,7 @@ struct Drawn {
     rng: Rng,
     /// Pages that can no longer be read.
     uncorrectable: Vec<bool>,
-    /// Pages made unreadable by a fault since [`FaultBackend::take_spoiled`].
+    /// Pages made unreadable by a fault since the last call of [`FaultBackend::take_spoiled`].
     spoiled: Vec<Ppn>,
 }
 
@@ -221,8 +221,8 @@ impl<B: Backend> FaultBackend<B> {
         self.chance.get_mut().rng.below(end)
     }
 
-    /// Counts an operation. If the power fails during the operation, returns its state: 0 if it does not begin,
-    /// otherwise the number of one of the `ways` to tear it.
+    /// Counts an operation. If the power fails now, returns the state in which the operation ends, a number below
+    /// `ways`; 0 means that the operation does not begin. Returns None if the power stays on.
     fn interrupted(&mut self, ways: u64) -> Result<Option<u64>, Fault> {
         if !self.powered {
             return Err(Fault::PowerLost);

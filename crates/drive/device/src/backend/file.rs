@@ -80,7 +80,7 @@ pub enum FileError {
         /// Length in bytes that the file must have according to its settings.
         expected: u64,
     },
-    /// The file contains another drive than the configuration describes.
+    /// The file contains a drive that differs from the configured drive.
     #[error(
         "{path}: the drive was created with {}, but the configuration has {}; {}, or create another drive",
         difference.then, difference.now, difference.remedy
