@@ -17,7 +17,7 @@ const REFUSALS: u32 = 4_096;
 /// Maximum number of runs that proptest uses to reduce a failing test case.
 const REDUCTIONS: u32 = 20_000;
 
-/// Start of every panic message.
+/// Prefix of every panic message.
 const PANICKED: &str = "panicked at";
 
 /// A random test case: a device, and the operations on the device.

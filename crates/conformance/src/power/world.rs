@@ -45,7 +45,7 @@ impl Scan for Eyes<'_> {
     }
 }
 
-/// A planted bug in the handling of program units of several pages.
+/// A planted bug in the handling of multi-page program units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mistake {
     /// No bug.

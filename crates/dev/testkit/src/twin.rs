@@ -173,7 +173,7 @@ impl Twin {
         plane
     }
 
-    /// Completes the program units that host pages have begun.
+    /// Pads the program units that host writes have left incomplete.
     pub fn complete_units<S: FlashSink>(&mut self, sink: &mut S) {
         (0..self.planes.len()).for_each(|plane| self.pad(plane, sink));
     }

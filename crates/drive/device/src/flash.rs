@@ -31,7 +31,7 @@ pub(crate) struct Medium<B> {
     pub log: Option<Log>,
     /// Pages of incomplete program units.
     pub gathered: Gathered,
-    /// Note that records which programs are safe from a power loss.
+    /// Record of which programs are safe from a power loss.
     pub safe: SafeNote,
     /// True if a page may have been programmed since the last sync.
     unsynced: bool,
@@ -255,7 +255,7 @@ impl<B: Backend> Medium<B> {
 
 /// Data of one FTL call: pages that it programs, or a buffer for the page that it reads.
 pub(crate) enum Payload<'a> {
-    /// The FTL only moves data within the flash.
+    /// No data: the FTL only moves data within the flash.
     None,
     /// Pages of a host write. The FTL programs these pages, and refers to each page by its number in the request.
     Write(&'a Pages<'a>),
@@ -313,8 +313,8 @@ fn fill_map_page(page: &mut [u8], lpn: Lpn, version: u64) {
 }
 
 impl<B: Backend> Flash<'_, B> {
-    /// Stores the data of the pages that the FTL programmed without their data. Happens once per long request: after
-    /// the FTL has finished, or before one of the pages is read.
+    /// Stores the data of the pages that the FTL programmed without their data. This happens once per long request:
+    /// after the FTL has finished, or before one of the pages is read.
     pub fn place(&mut self) {
         let Payload::Write(pages) = &self.payload else { return };
         let Medium { late, backend, scratch, .. } = &mut *self.medium;
@@ -339,7 +339,8 @@ impl<B: Backend> Flash<'_, B> {
     }
 }
 
-/// Minimum number of whole pages in a write for storing their data together, after the FTL has programmed the pages.
+/// Minimum number of whole pages in a long write. The data of a long write is stored all at once, after the FTL has
+/// programmed its pages.
 const LATE_PAGES: usize = 16;
 
 /// Flash operations that are recorded now and executed later. A recorded operation never fails. If the flash can fail,

@@ -1,4 +1,4 @@
-//! Lifetime counters of a drive. Checkpoints contain all counters; the journal contains mounts and wear-out.
+//! Lifetime counters of a drive. Checkpoints contain all counters; the journal records only mounts and wear-out.
 
 /// Lifetime counts of the drive. A power loss resets reads, writes and errors to the latest checkpoint, as in a
 /// controller that saves them periodically. A mount without a log restarts at 0.

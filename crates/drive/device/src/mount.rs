@@ -1,4 +1,4 @@
-//! Mounting: builds an FTL from flash and log, which continues from the state at the power loss.
+//! Mounting: builds an FTL from flash and log. The FTL continues from the state at the power loss.
 //!
 //! ```text
 //! the newest complete checkpoint            contents of the spare areas at that time
@@ -85,8 +85,8 @@ impl<B: Backend> Medium<B> {
     ) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
         self.safe = SafeNote::load(&self.backend)?;
-        // The bound in the note of safe programs counts too, because the trims of a lost log have used sequence
-        // numbers.
+        // Sequence numbers must also be at least the bound in the note of safe programs: the trims of a lost log have
+        // used lower numbers.
         let least = least.max(self.safe.below);
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));

@@ -28,7 +28,7 @@ pub enum OpenError {
 /// report, or None instead of a report for a new drive.
 ///
 /// # Errors
-/// Fails if the file contains another drive, or the drive cannot be created or mounted.
+/// Fails if the file contains a different drive, or the drive cannot be created or mounted.
 pub fn open<B: Backend, E: From<OpenError>>(
     path: Option<&Path>,
     geometry: Geometry,

@@ -17,7 +17,7 @@
 //! may have another version. In that case, neither the partial write nor the writes before it were flushed. The partial
 //! write is then dropped, and an earlier record is used.
 //!
-//! Programs are not recorded. A record is outdated if the flash holds a version of its page not below the recorded
+//! Programs are not recorded. A record is outdated if the version of its page on flash is at or above the recorded
 //! sequence number, or if the page was trimmed since. The next mount programs the pages of all records that are not
 //! outdated, even if the drive then has another buffer.
 
@@ -77,7 +77,7 @@ pub(crate) struct PageRecords {
     pub pages: Vec<(u64, BufferedPage)>,
 }
 
-/// A buffer journal, and its records by page.
+/// A buffer journal, and its records keyed by page.
 pub(crate) type Loaded = (BufferJournal, BTreeMap<u32, PageRecords>);
 
 /// Returns a number above all sequence numbers and versions in a journal. If such a number were reused, part of a page

@@ -53,7 +53,7 @@ impl SafeNote {
 
     /// Replaces the list of torn pages in this note; the next copy on the flash will contain the new list.
     pub fn set_torn(&mut self, torn: Vec<u64>) {
-        // If the note cannot list all torn pages, it declares no page as safe.
+        // If the note cannot list all torn pages, it declares no page safe.
         if torn.len() <= MOST_TORN {
             self.torn = torn;
         } else {
@@ -66,7 +66,7 @@ impl SafeNote {
         sequence < self.below && !self.torn.contains(&sequence)
     }
 
-    /// Records that all programs so far are safe: those with sequence numbers below `below`.
+    /// Records that all programs with sequence numbers below `below` are safe.
     pub fn write<B: Backend>(&mut self, backend: &mut B, below: u64) -> Result<(), Fault> {
         if below <= self.below {
             return Ok(());

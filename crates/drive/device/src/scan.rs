@@ -2,8 +2,8 @@
 //!
 //! The FTL recovers from the spare areas while they are read for the first time. It must not change the flash before
 //! the damaged pages are known. The last program unit of a block may be torn, so the scan compares the checksums of its
-//! pages. This is not necessary if a later page shows that all earlier pages were safe. These pages are far apart and
-//! are therefore prefetched.
+//! pages. This is not necessary if a later page shows that all earlier pages were safe. The pages to compare are far
+//! apart and are therefore prefetched.
 //!
 //! Only the versions of pages are kept in memory, because recovery reads many of them. All other contents are read from
 //! flash again.

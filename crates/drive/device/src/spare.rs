@@ -89,7 +89,7 @@ impl Content {
         }
     }
 
-    /// Returns the state of the page in the form that recovery uses, without a mark as outdated.
+    /// Returns the state of the page in the form that recovery uses. The page is not marked as outdated.
     #[inline]
     pub(crate) const fn found(self) -> Found {
         match self {

@@ -23,7 +23,7 @@ const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
 
 const HEADER_BYTES: usize = 37;
 
-/// Slopes of the lines of a block's four columns: states, logical pages, sequence numbers and ages.
+/// Slope of the line for each column of a block. The columns are states, logical pages, sequence numbers and ages.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
 /// Minimum and maximum size in bytes of the memory pieces for blocks that are read again. Each piece is twice as long
@@ -162,8 +162,8 @@ const fn state_of(page: &Found) -> u64 {
     }
 }
 
-/// Returns the offsets of a page's logical page number, sequence number and age, see [`Line::offset`]. None if the page
-/// is not programmed.
+/// Returns the [`Line::offset`] of a page's logical page number, sequence number and age. None if the page is not
+/// programmed.
 #[inline]
 const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { return None };

@@ -118,8 +118,8 @@ pub struct Extent {
     pub zero: bool,
 }
 
-/// A block device that several threads call concurrently. Ranges are not empty, lie within [`Export::size`] and follow
-/// [`Export::block_sizes`].
+/// A block device that several threads call concurrently. Ranges are not empty, lie within [`Export::size`] and comply
+/// with [`Export::block_sizes`].
 ///
 /// Durability: a successful [`Export::flush`] makes durable every write, trim and zeroing that returned earlier on any
 /// thread. An operation with `fua` is durable when it returns.

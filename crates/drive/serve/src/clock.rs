@@ -65,7 +65,7 @@ struct Submission {
     reply: PendingReply,
 }
 
-/// Reply to a client that waits for its request to complete on the simulated drive.
+/// Reply that is held back until the client's request completes on the simulated drive.
 struct PendingReply {
     /// Time from the arrival of the client's request until the request reached the simulated drive. In between, it
     /// waited for other requests and for the stored drive.

@@ -19,8 +19,8 @@ use crate::served::Served;
 pub struct ServeOptions<'a> {
     /// File that stores the bytes, created if missing; `None` for memory.
     pub file: Option<&'a Path>,
-    /// Used drive from which a new drive continues; `None` for an empty drive. For a preconditioned drive,
-    /// [`States::from`] has no file.
+    /// Used drive from which a new drive continues; `None` for an empty drive. If [`States::from`] is `None`, the drive
+    /// is preconditioned.
     pub start: Option<States<'a>>,
     /// Wall-clock seconds per simulated second; `None` sends replies immediately.
     pub scale: Option<f64>,

@@ -62,7 +62,7 @@ impl Mount {
 pub struct Start {
     /// Report on the mount of the drive; `None` for a new drive.
     pub mount: Option<Mount>,
-    /// Writes that preceded the creation of the drive; `None` for an existing or an empty drive.
+    /// Writes that preconditioned the drive before it was exported; `None` for an existing or an empty drive.
     pub precondition: Option<PreconditionSummary>,
 }
 
@@ -71,12 +71,12 @@ pub struct Start {
 pub struct TimingReport {
     /// Simulated response times by type of request.
     pub latency: LatencyByOp,
-    /// Number of pages programmed by the stored drive, which holds the bytes. It empties its buffer immediately, so
-    /// fewer pages are overwritten in its buffer than in the buffer of the simulated drive.
+    /// Number of pages programmed by the stored drive, which holds the bytes. The stored drive empties its write buffer
+    /// immediately. Fewer pages are therefore overwritten there than in the buffer of the simulated drive.
     pub pages_stored: u64,
     /// Number of pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
-    /// Number of replies for which an export determined the time of sending.
+    /// Number of replies sent at a time that an export determined.
     pub replies: u64,
     /// Mean delay of a reply beyond its determined time, in ns of wall time.
     pub lag_mean_ns: f64,

@@ -39,7 +39,7 @@ const MOST_UNSYNCED: u64 = 16 << 20;
 /// busy, but is low enough that requests queued behind the slices do not wait long.
 const MOST_AHEAD: usize = 8;
 
-/// A drive whose flash backend may have any type.
+/// A drive with a flash backend of any type.
 type StoredDrive = Drive<Box<dyn Backend>>;
 
 /// A drive that is exported to NBD clients.
@@ -346,7 +346,7 @@ impl ServedState {
     }
 }
 
-/// Returns the error number that the NBD protocol has for an error of the drive.
+/// Returns the NBD error number for an error of the drive.
 fn number_of(error: &DriveError) -> Errno {
     match error {
         DriveError::OutOfRange { .. } | DriveError::Options(_) => Errno::Inval,

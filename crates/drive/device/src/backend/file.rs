@@ -197,7 +197,7 @@ impl FileBackend {
         made.map_err(|error| FileError::Io { path: path.into(), error })
     }
 
-    /// True if a file starts like a drive file, complete or not.
+    /// True if a file begins with the magic number of a drive file, complete or not.
     pub fn is_drive(file: &File) -> bool {
         [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
     }
@@ -212,7 +212,7 @@ impl FileBackend {
     /// [`Self::create`].
     ///
     /// # Errors
-    /// Fails if the file holds another drive, or another process uses it.
+    /// Fails if the file holds a different drive, or another process uses it.
     pub fn open(path: &Path, geometry: Geometry, lines: &[Line], settings: &[Line]) -> Result<Self, FileError> {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
@@ -243,7 +243,7 @@ impl FileBackend {
         Ok(backend)
     }
 
-    /// Reads the settings of the configuration with which the drive in a file was created.
+    /// Reads the configuration settings that the drive in a file was created with.
     ///
     /// # Errors
     /// Fails if the file holds no drive.
@@ -354,7 +354,7 @@ impl Backend for FileBackend {
     /// Asks the system to read this page from the disk in the background.
     fn fetch(&self, ppn: Ppn) {
         let bytes = NonZero::new(self.geometry.page_bytes.into());
-        // Ignores an error of this hint, because reads then only take longer.
+        // Ignores an error: without the hint, reads only take longer.
         let _ = fadvise(&self.file, self.page_at(ppn), bytes, Advice::WillNeed);
     }
 
@@ -373,7 +373,7 @@ impl Backend for FileBackend {
         Ok(self.file.write_all_at(spares.as_flattened(), self.spares + spare_at(first.0.into()))?)
     }
 
-    /// Writes no page, because a hole of the file reads as zeros.
+    /// Writes no page data, because holes in the file read as zeros.
     fn program_zeros(&mut self, first: Ppn, spares: &[SpareBytes]) -> Result<(), Fault> {
         Ok(self.file.write_all_at(spares.as_flattened(), self.spares + spare_at(first.0.into()))?)
     }

@@ -1,4 +1,4 @@
-//! Flash in memory, which lasts as long as the process.
+//! Flash in memory; its contents are lost when the process ends.
 
 use ssdlab_core::mem::{prefetch, scatter};
 use ssdlab_core::{BlockId, HugeVec, Ppn, Reciprocal};

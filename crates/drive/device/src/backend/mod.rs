@@ -25,7 +25,7 @@ pub enum Slot {
     B,
     /// Journal of a write buffer with power-loss protection.
     BufferJournal,
-    /// Note that records which programs are safe from a power loss.
+    /// Record of which programs are safe from a power loss.
     Safe,
 }
 
@@ -56,7 +56,7 @@ pub enum Fault {
 /// programs.
 ///
 /// Operations take effect in the order of the calls and survive the end of the process. If the computer loses power,
-/// the state of the latest [`Self::sync`] and any subset of later operations remain.
+/// everything before the latest [`Self::sync`] survives, and any subset of the later operations.
 ///
 /// An erased spare area is all zeros. Erased pages may be read; their contents are undefined.
 pub trait Backend: Send + Sync {
@@ -129,7 +129,7 @@ pub trait Backend: Send + Sync {
         pages.into_iter().try_for_each(|((page, spare), ppn)| self.program(Ppn(ppn), page, spare))
     }
 
-    /// Programs successive pages with zeros. Only called for pages of new flash, which were never programmed.
+    /// Programs consecutive pages with zeros. Only called for new flash, on pages that were never programmed.
     ///
     /// # Errors
     /// Fails if a program fails.
@@ -138,7 +138,7 @@ pub trait Backend: Send + Sync {
         spares.iter().zip(first.0..).try_for_each(|(spare, ppn)| self.program(Ppn(ppn), &zeros, spare))
     }
 
-    /// Stores the data of pages that were programmed without data. Only called for flash that keeps pages unchanged.
+    /// Stores the data of pages that were programmed without data. Only called if [`Self::keeps_pages`] returns true.
     fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
         unreachable!("this flash does not support programs without data");
     }

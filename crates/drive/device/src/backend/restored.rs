@@ -2,7 +2,7 @@
 
 use ssdlab_core::difference::Line;
 
-/// Returns a remedy: the changes of the configuration `now` that make it fit a drive created with the settings `then`.
+/// Returns a remedy: the changes that make the configuration `now` fit a drive created with the settings `then`.
 /// Returns None if the settings that shape the drive are equal.
 pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     const SHAPE: [&str; 8] =

@@ -51,15 +51,15 @@ fn complete_units(ftl: &mut dyn DynFtl) {
 
 impl<B: Backend> Medium<B> {
     /// Programs the pages that an FTL has programmed in a simulation. Their original sequence numbers and versions are
-    /// unknown. New ones increase in an order in which the pages may have been programmed. A page counts as a copy of
-    /// the oldest version if this order places it after the newest copy.
+    /// unknown. New sequence numbers follow one possible order of the programs. If a page follows the newest copy of
+    /// its logical page in this order, its version is set to 0, the oldest version.
     fn program_zeros(&mut self, ftl: &dyn DynFtl) -> Result<(), DriveError> {
         let geometry = *self.backend.geometry();
         let zeros = vec![0; geometry.page_bytes as usize];
         let checked = (!self.backend.keeps_pages()).then_some(&zeros[..]);
         let mut visited = PageBits::new(geometry.pages() as u32);
         let (mut sequence, mut programmed) = (0, Ok(()));
-        // Successive pages, which are programmed together.
+        // Consecutive pages to be programmed together.
         let (mut first, mut run): (u32, Vec<SpareBytes>) = (0, Vec::new());
         let backend = &mut self.backend;
         let next = ftl.programmed(&mut |ppn, lpn, role| {

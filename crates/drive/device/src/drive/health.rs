@@ -12,7 +12,7 @@ use crate::error::DriveError;
 const SPARE_THRESHOLD: u64 = 10;
 
 counters! {
-    /// Health of a drive, in the terms of NVMe's health log. Lifetime counts are stored in the drive's file. A power
+    /// Health of a drive, in the terms of the NVMe health log. Lifetime counts are stored in the drive's file. A power
     /// loss resets bytes and errors to the latest checkpoint, but not power cycles.
     pub struct Health {
         free_blocks: "blocks", "Erased blocks; if the drive is off, the number at power-off.";

@@ -165,7 +165,7 @@ impl<B: Backend> Drive<B> {
     /// Reads bytes of the drive from `offset` on.
     ///
     /// # Errors
-    /// Fails if the bytes exceed the drive or were lost, or the drive is off.
+    /// Fails if the range exceeds the drive, data in it was lost, or the drive is off.
     pub fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes.len() as u64)?;
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -406,7 +406,8 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Reads page `lpn` and returns its contents with the bytes of a write applied: `bytes`, which start at `offset`.
+    /// Reads page `lpn` and applies a write to its contents. The write stores `bytes` at byte offset `offset` of the
+    /// drive. Returns the new contents.
     fn completed(&mut self, lpn: u32, offset: u64, bytes: &[u8]) -> Result<Vec<u8>, DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         let mut page = vec![0; self.page_out.len()];

@@ -132,7 +132,8 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Programs the pages that a protected buffer held at the power loss, and empties the buffer. A read-only drive
-    /// keeps these pages. `trims` lists the trims in the log's journal; the buffer may not know all of them.
+    /// keeps these pages. `trims` lists the trims in the log's journal; the buffer's journal may not contain all of
+    /// them.
     pub(super) fn power_buffer(&mut self, loaded: Option<Loaded>, trims: &[Trimmed]) -> Result<(), DriveError> {
         let (before, mut kept) = loaded.map_or((None, BTreeMap::new()), |(journal, kept)| (Some(journal), kept));
         for &Trimmed { lpn, count, sequence } in trims {
@@ -281,8 +282,8 @@ impl<B: Backend> Drive<B> {
 
     /// Ends a request: switches the drive off after a fault, and replaces long journals.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
-        // Checks wear-out only on flash that may fail. Other flash cannot wear out the drive here, and with page
-        // mapping the check looks at every plane.
+        // Checks wear-out only on flash that may fail, because other flash cannot wear out the drive here. With page
+        // mapping, the check has to look at every plane.
         if self.medium.backend.fails() && self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
             self.wear_out()?;
         }

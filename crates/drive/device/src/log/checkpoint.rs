@@ -197,7 +197,7 @@ struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,
     /// `has_copy` has a bit per logical page that has a copy. `is_newest` has a bit per flash page that holds a newest
-    /// copy. With these bits, no map entry is looked up per flash page; map entries are far apart in memory.
+    /// copy. These bits save a map look-up per flash page; map entries are far apart in memory.
     has_copy: PageBits,
     is_newest: PageBits,
     logical_pages: u32,

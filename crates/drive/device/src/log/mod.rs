@@ -1,5 +1,5 @@
-//! Log stored next to the flash, so that a mount does not read all of the flash: a checkpoint of the spare areas,
-//! followed by a journal of the blocks changed since.
+//! Log stored next to the flash, so that a mount does not read all of the flash. The log is a checkpoint of the spare
+//! areas, followed by a journal of the blocks changed since the checkpoint.
 //!
 //! A record is written before the change that it announces, and is durable before the flash may contradict it. The
 //! journal therefore lists every block that a power loss leaves half written. It also records trims, which flash cannot
@@ -278,8 +278,8 @@ impl Log {
         self.append(backend, Record::Damaged(ppn))
     }
 
-    /// Records a mount. This invalidates an older log that a power loss left valid. It also invalidates records that a
-    /// computer's power loss kept although it lost earlier records.
+    /// Records a mount. This invalidates an older log that a power loss left valid. It also invalidates records that
+    /// survived a power loss of the computer although earlier records were lost.
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
         self.append(backend, Record::Mounted { clean })?;
         self.mounts += 1;
@@ -348,8 +348,8 @@ impl LogContents {
         }
     }
 
-    /// Records that the programs before the erase of a block were safe, except in incomplete program units. If such a
-    /// page is damaged, no power loss has torn it; replacing it with an older copy would hide a fault.
+    /// Records that the programs before the erase of a block were safe, except in incomplete program units. If a page
+    /// of a safe program is damaged, no power loss has torn it; replacing it with an older copy would hide a fault.
     fn was_safe_before_erase(&mut self, erase: Erase) {
         self.erased.insert(erase.block, erase.sequence);
         self.synced = self.synced.max(erase.below);

@@ -52,8 +52,8 @@ pub(super) enum Record {
 }
 
 impl Erase {
-    /// Returns the number of the latest programs and trims that may not be safe. A checkpoint follows long before this
-    /// number exceeds 32 bits.
+    /// Returns how many of the latest programs and trims may not be safe. A checkpoint follows long before this number
+    /// exceeds 32 bits.
     fn gathered(&self) -> u32 {
         (self.sequence - self.below) as u32
     }

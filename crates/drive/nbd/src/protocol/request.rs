@@ -13,7 +13,7 @@ pub struct Request {
     pub flags: u16,
     /// Type of the request, see [`super::cmd`].
     pub command: u16,
-    /// Identification that the client chose for the request; the reply repeats it.
+    /// Identifier that the client chose for the request; the reply repeats it.
     pub cookie: u64,
     /// Start of the byte range.
     pub offset: u64,

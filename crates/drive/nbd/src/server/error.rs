@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::export::Errno;
 
-/// Longest path of a socket in bytes; Linux allows 108 with the terminating zero.
+/// Maximum length of a socket path in bytes; Linux allows 108 with the terminating zero.
 pub(super) const LONGEST_PATH: usize = 107;
 
 /// Error of starting or ending a server.

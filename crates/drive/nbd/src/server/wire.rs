@@ -192,7 +192,7 @@ impl Wire {
 /// Receiving side of a connection.
 pub(super) struct Receiver {
     wire: Arc<Wire>,
-    /// Received encrypted bytes; the bytes before `start` are decrypted.
+    /// Received encrypted bytes; the bytes before `start` are already decrypted.
     records: Vec<u8>,
     start: usize,
 }

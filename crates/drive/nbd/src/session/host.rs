@@ -44,7 +44,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Creates a host of `entries`.
+    /// Creates a host that offers the exports `entries`.
     ///
     /// # Panics
     /// Panics if `entries` is empty, names are equal or longer than 4,096 bytes, an export requires TLS although TLS is

@@ -7,7 +7,8 @@ pub(super) struct Input {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Length in bytes of the message at `start`, as far as the received bytes determine it.
+    /// Length in bytes of the message at `start`. Until the whole header is received, only the part of the length that
+    /// is known so far.
     wanted: usize,
     /// Number of bytes to drop as soon as they are received.
     unwanted: u64,

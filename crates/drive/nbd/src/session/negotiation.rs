@@ -101,7 +101,7 @@ impl Negotiation {
         })
     }
 
-    /// Returns the reason to refuse the option, if the reason applies to almost every option.
+    /// Returns the reason if the option must be refused because the server is being shut down or requires TLS.
     fn refuses_all(&self, host: &Host, option: u32) -> Option<Refusal> {
         if option == option::ABORT {
             None

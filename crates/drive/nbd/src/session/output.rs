@@ -4,8 +4,8 @@ use crate::buffer::Buffer;
 use crate::deferred_reply::DeferredReply;
 use crate::export::ReplyTime;
 
-/// Replies are sent once they hold or move this many bytes. The limit bounds memory, and lets the client process early
-/// replies meanwhile.
+/// Limit on the output: bytes waiting to be sent, plus payload bytes that requests have moved. Replies are sent when
+/// the limit is reached, which bounds memory and lets the client process early replies meanwhile.
 const FULL: usize = 64 << 10;
 
 /// A reply that must be sent later.
