@@ -132,7 +132,8 @@ fn worlds(part: Part, limit: Option<Limit>, most: usize) -> impl Strategy<Value 
     })
 }
 
-/// Converts operations to accesses, each with the position of the next access to its item; `None` is an eviction.
+/// Converts operations to accesses. Each access contains the position of the next access to the same item. An eviction
+/// becomes `None`.
 fn steps(operations: &[Operation]) -> Vec<Option<Access>> {
     let access = |operation: &Operation| match *operation {
         Operation::Access(item, size) => Some(Access::new(item, size)),
@@ -197,7 +198,7 @@ impl Shadow {
         evicted.into_iter().try_for_each(|item| self.evicts(item))
     }
 
-    /// Compares the contents of the cache with the contents that follow from the earlier operations.
+    /// Compares the contents of the cache with the expected contents after the operations so far.
     fn compare(&self, policy: &dyn Policy) -> Result<(), String> {
         for item in 0..ITEMS {
             let is_cached = self.cached.contains_key(&item);
@@ -258,7 +259,7 @@ fn keeps_its_contract(part: Part, limit: Option<Limit>, subject: Subject) -> Che
     )
 }
 
-/// Checks that a simulation counts the misses and evictions that the individual accesses cause.
+/// Checks the counts of a simulation against the misses and evictions of the individual accesses.
 pub fn counts_add_up(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "counts_add_up", cases: 100 };
     check(

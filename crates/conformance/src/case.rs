@@ -25,7 +25,7 @@ const PANICKED: &str = "panicked at";
 pub struct World<D, O> {
     /// Device or cache, with its options.
     pub device: D,
-    /// Operations in the order in which they are executed.
+    /// Operations in order of execution.
     pub operations: Vec<O>,
 }
 

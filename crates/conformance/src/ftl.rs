@@ -93,7 +93,7 @@ fn serve<F: Ftl, S: FlashSink>(ftl: &mut F, request: Request, sink: &mut S) -> u
     0
 }
 
-/// Panics if a request exceeds its limit of flash operations, because the FTL may loop forever.
+/// Limits the flash operations of a request. Panics beyond the limit, because the FTL may be in an endless loop.
 struct Budget {
     left: u32,
 }

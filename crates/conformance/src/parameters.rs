@@ -15,7 +15,7 @@ pub(crate) fn settings(parameters: &'static [Parameter], values: &[u64]) -> Sett
     Settings::new(owner, parameters, &changes).expect("the values are in range")
 }
 
-/// A parameter, by its position in the table, set to its smallest or largest value.
+/// A parameter set to its smallest or largest value; `at` is the parameter's position in the table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     pub at: usize,

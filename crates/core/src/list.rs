@@ -133,7 +133,7 @@ impl List {
         Some(item)
     }
 
-    /// Moves an item of this list to its newest end.
+    /// Moves an item of this list to the newest end.
     #[inline]
     pub fn renew<N: Node>(&mut self, nodes: &mut [N], item: u32) {
         if self.newest != item {
@@ -176,7 +176,7 @@ impl Queue {
         self.list.remove(&mut self.links, item);
     }
 
-    /// Moves an item that is in the queue to its newest end.
+    /// Moves an item that is in the queue to the newest end.
     #[inline]
     pub fn renew(&mut self, item: u32) {
         self.list.renew(&mut self.links, item);

@@ -2,8 +2,8 @@
 //! with a static `INFO`, and a line in the registry for its type of component. Other crates add components with
 //! [`Registry::register`], at any time.
 //!
-//! Settings, help, documents and random choices of tests are derived from the registry. The first entry is the default;
-//! documents use the second as an example.
+//! Settings, help, documents and the random choices of tests all come from the registry. The first entry is the
+//! default; documents use the second as an example.
 
 use std::fmt;
 use std::ops::Deref;

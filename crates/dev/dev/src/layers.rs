@@ -8,7 +8,7 @@ use std::path::Path;
 /// `py` are single crates.
 const GROUPS: &[&str] = &["core", "flash", "host", "lab", "ssdlab", "conformance", "drive", "pages", "py", PLUGINS];
 
-/// Folder of the components outside the product. Like the components of users, they may use only `ssdlab`.
+/// Folder of the components outside the product. Like user-written components, they may use only `ssdlab`.
 const PLUGINS: &str = "plugins";
 
 /// Folder of the development crates, which product crates may use only in tests.

@@ -52,7 +52,8 @@ pub const PLAIN: DriveOptions = DriveOptions {
     backlog: 1_000,
 };
 
-/// A drive that a few requests heat to the threshold, and that cools within microseconds.
+/// Thermal options of a drive that reaches the throttling threshold after a few requests, and cools within
+/// microseconds.
 const WARM: Thermal = Thermal {
     ambient: 40.0,
     threshold: 42.0,

@@ -521,7 +521,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
             return;
         }
         // Recovery ignores bad blocks. So the pages that were copied from this block must be safe, and recorded as
-        // safe, before it is marked.
+        // safe, before the block is marked as bad.
         let safe = medium.sync();
         let marked = safe.and_then(|()| medium.backend.mark_bad(block));
         medium.note_fault(marked);

@@ -14,7 +14,8 @@ counters! {
     }
 }
 
-/// Requests of clients. Pages of write-zeroes requests count as trimmed or written, depending on their execution.
+/// Requests of clients. Pages of a write-zeroes request count as trimmed or written, depending on how the drive
+/// executed the request.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ClientCounters {
     /// Counters of the client requests whose types also occur in traces.

@@ -246,7 +246,7 @@ impl Served {
         Ok(state)
     }
 
-    /// Syncs the file without the lock if many bytes are not synced.
+    /// If many bytes are not yet synced, syncs the file without holding the lock.
     fn sync_ahead<'a>(&'a self, mut state: FairGuard<'a, ServedState>) -> FairGuard<'a, ServedState> {
         let programmed = state.drive.counts().programmed();
         match &self.file {

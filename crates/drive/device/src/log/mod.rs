@@ -69,8 +69,8 @@ pub(crate) struct LogContents {
     pub damaged: BTreeSet<Ppn>,
     /// Erase that may be incomplete. Earlier programs may not be safe.
     pub erasing: Option<Erase>,
-    /// Erased blocks, each with the drive's sequence number at the erase. Pages with a lower sequence number remain
-    /// from before the erase, in case the erase itself was lost.
+    /// Erased blocks, each with the drive's sequence number at the erase. A page with a lower sequence number dates
+    /// from before the erase; it can still exist if the erase itself was lost.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
     /// Number of bytes in checkpoint and journal.
@@ -249,8 +249,8 @@ impl Log {
     /// below `erase.below` are durable.
     pub fn erase<B: Backend>(&mut self, backend: &mut B, erase: Erase, cause: Cause) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
-            // Syncs all earlier operations first. If this record is the last that survives a power loss of the
-            // computer, the copies that recovery discarded must not be needed.
+            // Syncs all earlier operations first. A power loss of the computer may preserve this record but nothing
+            // later. The copies that recovery discarded must not be needed then.
             backend.sync()?;
             Record::GivenUp
         } else {

@@ -40,7 +40,7 @@ enum Step {
     Done,
     /// The message is incomplete; it consists of this many bytes in total.
     Short(usize),
-    /// The message has a payload or reply of this many bytes, for which memory must be granted first.
+    /// The message has a payload or reply of this many bytes. Memory for these bytes must be granted first.
     Long(usize),
     StartTls,
     Enter(Transmission),
