@@ -55,7 +55,7 @@ class S4Fifo(CachePolicy):
             while self.small:
                 item, _ = self.small.popitem(last=False)
                 if self.uses[item] < self.hits:
-                    self.ghost[item] = None  # `insert` shortens the ghost, when the new item is known
+                    self.ghost[item] = None  # `insert` shortens the ghost once the new item is known
                     del self.uses[item]
                     return item
                 self.uses[item] = 0

@@ -9,9 +9,9 @@ use ssdlab_trace::Op;
 
 use crate::columns::{array, buckets};
 
-/// Returns the fields of [`Activity`] by name. Sums are uint64 arrays by bin; the sums of dies and of channels have two
-/// dimensions, with bins in the second. `gantt` is a dictionary of columns. `waiting` has histograms of waiting times
-/// by operation. `course` has the result of [`course_columns`], or None.
+/// Returns the fields of [`Activity`] by name. Sums are uint64 arrays with one value per bin. The sums for dies and for
+/// channels are two-dimensional, with bins in the second dimension. `gantt` is a dictionary of columns. `waiting` has
+/// histograms of waiting times by operation. `course` has the result of [`course_columns`], or None.
 pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("die_bin_ns", activity.die_bin_ns)?;
@@ -34,7 +34,7 @@ pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<B
 }
 
 /// Returns the columns of a timeline with intervals of `interval_ns`. `times` has the fields of [`InInterval`] as
-/// columns, by operation, for response and for waiting times. `slowest` has the fields of [`Slow`] as columns.
+/// columns: for response times and for waiting times, by operation. `slowest` has the fields of [`Slow`] as columns.
 /// `parts_ns` sums each part of the response time by operation.
 fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);

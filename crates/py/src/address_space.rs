@@ -84,7 +84,7 @@ impl AddressSpace {
         }
     }
 
-    /// Adds the next requests of the trace to the address space: their end, or the pages that they touch.
+    /// Updates the end of the address space, or the set of used pages, with the next requests of the trace.
     fn add(&self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         detached(py, None, || match &mut *self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
             Seen::Extent(bytes) => {

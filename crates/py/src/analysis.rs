@@ -95,14 +95,15 @@ impl Analysis {
         Ok(dict)
     }
 
-    /// Returns the number of requests that start in each address range, as columns by number of the range.
+    /// Returns the number of requests that start in each address range, as columns; the column `range` numbers the
+    /// ranges.
     fn ranges<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).ranges().into_iter();
         columns(py, ["range", KINDS[0], KINDS[1], KINDS[2]], rows.map(|(range, [r, w, t])| [range, r, w, t]))
     }
 
-    /// Returns a histogram, as columns, of the distances between the starts of consecutive requests, counted in address
-    /// ranges. Each bucket includes `lower` and excludes `upper`.
+    /// Returns a histogram of the distances between the starts of consecutive requests, as columns. Distances are in
+    /// address ranges. Each bucket includes `lower` and excludes `upper`.
     fn deviations<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).deviations();
         let dict = columns(py, KINDS, rows.iter().map(|row| row.2))?;
@@ -122,7 +123,8 @@ impl Analysis {
         )
     }
 
-    /// Returns the numbers of requests by alignment, as columns: alignment of the address, and of address and size.
+    /// Returns, as columns, the number of requests by alignment of the address, and by alignment of both address and
+    /// size.
     fn alignments<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).alignments().into_iter();
         let names = ["bytes", KINDS[0], KINDS[1], KINDS[2], "whole_reads", "whole_writes", "whole_trims"];
@@ -136,8 +138,8 @@ impl Analysis {
         )
     }
 
-    /// Returns a histogram of the lengths of sequential runs in requests, as columns. Each bucket includes
-    /// `lower` and excludes `upper`.
+    /// Returns a histogram of the lengths of sequential runs, in requests, as columns. Each bucket includes `lower` and
+    /// excludes `upper`.
     fn runs<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let runs = exclusive(&mut self.inner).runs();
         let rows = steps(runs.each_ref().map(|kind| &kind.lengths)).into_iter();

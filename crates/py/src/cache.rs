@@ -21,11 +21,11 @@ use crate::source::exclusive;
 /// Parameter of a policy: name, unit, default, minimum, maximum and help.
 type ParameterRow = (&'static str, &'static str, u64, u64, u64, &'static str);
 
-/// Replacement policy: name, help and parameters; then flags: supports items of different sizes, must know future
-/// accesses, one pass gives the miss-ratio curve.
+/// Replacement policy: name, help, parameters, and three flags: items may have different sizes; future accesses must be
+/// known; one pass gives the miss-ratio curve.
 type PolicyRow = (&'static str, &'static str, Vec<ParameterRow>, bool, bool, bool);
 
-/// Admission policy: name, help, parameters, and a flag: supports items of different sizes.
+/// Admission policy: name, help, parameters, and a flag: items may have different sizes.
 type AdmissionRow = (&'static str, &'static str, Vec<ParameterRow>, bool);
 
 fn rows(parameters: &[Parameter]) -> Vec<ParameterRow> {
@@ -58,8 +58,8 @@ pub fn cache_admissions() -> Vec<AdmissionRow> {
     ADMISSIONS.iter().map(|info| (info.name, info.help, rows(info.parameters), info.role.sizes)).collect()
 }
 
-/// Fails if the policy is unknown, lacks one of the changed parameters, or needs items of one size although `one_size`
-/// is false.
+/// Fails if the policy is unknown, has no parameter with a name in `changes`, or needs items of one size although
+/// `one_size` is false.
 #[pyfunction]
 pub fn check_cache(name: &str, changes: Vec<(String, u64)>, one_size: bool) -> PyResult<()> {
     let info = POLICIES.get(name).or_raise()?;
@@ -129,8 +129,8 @@ pub struct CacheTrace {
 impl CacheTrace {
     /// Creates an empty trace. `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. The flags
     /// `accesses`, `future`, `expire` and `requests` select what is stored: accesses, the positions of the items' next
-    /// accesses, access times, and requests. `sample` is a sampling rate or a number of items, with the number of
-    /// replicas.
+    /// accesses, access times, and requests. `sample` has the sampling rate, the number of sampled items (used if the
+    /// rate is None) and the number of replicas.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python passes each argument by name")]
     fn new(
@@ -193,9 +193,9 @@ impl CacheTrace {
         detached(py, None, || gathering.add(&requests.inner))?.or_raise()
     }
 
-    /// Ends the trace. If items expire, `ttls_s` has the lifetimes of items in seconds (0 is infinite), one for each
-    /// stream. An item has the lifetime of the stream of the request that inserts it. Streams past the end of the list
-    /// have the last lifetime.
+    /// Ends the trace. If items expire, `ttls_s` lists the lifetime in seconds for each stream; 0 is infinite. The
+    /// stream of the request that inserts an item determines the item's lifetime. Streams past the end of the list have
+    /// the last lifetime.
     fn finish(&mut self, py: Python<'_>, ttls_s: Vec<u32>) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
         let finished = detached(py, None, || {
@@ -218,8 +218,8 @@ impl CacheTrace {
         Ok(())
     }
 
-    /// Returns the number of accesses, of items, and of units of all items at their largest sizes. If only a sample is
-    /// kept, items and units are estimates.
+    /// Returns the number of accesses, the number of items, and the total size of all items in units, each item at its
+    /// largest size. If only a sample is kept, items and units are estimates.
     fn footprint(&self) -> (u64, u64, u64) {
         let units = |trace: &AccessTrace| {
             if trace.one_size() {
@@ -258,8 +258,8 @@ impl CacheTrace {
         self.sample.as_ref().map(|sample| sample.rate())
     }
 
-    /// Returns the counters of a simulated cache by name. In this method and the following ones, `stopped()` is called
-    /// about twenty times a second; once it returns true, the result is None.
+    /// Returns the counters of a simulated cache by name. This method and the following ones call `stopped()` about
+    /// twenty times a second; once it returns true, they return None.
     fn simulate<'py>(
         &self,
         py: Python<'py>,
@@ -349,9 +349,9 @@ impl CacheTrace {
     }
 }
 
-/// A point of a miss-ratio curve. It has the miss ratios by accesses and by units, with their standard errors, and the
-/// capacity of each replica's cache in units. It also has the number of hits on items that have grown since their
-/// insertion, and the number of units that these hits lacked.
+/// A point of a miss-ratio curve: the miss ratios by accesses and by units, their standard errors, and the capacity of
+/// each replica's cache in units. The last two values are the number of hits on items that have grown since their
+/// insertion, and the number of units missing from the cache at these hits.
 type Point = (f64, f64, f64, f64, u64, u64, u64);
 
 fn point(point: &CurvePoint) -> Point {

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyTuple};
 use ssdlab_core::LatencyHistogram;
 
 /// Returns the values as a NumPy array. Imports numpy explicitly first, because the bindings panic if their own import
-/// fails, even by Ctrl-C.
+/// fails, for example on Ctrl-C.
 pub fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Bound<'_, PyArray1<T>>> {
     py.import(intern!(py, "numpy"))?;
     Ok(values.into_pyarray(py))

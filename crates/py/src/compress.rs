@@ -20,8 +20,8 @@ pub fn codec(text: &str) -> PyResult<CodecSpec> {
     text.parse::<CodecSpec>().or_raise()
 }
 
-/// For a modelled page compressor, returns its compression ratio and its microseconds to compress and to restore a
-/// page. Returns None for a real compressor; fails for an unknown one.
+/// Returns the compression ratio of a modelled page compressor, and its microseconds to compress and to restore a page.
+/// Returns None for a real compressor; fails for an unknown one.
 #[pyfunction]
 pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
     let spec = codec(text)?;

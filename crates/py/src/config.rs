@@ -1,4 +1,4 @@
-//! Binding to configurations and the table of options.
+//! Python binding for configurations and for the table of options.
 
 use pyo3::prelude::*;
 use ssdlab_config::{Layer, Step};
@@ -62,8 +62,8 @@ impl Config {
         what_if.map_or_else(Vec::new, |what_if| self.inner.what_if(what_if))
     }
 
-    /// Returns the setting to change, as `(key, value)`, so that the drive has enough spare blocks for flash that may
-    /// fail; None if no change is needed.
+    /// Returns the setting to change, as `(key, value)`, to leave enough spare blocks for replacing failed blocks; None
+    /// if no change is needed.
     fn spared(&self) -> PyResult<Option<(&'static str, String)>> {
         let setting = self.inner.spared().or_raise()?;
         if let Some((key, half)) = &setting
@@ -86,7 +86,7 @@ impl Config {
         self.inner.settings(extent).map(|settings| settings.setup.geometry.pages_per_block).or_raise()
     }
 
-    /// Checks settings across options; `extent` is the first byte past the end of the trace.
+    /// Checks all settings together; `extent` is the first byte past the end of the trace.
     fn check(&self, extent: Option<u64>) -> PyResult<()> {
         self.inner.settings(extent).map(drop).or_raise()
     }

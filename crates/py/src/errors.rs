@@ -101,7 +101,7 @@ pub fn beyond_device(request: Placed, capacity_bytes: u64) -> String {
 }
 
 /// Returns the exception for an error of a drive that stores bytes, in the file at `path` if given: an `OSError` with
-/// its number, or a `ConfigError` for an invalid drive.
+/// its error number, or a `ConfigError` for an invalid drive.
 pub fn drive_error(error: &DriveError, path: Option<&Path>) -> PyErr {
     match (error, path) {
         (DriveError::Options(text), _) => ConfigError::new_err(text.clone()),
@@ -146,10 +146,11 @@ pub fn no_thread() -> PyErr {
 /// Start of the standard library's panic message when no thread can be started.
 const NO_THREAD: &str = "failed to spawn thread";
 
-/// Paths of the Cargo.toml of crates of components that were compiled in.
+/// Paths of the Cargo.toml files of the component crates that were compiled in.
 static COMPONENTS: OnceLock<Vec<&'static str>> = OnceLock::new();
 
-/// Makes the messages of panics name the crates of components that were compiled in, by the paths of their Cargo.toml.
+/// Sets the Cargo.toml paths of the component crates that were compiled in. The message of a panic in a crate names its
+/// path.
 pub fn name_components(manifests: Vec<&'static str>) {
     COMPONENTS.get_or_init(|| manifests);
 }
@@ -176,8 +177,8 @@ fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&st
     }
 }
 
-/// Runs `work` with the interpreter released. A panic becomes an [`InternalError`] with `config`, unless its payload is
-/// the exception of a component written in Python.
+/// Runs `work` with the interpreter lock (GIL) released. A panic becomes an [`InternalError`] with `config`, unless its
+/// payload is the exception of a component written in Python.
 pub fn detached<T: Send>(py: Python<'_>, config: Option<&str>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     // Unwind safety: after a panic, inconsistent data of `work` is either unreachable or reports that it is unusable.
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|payload| match payload.downcast::<PyErr>() {

@@ -8,7 +8,7 @@ use crate::errors::detached;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Sorts requests by time, as the file reader does. The times in each file count from its first request.
+/// Sorts requests by time, as the file reader does. Times in each file are relative to the file's first request.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct InOrder {
     inner: Mutex<ssdlab_trace::InOrder>,

@@ -1,6 +1,6 @@
 //! Python bindings: conversion of arguments, results and errors; no models.
 //!
-//! Text is parsed by `ssdlab-core`. Long calls release the interpreter.
+//! Text is parsed by `ssdlab-core`. Long calls release the interpreter lock (GIL).
 
 #![deny(unsafe_code)]
 // The documentation is in the package (`python/ssdlab`) and in the stub file of this module.

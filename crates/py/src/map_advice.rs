@@ -40,8 +40,8 @@ fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
 
 #[pymethods]
 impl MapAdvisor {
-    /// Starts a pass over a trace for the device of `config`. Sizes are texts such as `"64KiB"`. The defaults are the
-    /// sizes in the slides on map caches that fit the page size. `space` is the address space of the trace, if
+    /// Starts a pass over a trace for the device of `config`. Sizes are strings such as `"64KiB"`. The defaults are the
+    /// sizes of the map-cache document that suit the page size. `space` is the address space of the trace, if
     /// `config.needs_extent()`.
     #[new]
     #[pyo3(signature = (config, entry, caches=None, segments=None, space=None))]
@@ -93,9 +93,10 @@ impl MapAdvisor {
         self.sizes.cache_bytes.clone()
     }
 
-    /// Returns results by name: the number of `requests`; `host_ns` and `host_read_ns`, the times of all requests and
-    /// of reads with the whole map in RAM. `segments` has an entry for each segment size, ascending: single values,
-    /// `write_backs` and `busy_ns` for each cache, and columns with a row per number of cached segments.
+    /// Returns the results by name. `requests` is the number of requests. `host_ns` and `host_read_ns` are the total
+    /// times of all requests and of the reads, with the whole map in RAM. `segments` has an entry for each segment
+    /// size, ascending: single values, `write_backs` and `busy_ns` for each cache, and columns with a row per number of
+    /// cached segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = exclusive(&mut self.inner);
         let advice = detached(py, None, || inner.advice())?;

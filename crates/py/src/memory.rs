@@ -18,7 +18,7 @@ const PER_PAGE: u64 = 4;
 const PER_PAGE_CHECKED: u64 = 12;
 /// Bytes of FTL tables per block.
 const PER_BLOCK: u64 = 40;
-/// Bytes of memory that an access to a map may take: the system gives huge pages.
+/// Memory in bytes that an access to a map may occupy, because the system may allocate a huge page.
 const HUGE_PAGE_BYTES: u64 = 2 << 20;
 /// Number of requests that are generated at once to count their pages.
 const BATCH: usize = 256;
@@ -49,7 +49,7 @@ pub fn require_run(settings: &Settings) -> Result<(), PyErr> {
     let per_access = 2 * HUGE_PAGE_BYTES;
     let pages = accessed_pages(workload, setup.geometry.page_bytes, whole / per_access).or_raise()?;
     let needed = whole.min(fixed + pages * per_access);
-    // The system grants the two maps separately, and need not have memory for all of their entries.
+    // Each map is a separate allocation. The system may grant an allocation without having memory for all entries.
     let maps = [u64::from(setup.logical_pages), setup.geometry.pages()].map(|pages| pages * PER_PAGE);
     if maps.into_iter().any(is_refused) { require(setup) } else { demand(setup, needed, FEWER_PAGES) }
 }
@@ -79,7 +79,7 @@ pub fn require_drive(config: &Config, setup: &Setup, is_in_file: bool) -> Result
     demand(setup, needed, &format!("{smaller}store the data in a file"))
 }
 
-/// Returns the settings of the largest drive, with a power of two as its capacity, whose bytes fit into memory.
+/// Returns the settings of the largest drive that fits into memory when full. Its capacity is a power of two.
 fn smaller_drive(config: &Config, setup: &Setup) -> Option<String> {
     let most = setup.capacity_bytes().ilog2();
     let fits = |config: &Config, bytes: u64| {

@@ -41,8 +41,8 @@ fn point<'py>(py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {
 
 #[pymethods]
 impl Plan {
-    /// Creates a plan. `memory` has the sizes of the memory budget, of the data and of a page, in bytes. `compressor`
-    /// has the ratio, the microseconds to compress and to decompress, and the share of pages that shrink.
+    /// Creates a plan. `memory` has the memory budget, the data size and the page size, in bytes. `compressor` has the
+    /// compression ratio, the microseconds to compress and to decompress a page, and the share of pages that shrink.
     /// `distribution` is the name of a distribution, or the points of a hit-ratio curve.
     #[new]
     fn new(

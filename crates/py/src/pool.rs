@@ -310,8 +310,8 @@ pub struct SimulatedDrive {
 
 #[pymethods]
 impl SimulatedDrive {
-    /// Creates the drive of a configuration, and writes data to at least its first `bytes`. Waiting threads spin if
-    /// `busy`, otherwise they sleep. `monitor` has the same meaning as in `simulate`.
+    /// Creates the drive of a configuration, and writes data to at least its first `bytes` bytes. Waiting threads spin
+    /// if `busy` is true; otherwise they sleep. `monitor` has the same meaning as in `simulate`.
     #[new]
     fn new(py: Python<'_>, config: &Config, bytes: u64, busy: bool, monitor: Option<Py<PyAny>>) -> PyResult<Self> {
         config.require_built_in()?;
@@ -324,7 +324,7 @@ impl SimulatedDrive {
             )));
         }
         memory::require(&setup)?;
-        // The pages must be written first, because the drive would read unwritten pages in no time.
+        // The pages must be written first, because reads of unwritten pages would take no time.
         setup.precondition.fill = setup.precondition.fill.max(bytes as f64 / capacity_bytes as f64);
         let toml = config.inner.to_toml();
         let mut monitor = PythonMonitor::new(monitor.as_ref());

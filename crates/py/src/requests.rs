@@ -18,7 +18,7 @@ pub struct Requests {
     pub inner: Vec<Request>,
 }
 
-/// Builds a request from its values in the columns. The error is a message that follows "row N: " or "which is ".
+/// Builds a request from its values in the columns. The error message is appended to "row N: " or "which is ".
 pub fn request(time_ns: u64, op: u8, offset: u64, bytes: u32, flags: u8, stream: u16) -> Result<Request, String> {
     let Some(&op) = Op::ALL.get(usize::from(op)) else {
         return Err(format!("op is {op}; use 0 (read), 1 (write), 2 (trim) or 3 (flush)"));

@@ -76,8 +76,10 @@ impl Outcome {
         latency_columns(py, &self.inner.latency)
     }
 
-    /// Returns the distributions of a log-block FTL as u64; None for other FTLs. `associativity` and `utilisation` have
-    /// a count per index. `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
+    /// Returns the distributions of a log-block FTL as u64 columns; None for other FTLs. `associativity` counts
+    /// reclaims by the number of merged logical blocks (index). `utilisation` counts retired log blocks by the number
+    /// of programmed pages (index). `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry
+    /// per distinct reclaim cost.
     fn log<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner.log.as_ref().map(|figures| log_columns(py, figures)).transpose()
     }
@@ -197,9 +199,9 @@ impl Monitor for PythonMonitor<'_> {
 /// Runs a simulation of `source` on the device of `config`.
 ///
 /// `source` is `Requests`, `Reader`, `Generator` or an object with `read(max) -> Requests`, `progress() -> (done,
-/// total)` and, for repeated replays, `rewind()`. None stands for the configured workload. `space` is the address space
-/// of the trace, if `config.needs_extent()`. `monitor(phase, done, total, requests)` is called about twenty times a
-/// second and stops the run by returning true. The phase may be followed by a comma and further words.
+/// total)` and, for repeated replays, `rewind()`. If `source` is None, the configured workload runs. `space` is the
+/// address space of the trace, if `config.needs_extent()`. `monitor(phase, done, total, requests)` is called about
+/// twenty times a second and stops the run by returning true. The phase may be followed by a comma and further words.
 ///
 /// Before each call of the monitor, `watch(figures)` gets intermediate metrics: `SoFar` as JSON. `attribution` turns
 /// latency attribution on.
@@ -275,8 +277,8 @@ fn run(
     detached(py, Some(toml), || ssdlab_sim::run_with_states(&settings.setup, states, source, monitor))?.or_raise()
 }
 
-/// Returns a text with all settings that determine the preconditioned drive of `config`, as the key of its cached file;
-/// None if caching the drive is not worthwhile. `space` has the same meaning as in `simulate`.
+/// Returns the key of the cached drive after the preconditioning of `config`: a text with all settings that determine
+/// the drive. Returns None if caching the drive is not worthwhile. `space` has the same meaning as in `simulate`.
 #[pyfunction]
 #[pyo3(signature = (config, space=None))]
 pub fn kept_key(config: &Config, space: Option<&AddressSpace>) -> PyResult<Option<String>> {

@@ -116,7 +116,7 @@ impl DriveServer {
         Ok(Self { drive, server: handle, addresses, is_encrypted, running: Mutex::new(Some(running)) })
     }
 
-    /// Returns URIs with which clients connect, without the name of the export.
+    /// Returns URIs for clients to connect to, without the export name.
     fn addresses(&self) -> Vec<String> {
         let written = |address: &Address| match (address, self.is_encrypted) {
             (Address::Unix(path), false) => format!("nbd+unix:///?socket={}", encoded(path)),
@@ -168,7 +168,7 @@ impl DriveServer {
         self.server.stop();
     }
 
-    /// Returns the number of connections that the server closed at the end because their clients read replies too
+    /// Returns the number of connections that the server closed at shutdown because their clients read replies too
     /// slowly.
     fn cut_off(&self) -> usize {
         self.server.cut_off()

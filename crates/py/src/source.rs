@@ -22,7 +22,7 @@ use crate::requests::Requests;
 /// Number of requests checked between two checks for Ctrl-C.
 const LOOKED_THROUGH: usize = 1 << 18;
 
-/// Reads at most `max` requests from a source with the interpreter released.
+/// Reads at most `max` requests from a source with the interpreter lock (GIL) released.
 fn read_batch(py: Python<'_>, source: &mut (dyn Source + Send), max: usize) -> PyResult<Requests> {
     while detached(py, None, || source.prepare())?.or_raise()? {
         py.check_signals()?;
@@ -37,7 +37,7 @@ pub fn exclusive<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Builds the options for reading a trace from the names of format, columns and action.
+/// Parses the format, the columns and the action, and builds the options for reading a trace.
 pub fn options(
     format: Option<&str>,
     columns: Option<&str>,
@@ -139,7 +139,7 @@ impl Reader {
         Ok(Self { inner: Mutex::new(reader) })
     }
 
-    /// Returns at most `max` next requests; an empty batch at the end.
+    /// Returns the next requests, at most `max`; an empty batch at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Requests> {
         read_batch(py, self.source(), max)
     }
@@ -202,7 +202,7 @@ impl Generator {
         Ok(Self { inner: Mutex::new(generator) })
     }
 
-    /// Returns at most `max` next requests; an empty batch at the end.
+    /// Returns the next requests, at most `max`; an empty batch at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Requests> {
         read_batch(py, self.source(), max)
     }

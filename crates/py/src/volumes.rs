@@ -37,7 +37,7 @@ impl VolumeReader {
         Ok(Self { inner: Mutex::new(reader.or_raise()?) })
     }
 
-    /// Returns at least `max` next requests, unless fewer remain; an empty batch at the end.
+    /// Returns the next requests, at least `max` unless fewer remain; an empty batch at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Parted> {
         let (reader, mut inner) = (exclusive(&mut self.inner), Batch::default());
         detached(py, None, || reader.fill(&mut inner, max))?.or_raise()?;
@@ -97,8 +97,8 @@ impl Parted {
     }
 }
 
-/// Totals of a volume: name, file, requests, reads, writes, bytes read, bytes written, end of addresses, first and last
-/// time in ns.
+/// Totals of a volume: name, file, requests, reads, writes, bytes read, bytes written, first byte past all requests,
+/// and first and last timestamp in ns.
 type Volume = (String, String, u64, u64, u64, u64, u64, u64, u64, u64);
 
 /// Files to which the requests of each volume are written; any thread may write.

@@ -1,8 +1,8 @@
 //! Placement policies: which pages share a block.
 //!
-//! A placement policy is a table of properties ([`PlacementRules`]), which sets the open blocks of page mapping. With
-//! [`ByPage`], a [`Placement`] chooses the open block of each page. Pages that become invalid together belong in one
-//! block.
+//! A placement policy is a table of properties ([`PlacementRules`]) that configures the open blocks of page mapping.
+//! With [`ByPage`], a [`Placement`] chooses the open block of each page. Pages that become invalid together belong in
+//! one block.
 //!
 //! # Example
 //!

@@ -119,7 +119,7 @@ struct Rejuvenator {
     window: u32,
     every: u64,
     collections: u64,
-    /// The least worn blocks of all planes that are to be collected next.
+    /// Least worn blocks that are due for collection, in all planes.
     due: BTreeSet<u32>,
 }
 

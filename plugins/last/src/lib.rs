@@ -191,8 +191,8 @@ impl Last {
         Some((block, 0))
     }
 
-    /// Reclaims a block of the random log. Moving hot pages may use as many blocks as it frees, but each hot block
-    /// moves only once.
+    /// Reclaims a block of the random log. Moving the pages of a hot block may use as many blocks as it frees, but
+    /// happens only once per hot block.
     fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
         let [hot, cold] = &self.random;
         // The open block of a partition accepts further pages, unless it is full.
@@ -301,10 +301,10 @@ impl Log for Last {
         (self.is_random.len() + size_of_val(&self.written[..])) as u64
     }
 
-    /// Takes over the log after a power loss. All random log blocks then count as cold.
+    /// Restores the log after a power loss. All random log blocks become cold blocks.
     fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let mut rest = Vec::new();
-        // Takes the newest blocks first; recovery merges the older blocks that exceed the number of log blocks.
+        // Restores the newest blocks first; recovery merges older blocks in excess of the maximum number.
         for log in blocks.into_iter().rev() {
             let owner = log.owner.filter(|&lbn| !self.sequential.iter().any(|other| other.lbn == lbn));
             match (log.role, owner) {

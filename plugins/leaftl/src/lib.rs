@@ -210,7 +210,7 @@ impl Group {
             if !old.overlaps(&new) {
                 return true;
             }
-            // A line with evenly spaced pages keeps the pages that the new line hides, because a gap would take memory.
+            // A line with evenly spaced pages keeps its hidden pages, because recording a gap would take memory.
             let in_phase = stride.is_some_and(|stride| new.first.abs_diff(old.first).is_multiple_of(stride));
             let hides = stride.is_some() && old.stride() == stride && in_phase;
             let encloses = old.first < new.first && new.last < old.last;

@@ -52,7 +52,7 @@ static SUPERBLOCK: FtlInfo = FtlInfo {
     source: "Jung et al., ACM TECS 9(4), 2010",
     parameters: PARAMETERS,
     role: FtlRules {
-        // The reserve is an update block, and a block for the copies of a collection.
+        // The reserve is one update block, and one block for the copies of a collection.
         reserve_blocks: 2,
         // The FTL has no log blocks: it uses all blocks beyond the data as update blocks.
         has_log: false,

@@ -147,7 +147,7 @@ impl Slabs {
     }
 
     /// Copies a compressed page into a free block for slot `owner`. Returns `None` if no suitable block is free. Tables
-    /// may grow by `room_bytes`.
+    /// may grow by at most `room_bytes`.
     pub fn store(&mut self, content: &[u8], owner: u32, room_bytes: usize) -> Option<Place> {
         let class = self.class(content.len());
         let nearest = (class..=(class + NEIGHBOURS).min(STEPS)).find(|&class| !self.partial[class].is_empty());

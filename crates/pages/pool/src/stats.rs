@@ -37,8 +37,8 @@ ssdlab_core::counters! {
 }
 
 ssdlab_core::counters! {
-    /// Memory usage of the cache. All sizes are allocated memory, except the contents and the limit of the compressed
-    /// pool.
+    /// Memory usage of the cache. All values are allocated memory, except the size of the compressed contents and the
+    /// limit of the compressed pool.
     pub struct Usage {
         budget_bytes: "bytes", "Memory budget of the cache.";
         raw_bytes: "bytes", "Memory of frames for raw pages, including free and pinned frames and frames being filled.";

@@ -1,7 +1,7 @@
 //! Locks and threads of the standard library or, in tests, of shuttle, which explores interleavings.
 //!
-//! Locks have no poisoning. Code of callers runs without locks, so a panic under a lock is a bug in this crate. The
-//! other threads must continue even after such a panic.
+//! A panic does not poison a lock. No lock is held while callers' code runs, so a panic under a lock is a bug in this
+//! crate. The other threads must continue even after such a panic.
 
 #[cfg(feature = "shuttle")]
 use shuttle::{sync as imp, thread as imp_thread};

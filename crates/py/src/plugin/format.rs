@@ -31,7 +31,8 @@ struct Parser {
     parse: Py<PyAny>,
     /// Length of a record; 0 for lines of text.
     record_bytes: usize,
-    /// Message of the first fault. Reading ends with this message, or skips all further faults without a message.
+    /// Message of the first fault; later faults repeat it. Reading either ends at the first fault, or skips all faults
+    /// without showing their messages.
     first_fault: Option<&'static str>,
 }
 
@@ -66,7 +67,7 @@ impl Parser {
         }
     }
 
-    /// Parses a line or a record; `given` is its form for Python.
+    /// Parses a line or a record; `given` is the line or record in the form that Python receives.
     fn entry<'a, 'py, G: IntoPyObject<'py>>(
         &mut self,
         py: Python<'py>,

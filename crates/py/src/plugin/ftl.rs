@@ -1,5 +1,5 @@
-//! FTLs written in Python. They call the operations of a [`Flash`], which checks each operation at once. When the call
-//! of the FTL ends, the operations go to the simulated flash in order.
+//! FTLs written in Python. They call the operations of a [`Flash`], which checks each operation immediately. When the
+//! FTL's call ends, the operations go to the simulated flash in order.
 
 use std::fmt::Display;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Components written in Python, registered like built-in components; `ssdlab.model.plugins` loads them.
 //!
-//! A decision that fails ends the run: the exception unwinds as a panic's payload up to [`crate::errors::detached`],
-//! because the traits of components cannot return errors for decisions.
+//! A failed decision ends the run, because the traits of components cannot return errors for decisions. The exception
+//! becomes the payload of a panic, which [`crate::errors::detached`] catches.
 
 mod cache;
 mod format;
@@ -159,8 +159,8 @@ impl Running {
         self.calls.get().overdue.load(Relaxed)
     }
 
-    /// Calls a plug-in with its time limit. `method` is the method or generator to name in messages. If `read` rejects
-    /// the returned value, it returns the invalid object, and a message as in [`Self::ask`].
+    /// Calls a plug-in with its time limit. `method` is the method or generator to name in messages. For an invalid
+    /// returned value, `read` returns the invalid object, and a message that is appended as in [`Self::ask`].
     fn watch<'py, A, T>(
         &self,
         py: Python<'py>,

@@ -32,7 +32,7 @@ enum Argument {
     HoldsMap,
     /// Array with one flag per page of each block: true if the page is valid.
     ValidPages,
-    /// Number that differs from call to call.
+    /// Number that may differ at each call, such as the current time.
     Number(fn(PlaneView<'_>, u64) -> i64),
     PagesPerBlock,
 }
@@ -59,7 +59,7 @@ impl Argument {
         }
     }
 
-    /// Returns the function of an array with one number per block.
+    /// Returns the function that computes an element of the array; None unless the argument has one number per block.
     fn numbers(self) -> Option<Get> {
         if let Self::Numbers(get) = self { Some(get) } else { None }
     }
@@ -87,13 +87,14 @@ type Get = fn(PlaneView<'_>, BlockId) -> i64;
 /// changed blocks are written.
 #[derive(Default)]
 struct Area {
-    /// One array for all arguments with a number per block, because each array to write costs time: a row per argument.
+    /// One array for all arguments with one number per block, because each write to an array costs time. Each argument
+    /// has a row.
     numbers: Option<Py<PyArray1<i64>>>,
     rows: Vec<Get>,
     holds_map: Option<Py<PyArray1<bool>>>,
     valid_pages: Option<Py<PyArray1<bool>>>,
     values: Vec<Value>,
-    /// The values as a tuple, unless a number differs from call to call.
+    /// All arguments as a tuple; None if a number may differ at each call.
     unchanging: Option<Py<PyTuple>>,
 }
 
@@ -139,7 +140,7 @@ impl Area {
         Ok(area)
     }
 
-    /// Writes the elements of these blocks.
+    /// Updates the elements of the given blocks.
     fn update(&self, py: Python<'_>, plane: PlaneView<'_>, blocks: &[u32]) -> PyResult<()> {
         let (first, pages) = (plane.blocks().start, plane.pages_per_block());
         if let Some(numbers) = &self.numbers {

@@ -39,7 +39,7 @@ struct State {
     numbers: Numbers,
     /// Dense number of the page in each slot, or [`NONE`].
     items: Vec<u32>,
-    /// Slot of the page with each dense number.
+    /// Slot of each page, by the page's dense number.
     slots: Vec<u32>,
     links: Links,
     /// Slots of pages that the policy has evicted but the pool still holds.

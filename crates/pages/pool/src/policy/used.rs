@@ -21,7 +21,7 @@ impl Used {
         }
     }
 
-    /// Returns the flag that a slot's page was used, and clears the flag.
+    /// Returns the used flag of a slot and clears the flag.
     pub fn take(&mut self, slot: u32) -> bool {
         std::mem::take(self.0[slot as usize].get_mut())
     }

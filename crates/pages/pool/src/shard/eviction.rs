@@ -97,7 +97,7 @@ impl Shard {
         self.remove(at);
     }
 
-    /// Finishes a job that only stores a page; also finishes the first half of a demotion, in which the page is stored.
+    /// Finishes a job that only stores a page, or the storing half of a demotion.
     pub fn finish_store(&mut self, job: Job, stored: bool) {
         self.working -= 1;
         self.progress = true;
@@ -128,8 +128,8 @@ impl Shard {
         }
     }
 
-    /// Returns the slot of the next dirty page from slot `from` on, with a job to store it. The job is `None` if
-    /// another thread is storing or demoting the page.
+    /// Returns the slot of the first dirty page at or after slot `from`, with a job to store the page. The job is
+    /// `None` if another thread is storing or demoting the page.
     pub fn next_dirty(&mut self, from: u32) -> Option<(u32, Option<Job>)> {
         let at = (from..self.slots.len() as u32).find(|&at| {
             let slot = &self.slots[at as usize];
