@@ -16,8 +16,8 @@ A package imports only packages below it; `tests/test_rooms.py` checks this:
 it needs. Findings load `view`, and traces load `analyse`, by name (`lazy.room`, `model.finding.Plot`). NumPy, pyarrow
 and matplotlib are loaded on first use (`lazy`).
 
-Functions raise ConfigError for invalid arguments and settings, and TraceError for faults in a trace. Both name the
-place and a remedy in one line; only docstrings of the public interface repeat this.
+Functions raise ConfigError for invalid arguments and settings, and TraceError for faults in a trace. Each message is
+one line with the place of the fault and a remedy. Docstrings mention these errors only in the public interface.
 """
 
 import os

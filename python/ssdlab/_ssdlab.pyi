@@ -106,7 +106,9 @@ class InternalError(SsdlabError):
     config: str | None
 
 def drive_file(path: Path) -> Literal["bytes", "state"] | None:
-    """Returns the kind of a drive file: bytes of a drive, or a saved state; None for other files."""
+    """Returns the kind of a drive file: `bytes` for a drive that stores bytes, `state` for a saved drive. Returns None
+    for other files.
+    """
 
 def drive_settings(path: Path) -> list[tuple[str, str]]: ...
 
@@ -340,8 +342,8 @@ def cache_admissions() -> list[tuple[str, str, list[tuple[str, str, int, int, in
     """
 
 def check_cache(name: str, changes: Sequence[tuple[str, int]], one_size: bool) -> None:
-    """Raises an error if the policy is unknown, lacks one of the parameters, or needs items of one size although
-    `one_size` is False.
+    """Raises an error if the policy is unknown, has no parameter with a name in `changes`, or needs items of one size
+    although `one_size` is False.
     """
 
 _Asked: TypeAlias = tuple[str, Sequence[tuple[str, int]], int]
@@ -441,8 +443,8 @@ def bench_codecs(
     """Measures codecs on the contents of files."""
 
 def modelled_codec(text: str) -> tuple[float, float, float] | None:
-    """Returns compression ratio, and microseconds to compress and to restore a page, of a modelled codec. Returns None
-    for other codecs; raises an error if the codec is unknown.
+    """Returns the compression ratio of a modelled codec, and its microseconds to compress and to restore a page.
+    Returns None for other codecs; raises an error if the codec is unknown.
     """
 
 def codecs() -> list[tuple[str, str, str]]:
@@ -505,7 +507,7 @@ class DriveServer:
 
 @final
 class Outcome:
-    """Figures and columns of one run."""
+    """Metrics and columns of one run."""
     @property
     def summary(self) -> str: ...
     def series(self) -> dict[str, npt.NDArray[np.uint64]]: ...

@@ -207,7 +207,7 @@ pub fn drive_settings(path: PathBuf) -> PyResult<Vec<(String, String)>> {
     FileBackend::settings(&path).or_raise()
 }
 
-/// Returns the kind of drive in a file: `bytes` for a drive that stores bytes, `state` for a saved drive. None for
+/// Returns the kind of a drive file: `bytes` for a drive that stores bytes, `state` for a saved drive. Returns None for
 /// other files.
 #[pyfunction]
 pub fn drive_file(path: PathBuf) -> PyResult<Option<&'static str>> {

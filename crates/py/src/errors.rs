@@ -110,7 +110,7 @@ pub fn drive_error(error: &DriveError, path: Option<&Path>) -> PyErr {
     }
 }
 
-/// Errors of files already name the file in their message.
+/// File errors already name the file in their messages.
 impl Raise for FileError {
     fn exception(&self) -> PyErr {
         match self {

@@ -20,7 +20,7 @@ const PER_PAGE_CHECKED: u64 = 12;
 const PER_BLOCK: u64 = 40;
 /// Memory in bytes that an access to a map may occupy, because the system may allocate a huge page.
 const HUGE_PAGE_BYTES: u64 = 2 << 20;
-/// Number of requests that are generated at once to count their pages.
+/// Number of requests per generated batch while pages are counted.
 const BATCH: usize = 256;
 /// Bytes that a mount reads per physical page: state, logical page, version and sequence number.
 const PER_PAGE_MOUNTED: u64 = 21;
@@ -66,7 +66,7 @@ fn accessed_pages(workload: &Workload, page_bytes: u32, most: u64) -> Result<u64
 }
 
 /// Fails if the drive of `config`, which stores bytes, would exceed the free memory when it is full. The stored bytes
-/// count unless they are in a file.
+/// are included unless they are in a file.
 pub fn require_drive(config: &Config, setup: &Setup, is_in_file: bool) -> Result<(), PyErr> {
     if is_in_file {
         return demand(setup, drive_tables(setup), FEWER_PAGES);

@@ -1,8 +1,9 @@
 //! Flash translation layers: where each page goes, and which blocks are erased.
 //!
-//! An [`Ftl`] turns writes, reads and trims of logical pages into operations of a [`FlashSink`]. It never waits and
-//! sees no bytes. `write`, `read`, `trim` and `lookup` are required. Other capabilities, such as recovery after a power
-//! loss, return an error by default. The setting `check=true` checks every operation and every page read.
+//! An [`Ftl`] turns writes, reads and trims of logical pages into operations of a [`FlashSink`]. It never waits, and it
+//! does not handle page contents. `write`, `read`, `trim` and `lookup` are required. Other capabilities, such as
+//! recovery after a power loss, return an error by default. The setting `check=true` checks every operation and every
+//! page read.
 //!
 //! An FTL with log blocks can implement [`Log`] instead. [`LogFtl`] then writes pages in place, merges, recovers and
 //! handles failed programs. The [`Log`] decides where all other pages are written, and which blocks are merged to make

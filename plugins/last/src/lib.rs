@@ -292,7 +292,8 @@ impl Log for Last {
         if self.is_random[block as usize] { Role::Log } else { Role::SequentialLog }
     }
 
-    /// Returns the size of the log's page table, and of the write numbers of the pages in the random log: 4 bytes each.
+    /// Returns the size of the tables at 4 bytes per entry: the log's page table, and the write numbers of the pages in
+    /// the random log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         4 * (self.most_sequential + 2 * self.most_random) as u64 * u64::from(device.pages_per_block())
     }

@@ -169,7 +169,7 @@ impl SuperblockFtl {
         (Ppn(page), SpareArea { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data })
     }
 
-    /// Makes the copy of a logical page invalid.
+    /// Invalidates the current copy of a logical page.
     fn forget(&mut self, lpn: u32) {
         let page = std::mem::replace(&mut self.place[lpn as usize], NONE);
         if page != NONE {
@@ -198,8 +198,8 @@ impl SuperblockFtl {
         }
     }
 
-    /// Empties and erases the block of a superblock that has the fewest valid pages. The open block is a candidate only
-    /// if it has no valid pages.
+    /// Empties and erases one block of a superblock: the block with the fewest valid pages. The open block is a
+    /// candidate only if it has no valid pages.
     fn collect<S: FlashSink>(&mut self, at: usize, sink: &mut S) {
         let open = self.open_block(at);
         let full = self.superblocks[at].blocks.iter().copied();
@@ -271,7 +271,8 @@ impl Ftl for SuperblockFtl {
         maps.map(|map| size_of_val(&map[..])).iter().sum::<usize>() as u64
     }
 
-    /// Returns the size of the block numbers of all superblocks (4 bytes each), without page maps cached in RAM.
+    /// Returns the memory size of the lists of each superblock's blocks, at 4 bytes per block number. Page maps cached
+    /// in RAM are not included.
     fn mapping_table_bytes(&self) -> u64 {
         4 * self.superblocks.len() as u64 * u64::from(self.size + self.updates)
     }

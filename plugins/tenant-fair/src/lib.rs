@@ -29,7 +29,7 @@ pub fn register() -> Result<(), NameTaken> {
     io_scheduler::register(&TENANT_FAIR)
 }
 
-/// Unit of the parameters in microseconds: a plain count, because the parameter names include the unit.
+/// Unit of the parameters in microseconds. It is a plain count, because the parameter names include the unit.
 const MICROS: Unit = Unit::Count("us");
 const MOST: u64 = 1_000_000_000;
 
@@ -72,12 +72,12 @@ static TENANT_FAIR: SchedulerInfo = SchedulerInfo {
 struct Tenant {
     /// Waiting requests of the tenant, each with the virtual time of its arrival.
     queue: VecDeque<(RequestId, u64)>,
-    /// Finish (in virtual time) of the latest dispatched request.
+    /// Virtual finish time of the latest dispatched request.
     finish: u64,
 }
 
 impl Tenant {
-    /// Returns the start (in virtual time) of the first waiting request.
+    /// Returns the virtual start time of the first waiting request.
     fn start(&self) -> Option<u64> {
         self.queue.front().map(|&(_, arrived)| arrived.max(self.finish))
     }
@@ -92,13 +92,13 @@ struct TenantFair {
     /// Cost per sector of a read and of a write, in nanoseconds.
     sector: [u64; 2],
     tenants: BTreeMap<u32, Tenant>,
-    /// Tenants with waiting requests, ordered by the start of their first request.
+    /// Tenants with waiting requests, ordered by the virtual start time of their first request.
     waiting: BTreeSet<(u64, u32)>,
-    /// Requests at the drive, ordered by start.
+    /// Requests at the drive, ordered by virtual start time.
     at_drive: BTreeSet<(u64, RequestId)>,
-    /// Start of each request at the drive.
+    /// Virtual start time of each request at the drive.
     starts: BTreeMap<RequestId, u64>,
-    /// Largest finish of all requests so far, in virtual time.
+    /// Largest virtual finish time of all requests so far.
     last: u64,
 }
 

@@ -69,8 +69,8 @@ class Stored:
 class Cell:
     """Results of one codec with one page size and one number of threads.
 
-    Times are per page of full size, or per average file. Names with `cpu` are processor times of a thread; names with
-    `elapsed` are wall times of a thread.
+    Times are per page of full size, or per average file. Fields with `cpu` in their names are processor times of a
+    thread; fields with `elapsed` are wall times of a thread.
     """
 
     codec: str

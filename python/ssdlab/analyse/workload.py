@@ -41,11 +41,11 @@ class TraceAnalysis(TraceFinding):
     """Analysis of a workload. Equal requests give equal analyses, and equal bytes when saved.
 
     Counts are exact, with one exception. If the trace touches more than 3,145,728 groups of 16 neighbouring pages,
-    counts of pages are estimates from a sample, see `sampling`. This limit is 192 GiB if all pages of each group are
+    counts of pages are estimates from a sample; see `sampling`. This limit is 192 GiB if all pages of each group are
     touched, and 12 GiB if one page of each group is touched.
 
     Saves `report.html`, `analysis.json`, and as Parquet `ranges`, `deviations`, `sizes`, `alignments`, `runs`, `gaps`
-    and `windows`, each with the columns of the attribute with this name.
+    and `windows`, each with the columns of the attribute of the same name.
     """
 
     _page = "workload"

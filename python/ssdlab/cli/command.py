@@ -78,8 +78,8 @@ class Later(click.Command):
 class Command(click.Command):
     """A command whose help groups options by panel and ends with examples.
 
-    The command rejects a repeated option unless the option allows it, options for figures without --out, and options
-    for tables together with --json.
+    The command rejects repeated options (unless the option allows repetition), options for figures without --out, and
+    options for tables together with --json.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], examples: str) -> None:

@@ -26,7 +26,7 @@ ssdlab compare --case device.op=7% --case device.op=28% --seeds 5 --out out/op
 
 
 NAMED = ("ftl", "ftl.page.map", "ftl.page.gc")
-"""Settings whose values can be written in a case without the setting's key, such as `dftl`."""
+"""Settings whose values, such as `dftl`, may appear in a case without the setting's key."""
 
 
 def _chosen(case: str, word: str) -> str | None:

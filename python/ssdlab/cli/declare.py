@@ -1,7 +1,7 @@
 """Arguments and options, declared as the defaults of a command's parameters:
 `jobs: int | None = option("--jobs -j INTEGER", "Parallel simulations.")`.
 
-A parameter whose type is a dataclass stands for a group of options. Each field is an option, and the field's default is
+A parameter whose type is a dataclass declares a group of options. Each field is an option, and the field's default is
 the declaration.
 """
 
@@ -36,7 +36,7 @@ class Declared(NamedTuple):
     max: float | None = None
     """Maximum value of the option; needs `min` as well."""
     parser: Callable[[str], Any] | None = None
-    """Converts a path that the user typed; its exceptions are user errors."""
+    """Converts a path that the user typed. Exceptions of the conversion are reported as user errors."""
     check: Callable[[str], object] | None = None
     """Validates each comma-separated item of the value; error messages contain the option's name."""
     choices: Callable[[], Words] | None = None
@@ -107,7 +107,7 @@ def bound(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, A
 
 
 def _members(own: inspect.Parameter) -> Iterator[tuple[str, Any, Declared]]:
-    """Yields name, type and declaration of a parameter; for a group of options, of each option in the group."""
+    """Yields name, type and declaration of a parameter. For a group of options, yields these values for each option."""
     if not is_dataclass(own.annotation):
         yield own.name, own.annotation, own.default
         return

@@ -81,7 +81,7 @@ def drive(
 ) -> int:
     """Fits the parameters of a drive to measurements, and writes them as a preset with the uncertainty of each.
 
-    Input can be results of fio, tables of loads with percentiles and numbers of a data sheet, also combined. All other
+    Input can be any combination of fio results, tables of loads with percentiles, and data-sheet numbers. All other
     settings come from --base: dies, planes, program units and mechanisms. Parameters that the input cannot distinguish
     are listed with a measurement that can.
     """  # fmt: skip

@@ -331,7 +331,7 @@ def blaming(option: str) -> Iterator[None]:
 
 @contextmanager
 def given_as(keyword: str) -> Iterator[None]:
-    """In errors raised inside the block, writes the option `--keyword` instead of the keyword argument `keyword`."""
+    """In errors raised inside the block, replaces the keyword argument `keyword` by the option `--keyword`."""
     try:
         yield
     except ConfigError as error:

@@ -37,8 +37,8 @@ def show(page: "Page") -> None:
 
 
 def print_lines(lines: Sequence[str]) -> None:
-    """Prints lines; without `--all`, at most `MOST_LINES`. The last line then counts the omitted lines. It also makes a
-    truncated configuration invalid TOML, which prevents use by mistake.
+    """Prints lines; without `--all`, at most `MOST_LINES`. The last line then gives the number of omitted lines. This
+    line also makes a truncated configuration invalid TOML, which prevents use by mistake.
     """
     left_out = 0 if shows_all() else max(0, len(lines) - MOST_LINES)
     if left_out:
@@ -55,7 +55,7 @@ def named(rows: Sequence[tuple[str, str]], indent: str = "") -> list[str]:
 
 
 def status_of(partial: bool) -> int:
-    """Returns the exit status of a command that printed a result; reports a partial result."""
+    """Returns the exit status of a command that printed a result, and prints a message if the result is partial."""
     if not partial:
         return 0
     print("ssdlab: interrupted; the result covers only the finished part", file=sys.stderr)
@@ -91,7 +91,7 @@ def deliver(
         figures: Format in which to save figures as well.
         only: Names of the figures to save; all figures if empty.
         earlier: True for a loaded finding, which may be partial although this command was not interrupted.
-        written: JSON text in another form, to print instead.
+        written: JSON text to print instead of the finding.
     """
     is_json = json or written is not None
     try:

@@ -67,8 +67,8 @@ impl<L: Loader> Pool<L> {
         let batch_bytes = options.batch() * page_bytes;
         let arena_bytes = options.workers() * batch_bytes;
         let budget_bytes = usize::try_from(options.budget.0).unwrap_or(usize::MAX);
-        // Each worker has a codec context. Calling threads share as many contexts as fit into a 128th of the budget,
-        // but at least two.
+        // Each worker has a codec context. Calling threads share further contexts: as many as fit into 1/128 of the
+        // budget, but at least two.
         let callers = (budget_bytes / 128 / CodecPool::context_bytes(page_bytes)).clamp(2, MAX_CALLERS);
         let contexts = options.workers() + callers;
         let scratch_bytes = arena_bytes + contexts * CodecPool::context_bytes(page_bytes);

@@ -14,7 +14,7 @@ pub struct Room<'a, L: Loader> {
     inner: &'a Inner<L>,
     shard: &'a SharedShard,
     id: PageId,
-    /// Error of a victim that could not be stored. After the first error, only clean victims are chosen.
+    /// Error from storing a victim. After the first error, only clean victims are chosen.
     store_error: Option<PoolError<L::Error>>,
 }
 
@@ -23,8 +23,8 @@ impl<'a, L: Loader> Room<'a, L> {
         Self { inner, shard, id, store_error: None }
     }
 
-    /// Writes back and compresses `victim` without the lock, then takes the lock and moves the victim to the compressed
-    /// pool. Calls `first` with the buffer of the incoming page directly before the move. Returns the lock.
+    /// Writes back and compresses `victim` without the lock, then moves it to the compressed pool under the lock. Calls
+    /// `first` with the buffer of the incoming page immediately before the move. Returns the lock guard.
     pub fn demote(
         &mut self,
         victim: Job,
@@ -47,8 +47,8 @@ impl<'a, L: Loader> Room<'a, L> {
         state
     }
 
-    /// Returns a free frame. Demotes `victim` first if it is given, then other victims. A caller that gives a victim
-    /// must also give its codec context.
+    /// Returns a free frame. Demotes `victim` first if it is given, then other victims. A caller that passes a victim
+    /// must also pass a codec context.
     ///
     /// # Errors
     /// Fails if no page is evictable, or storing the dirty victims failed.

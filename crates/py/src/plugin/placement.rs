@@ -19,12 +19,12 @@ pub(super) fn register(entry: Entry) -> Registered {
     placement::register(Box::leak(Box::new(PlacementInfo { name, help, source: "", parameters: &[], role })))
 }
 
-/// An argument of `written`.
+/// Argument of the method `written` of a placement policy.
 #[derive(Clone, Copy, PartialEq)]
 enum Argument {
     Lpn,
     Now,
-    /// Number of host pages written since the page was last written; None if it never was.
+    /// Number of host pages written since the page was last written; None if the page was never written.
     Age,
     /// True if the page follows the page that the host wrote last.
     Sequential,

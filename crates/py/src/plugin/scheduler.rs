@@ -72,7 +72,7 @@ struct Scheduler {
     next: Py<PyAny>,
     done: Option<Py<PyAny>>,
     waiting: BTreeMap<u64, Py<BlockRequest>>,
-    /// Requests at the drive.
+    /// Requests that were sent to the drive and are not complete.
     dispatched: BTreeMap<u64, Py<BlockRequest>>,
 }
 

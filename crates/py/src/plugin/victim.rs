@@ -15,15 +15,15 @@ use super::{Entry, Registered, Running, or_unwind};
 /// Value of `valid` for a block that is not closed; larger than the number of valid pages in any closed block.
 const NOT_CLOSED: i64 = 1 << 31;
 
-/// Maximum number of successive victims without an invalid page, per block of the plane. Above it, the run ends with
-/// an error about the policy. Page mapping itself would stop slightly later, and report a bug in ssdlab.
+/// Maximum number of successive victims without an invalid page, per block of the plane. Above this maximum, the run
+/// ends with an error about the policy. Page mapping itself would stop slightly later, and report a bug in ssdlab.
 const PATIENCE: u64 = 64;
 
-/// Arguments for which the FTL must record data.
+/// Arguments that require the FTL to record data.
 const INVALIDATED_AT: &str = "invalidated_at";
 const OWNER: &str = "owner";
 
-/// An argument of `choose`. Blocks are numbered within their plane.
+/// Argument of the method `choose` of a victim policy. Blocks are numbered within their plane.
 #[derive(Clone, Copy)]
 enum Argument {
     /// Array with one number per block.

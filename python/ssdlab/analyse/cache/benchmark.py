@@ -175,8 +175,8 @@ class Cell:
     load_us: Spread
     """Measured microseconds to load a page; 0 if no page was loaded."""
     late_us: Spread | None
-    """Microseconds per loaded or stored page that threads waited beyond the simulated drive's time; None for other
-    storage.
+    """Extra time that threads waited beyond the simulated drive's time, in microseconds per loaded or stored page; None
+    for other storage.
     """
     transitions: dict[str, int]
     """Counts of page transitions in the measured part of the last run, as in `PoolStatistics.transitions`."""

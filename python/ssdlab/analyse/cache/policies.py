@@ -93,7 +93,7 @@ class Items(NamedTuple):
 
     @property
     def unit_bytes(self) -> int | None:
-        """Returns the bytes of a unit of the capacity; None if objects are counted regardless of their sizes."""
+        """Returns the number of bytes per unit of capacity; None if objects are counted regardless of their sizes."""
         return {"pages": self.page_bytes, "objects": None, "sized-objects": 1}[self.granularity]
 
     @property

@@ -109,7 +109,9 @@ class CacheSimulation(_Caches):
     def __init__(self, *, counted: Mapping[str, Any], ttl_s: int | str | None, **common: Any) -> None:
         super().__init__(**common)
         self.ttl_s = ttl_s
-        """Time to live of an item in seconds; `"stream"` if the stream's name is the time; None without expiry."""
+        """Time to live of an item in seconds; `"stream"` if the names of streams are the times to live; None without
+        expiry.
+        """
         write_back = "dirtied" in counted
         if write_back:
             accesses = self._grid(counted["read_pages"] + counted["written_pages"])

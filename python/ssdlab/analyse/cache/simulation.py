@@ -49,7 +49,8 @@ Stopped = Callable[[], bool]
 """Callback that returns True to end a simulation early."""
 
 Ttl = int | Literal["stream"] | None
-"""Time to live in seconds; with `"stream"`, the name of the request's stream is the time; None disables expiry."""
+"""Time to live in seconds. With `"stream"`, the name of a request's stream is the time to live. None disables expiry.
+"""
 
 MOST_SECONDS = 2**32 - 1
 """Longest time to live, in seconds."""

@@ -73,7 +73,8 @@ impl Shard {
         }
     }
 
-    /// Adapts the share of the compressed pool to the measured time that each pool would save with more memory.
+    /// Adapts the share of the compressed pool. For each pool, the decision uses the measured time that more memory
+    /// would save.
     pub(super) fn rebalance(&mut self) {
         let Some(verdict) = self.balance.as_mut().and_then(Balance::verdict) else { return };
         let step = (self.budget_bytes / MARGINS / MOVES).max(self.slabs.chunk_cost());

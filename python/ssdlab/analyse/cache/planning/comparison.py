@@ -41,7 +41,7 @@ class Compared:
     measured_low_us: float
     measured_high_us: float
     model_p99_us: float
-    """99th percentile of the time per page by the corrected model, in microseconds."""
+    """99th percentile of the time per page that the corrected model predicts, in microseconds."""
     measured_p99_us: float
     model_hit_ratio: float
     measured_hit_ratio: float

@@ -95,7 +95,9 @@ class CachePlan(Finding):
         )
 
     def point(self, compressor: Compressor, share: float, model: str) -> dict[str, float]:
-        """Returns hit ratio and time per page by one of `MODELS`, with the given share of the memory compressed."""
+        """Returns the hit ratio and the time per page that one of `MODELS` predicts, with the given share of the memory
+        compressed.
+        """
         return self._plan(compressor, model).point(share, corrections(model))
 
     @property
@@ -115,7 +117,7 @@ class CachePlan(Finding):
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """Predictions for every compressor, first by the model of Harper 2018, then by the corrected model."""
+        """Predictions for every compressor: first of the model of Harper 2018, then of the corrected model."""
         return tuple(self._choice(model, compressor) for model in MODELS for compressor in self.compressors)
 
     def _choice(self, model: str, compressor: Compressor) -> Choice:
@@ -135,7 +137,7 @@ class CachePlan(Finding):
 
     @property
     def best(self) -> Choice:
-        """Prediction for the fastest compressor by the corrected model."""
+        """Prediction of the corrected model for the fastest compressor."""
         return min((choice for choice in self.choices if choice.model == "corrected"), key=lambda choice: choice.us)
 
     @property
