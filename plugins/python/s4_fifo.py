@@ -1,12 +1,13 @@
 """S4-FIFO, a replacement policy of 2026: S3-FIFO whose small FIFO ignores uses soon after insertion.
 
-    hit(x):    x in the small FIFO S and young: nothing;  else count a use, up to 3
-               x is young while fewer than `skip` of S was inserted since, x included
-    miss(x):   while x does not fit:  main FIFO M above 90 %, or S empty: EVICT-M;  else EVICT-S
-               x was in the ghost G, or S is full and nothing was evicted yet: to M;  else to S
-    EVICT-S, until one was evicted or S is empty:
-               oldest of S:  `hits` uses: to M, without uses;  else evict it to G
-    EVICT-M:   oldest of M:  uses: one use less, back to M as the newest;  else evict it
+    hit(x):    do nothing if x is young and in the small FIFO S; otherwise count a use of x, at most 3
+               x is young while fewer than `skip` * |S| items have entered S, counting x and all later items
+    miss(x):   while x does not fit: EVICT-M if the main FIFO M is above 90 % or S is empty; otherwise EVICT-S
+               insert x into M if x is in the ghost G, or if S is full and nothing was evicted yet; otherwise into S
+    EVICT-S:   repeat until an item is evicted or S is empty: remove the oldest item of S;
+               if it has at least `hits` uses, clear its uses and insert it into M; otherwise evict it to G
+    EVICT-M:   repeat until an item is evicted: remove the oldest item of M;
+               if it has uses, subtract one and insert it into M again; otherwise evict it
 
 S has 10 % of the capacity, M and G have 90 %. With `skip=0` this policy equals the built-in `s3-fifo:simulator=1`. The
 authors choose four parameters, one of them `skip`, for each workload with a learned model. This class has fixed
@@ -25,7 +26,7 @@ class S4Fifo(CachePolicy):
 
     def __init__(self, skip: float = 0.25, hits: int = 2) -> None:
         self.skip, self.hits = skip, hits
-        self.small: OrderedDict[int, int] = OrderedDict()  # number of insertions into S before this one
+        self.small: OrderedDict[int, int] = OrderedDict()  # number of insertions into S before the item
         self.main: OrderedDict[int, None] = OrderedDict()
         self.ghost: OrderedDict[int, None] = OrderedDict()
         self.uses: dict[int, int] = {}

@@ -113,7 +113,7 @@ impl Gathering {
     }
 }
 
-/// A trace as accesses to items, gathered in batches, with the caches simulated on it.
+/// The accesses of a trace to items, gathered in batches, and the caches simulated on them.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct CacheTrace {
     gathering: Mutex<Option<Gathering>>,

@@ -15,7 +15,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Fails if a component is written in Python, because Python components work only on the thread of a run.
+    /// Fails if a component is written in Python, because a Python component works only on the thread of its run.
     pub fn require_built_in(&self) -> PyResult<()> {
         match self.inner.leaves().iter().find(|leaf| leaf.value.starts_with("\"python:")) {
             Some(leaf) => Err(ConfigError::new_err(format!(
@@ -147,7 +147,8 @@ pub fn renamed(key: &str) -> Option<String> {
     ssdlab_config::renamed(key)
 }
 
-/// Returns the rules for the values of an option as `(rule, number, other option)`.
+/// Returns the rules for the values of an option as `(rule, number, other option)`. An unused number is 0; an unused
+/// option is empty.
 #[pyfunction]
 pub fn spacing(key: &str) -> Vec<(&'static str, u64, &'static str)> {
     let steps = ssdlab_config::OptionSpec::of(key).map_or(&[][..], |option| option.kind.steps());

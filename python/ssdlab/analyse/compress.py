@@ -51,7 +51,7 @@ class Stored:
     """Total sizes of the compressed pages of one file, or of all files."""
 
     pages: int
-    """Number of pages; the last page of a file may be short."""
+    """Number of pages; the last page of a file may be shorter than the others."""
     bytes: int
     stored_bytes: int
     """Bytes of all pages after compression."""

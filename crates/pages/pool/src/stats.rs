@@ -1,7 +1,7 @@
 //! Counters of page transitions, and memory usage.
 
 ssdlab_core::counters! {
-    /// Counts of page transitions, as in flowchart 2b of Harper 2018, and of faults.
+    /// Counts of page transitions (as in flowchart 2b of Harper 2018) and of faults.
     pub struct Transitions {
         raw_hits: "pages", "Reads that found the page uncompressed.";
         compressed_hits: "pages", "Reads that found the page compressed and removed it from the compressed pool.";

@@ -28,8 +28,8 @@ use crate::{ConfigError, PageId, Transitions, Usage};
 pub type Frame = Arc<[u8]>;
 
 const NONE: u32 = u32::MAX;
-/// Number of margins in the memory budget. The adaptive share compares how much time the uncompressed and the
-/// compressed pool would each save with one more margin.
+/// Number of margins in the memory budget. To adapt the share, a shard compares how much time each of the two pools
+/// would save with one more margin.
 const MARGINS: usize = 16;
 
 /// A compressed page: its position in the pool, its length and its checksum.
@@ -76,7 +76,8 @@ pub enum Lookup {
     Compressed(u32),
 }
 
-/// A task on a snapshot of an uncompressed page: store it if it is dirty and, if it is a victim, compress or drop it.
+/// A task on a snapshot of an uncompressed page: stores the page if it is dirty and, if the page is a victim,
+/// compresses or drops it.
 pub struct Job {
     slot: u32,
     version: u32,
@@ -149,7 +150,7 @@ pub struct Shard {
     raw: Box<dyn Policy>,
     compressed: Box<dyn Policy>,
     free_frames: Vec<Frame>,
-    /// Replaced frames of pages, to which readers still hold references.
+    /// Frames that were replaced while readers held references to them.
     orphans: Vec<Frame>,
     /// Number of frames of the shard, used or free.
     frames: usize,

@@ -18,7 +18,7 @@ SHARES = tuple(range(101))
 
 RATIOS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
 SKEWS = ("even", "zipf:0.6", "80/20", "zipf:0.9", "pareto")
-"""Columns of the table of break-even read times: access distributions."""
+"""Access distributions: the columns of the table of break-even read times."""
 
 
 @dataclass(frozen=True)
