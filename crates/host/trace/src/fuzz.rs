@@ -70,7 +70,7 @@ fn round_trip(requests: &[Request], streams: &[String]) {
         converter.request(request, streams, &mut text);
     }
     converter.end(&mut text);
-    // The writer cannot write a name that contains a comma; it counts the loss.
+    // The writer drops names that contain a comma, and counts the dropped names.
     if converter.report.streams_dropped > 0 {
         return;
     }

@@ -16,7 +16,7 @@ const WINDOW_BYTES: usize = 256 << 10;
 /// Size in bytes of one read from the file.
 const AHEAD_BYTES: usize = 128 << 10;
 
-/// Source of a trace's bytes, from which the bytes can be read repeatedly.
+/// Source of a trace's bytes, which can be opened several times.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
     /// A file: the path to open, and the path to show in messages.
@@ -62,7 +62,7 @@ impl Origin {
 /// Sliding window over the decompressed bytes of one file.
 pub struct Input {
     path: PathBuf,
-    /// Device name for all requests of the file, in formats without device names.
+    /// Device of all requests of the file if the format has no device names.
     device: Vec<u8>,
     reader: Box<dyn Read + Send>,
     compression: Option<Compression>,
@@ -70,7 +70,7 @@ pub struct Input {
     start: usize,
     end: usize,
     position: u64,
-    /// Read error that occurred after the bytes in the window, and is reported after them.
+    /// Read error that is reported after the bytes in the window, which were read before the error occurred.
     fault: Option<io::Error>,
     read: Arc<AtomicU64>,
     size: u64,
@@ -97,7 +97,7 @@ impl Input {
         Ok(Self { path, device, reader, compression, window, start: 0, end: 0, position: 0, fault, read, size })
     }
 
-    /// True if the file itself has no bytes.
+    /// True if the file is empty (0 bytes before decompression).
     pub fn is_empty(&self) -> bool {
         self.size == 0
     }

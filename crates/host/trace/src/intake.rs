@@ -14,7 +14,7 @@ use crate::{DeviceChoice, Format, Op, Request, Target, TraceError};
 pub enum Entry<'a> {
     /// A request of the trace.
     Io(Io<'a>),
-    /// An entry with an unknown operation, described by a fault; only counted.
+    /// An entry with an unknown operation, which the fault describes. The entry is only counted.
     UnknownOp(Fault<'a>),
     /// An entry that is not a request, such as a header or an event of another action. It is only counted.
     Skip(Skip),
@@ -37,7 +37,7 @@ pub enum Skip {
     OtherAction,
     /// The entry is an event or a file operation that moves no data.
     NonIo,
-    /// The entry is a wait that is too short to count.
+    /// The entry is a wait that is too short to advance the clock.
     ShortWait,
 }
 
@@ -66,7 +66,7 @@ pub struct Io<'a> {
 pub enum Stream<'a> {
     /// The trace does not name the process.
     None,
-    /// Process by its number. 0 is the idle task, which runs interrupt handlers; it counts as no process.
+    /// Process by its number. Number 0 is the idle task, which runs interrupt handlers and is treated as no process.
     Number(u64),
     /// Process identified by its name.
     Named(&'a [u8]),
@@ -91,8 +91,8 @@ pub struct Tables {
     pub(crate) streams: Names,
     /// True if timestamps are whole seconds. Requests must then be spread over their second.
     pub(crate) whole_seconds: bool,
-    /// Number of trims of objects that the trace encodes as operation 2. Other programs use this number for other
-    /// operations.
+    /// Number of trims of objects that the trace encodes as operation 2. Other programs assign a different operation to
+    /// this number.
     pub(crate) numbered_trims: u64,
 }
 
@@ -145,13 +145,14 @@ pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
 /// Address layout of the devices of a trace.
 enum DeviceLayout {
-    /// Replays one device that is not known yet: the device of the first request.
+    /// Replays only the device of the first request; no request was seen yet.
     FirstSeen,
     /// Replays one device at its own addresses.
     Single(u32),
     /// First pass over the files: records the end of each device, by id.
     Measure(Vec<u64>),
-    /// Byte range of each device in the second pass, by device id. The ranges are disjoint.
+    /// Second pass over the files: replays each device in its own byte range. The ranges are indexed by device id and
+    /// disjoint.
     SideBySide(Vec<Range<u64>>),
     /// Replays all devices at their own addresses, which may overlap.
     Overlay,
@@ -168,8 +169,8 @@ pub struct Intake {
     layout: DeviceLayout,
     /// Number of requests of each unselected device, by id.
     other_requests: Vec<u64>,
-    /// Stream of each device, by id, for requests that name no stream. Empty unless each device has its own range of
-    /// addresses.
+    /// Stream for the requests of each device that name no stream, by device id. Empty unless each device has its own
+    /// range of addresses.
     ///
     /// Created in the second pass, when all process names are known, so that a device cannot share a process's name.
     device_streams: Vec<Option<u32>>,
@@ -349,12 +350,12 @@ impl Intake {
         self.other_requests[device] += 1;
     }
 
-    /// True in the first of two passes, which measures the devices.
+    /// True during the first of two passes, which determines the sizes of the devices.
     pub fn measuring(&self) -> bool {
         matches!(self.layout, DeviceLayout::Measure(_))
     }
 
-    /// Ends the first pass: assigns every device its range of addresses, and resets the counts.
+    /// Ends the first pass: assigns each device its range of addresses, and resets the counts.
     pub fn lay_out(&mut self) -> Result<(), TraceError> {
         if self.tables.devices.folded() {
             let why = "the trace has more than 65,536 devices; select a device with --device NAME";

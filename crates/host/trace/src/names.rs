@@ -69,7 +69,7 @@ impl Names {
         id
     }
 
-    /// Assigns a new id to a device. If the device's name is taken, the id gets the name with a suffix.
+    /// Assigns a new id to a device. If the device's name is already in use, a suffix is appended to it.
     pub fn device(&mut self, name: &[u8]) -> u32 {
         let mut own = name[..name.len().min(NAME_BYTES)].to_vec();
         for count in 1.. {

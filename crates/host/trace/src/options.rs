@@ -15,8 +15,8 @@ pub struct ReadOptions {
     pub files: Files,
     /// Device of the trace to replay.
     pub device: DeviceChoice,
-    /// Event that counts as the request in traces with several events per request; `None` for the format's default:
-    /// [`Action::Queue`] for blkparse and blktrace, [`Action::Issue`] for ftrace and ETW.
+    /// Event that is read as the request in traces with several events per request. `None` selects the format's
+    /// default: [`Action::Queue`] for blkparse and blktrace, [`Action::Issue`] for ftrace and ETW.
     pub action: Option<Action>,
     /// True to count malformed lines and records instead of stopping at the first.
     pub skip_bad: bool,
@@ -64,8 +64,8 @@ pub enum Files {
 /// Device of a trace to replay. Addresses of different devices must never be mixed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// The device of the first request; requests of other devices are counted and reported by name. With several files,
-    /// concatenated or merged: all devices, so that no file is left out.
+    /// The device of the first request; requests of other devices are counted and reported by name. If several files
+    /// are concatenated or merged, all devices are replayed, so that no file is left out.
     #[default]
     First,
     /// All devices, in consecutive disjoint address ranges. The files are read twice, so they cannot be pipes; the
@@ -91,7 +91,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// All actions, in the order of a request's life.
+    /// All actions, in the order in which they occur for a request.
     pub const ALL: [Self; 3] = [Self::Queue, Self::Issue, Self::Complete];
 
     /// Returns the action's name on the command line: `queue`, `issue`, `complete`.

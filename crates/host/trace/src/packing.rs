@@ -118,8 +118,8 @@ impl Packing {
         self.runs.len()
     }
 
-    /// Returns the request at its new address, after the used pages are moved together without gaps. A trim shrinks to
-    /// the used pages in its range; `None` if it covers no used page.
+    /// Returns the request at its new address, after the used pages have been moved together without gaps. A trim
+    /// shrinks to the used pages in its range. Returns `None` for a trim of unused pages only.
     ///
     /// # Errors
     /// Fails if the request uses a page that the first pass did not see.

@@ -2,7 +2,8 @@
 //!
 //! A [`VolumeReader`] decodes files in turn and returns requests with their volumes. A [`Partition`] appends the
 //! requests to the volumes' files, possibly on another thread. Requests are sorted by time and spread over their
-//! seconds only when a volume is read back. The result is the same as when selecting the volume from the whole trace.
+//! seconds only when a volume is read back. The result equals that of reading the whole trace with only this volume
+//! selected.
 
 use std::fs::File;
 use std::io::Write;
@@ -21,7 +22,7 @@ use crate::{Files, Format, IngestReport, Op, Progress, ReadOptions, Request, Tra
 pub struct Parted {
     /// Requests with absolute times, in the trace's own epoch.
     pub requests: Vec<Request>,
-    /// Volume number of each request; volumes are numbered in order of appearance.
+    /// Volume number of each request. Volumes are numbered in the order of their first appearance.
     pub volumes: Vec<u32>,
     /// Names of the volumes that occurred so far.
     pub names: Vec<String>,
@@ -56,8 +57,8 @@ impl VolumeReader {
         are_different(&origins)?;
         let paths: Vec<&Path> = origins.iter().map(Origin::path).collect();
         let devices = device_names(&paths, Files::Merged);
-        // Opens one file at a time, because there may be more files than the limit of open files. A missing file is an
-        // error here.
+        // Opens only one file at a time, because the number of files may exceed the limit of open files. Fails if a
+        // file is missing.
         let open = |origin| Input::open(origin, Vec::new());
         let sizes = origins.iter().map(|origin| Ok(open(origin)?.progress().1)).collect::<Result<_, TraceError>>()?;
         let format = format_of(&paths, origins.iter().map(open), options)?;
@@ -119,7 +120,7 @@ impl VolumeReader {
     }
 }
 
-/// Numbers of requests and bytes of a volume.
+/// Request counts and byte counts of a volume.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeTotals {
     /// Name of the volume in the trace.
@@ -140,7 +141,7 @@ pub struct VolumeTotals {
     pub first_ns: u64,
     /// Time of the volume's latest request in ns.
     pub last_ns: u64,
-    /// Number of streams named in the volume's file, including stream 0.
+    /// Number of streams whose names are in the volume's file, including stream 0.
     streams_named: usize,
 }
 
@@ -194,7 +195,7 @@ impl Partition {
         for name in &batch.names[self.volumes.len()..] {
             self.volumes.push(VolumeTotals { name: name.clone(), ..VolumeTotals::default() });
         }
-        // Counting sort: finds the start of each volume's records, then places each record.
+        // Counting sort by volume: computes where the records of each volume start, then places each record.
         let mut next = vec![0_usize; self.volumes.len() + 1];
         for &volume in &batch.volumes {
             next[volume as usize + 1] += 1;

@@ -30,7 +30,7 @@ pub struct Profile {
     pub last_ns: u64,
     /// Lowest address of any request; 0 in an empty trace. Flushes have no address.
     pub min_offset: u64,
-    /// First byte after the highest address: the smallest device that holds the trace.
+    /// First byte after the highest address. This is also the capacity of the smallest device for the trace.
     pub extent_bytes: u64,
     /// Bytes touched by reads or writes, in whole 4 KiB pages.
     pub footprint_bytes: u64,

@@ -1,4 +1,4 @@
-//! Trace reader: opens files, detects formats, merges, sorts by time and counts.
+//! Trace reader: opens files and detects their formats; merges, sorts and counts their requests.
 //!
 //! Pipeline, with bounded buffers: files, `Decoder` (parse, select the device, check), merge by time, `Reorder`, spread
 //! over whole seconds (Tencent), times relative to the first request.
@@ -78,7 +78,8 @@ pub struct TraceReader {
     /// Index of the file being read, if the files are read one after another.
     lane: usize,
     intake: Intake,
-    /// Lanes with pending requests, ordered by the time of their next request; unused with a single lane.
+    /// Files with pending requests, by index, ordered by the time of their next request; unused if there is only one
+    /// file.
     earliest: BinaryHeap<Reverse<(u64, usize)>>,
     merging: bool,
     merged: Vec<Request>,
@@ -191,7 +192,7 @@ impl TraceReader {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Orders more requests by time: at least one, unless the trace ends.
+    /// Sorts more requests by time. Adds at least one sorted request, unless the trace ends.
     fn advance(&mut self) -> Result<(), TraceError> {
         let one_by_one = self.lanes.len() == 1 || self.options.files == Files::Concatenated;
         while self.order.is_empty() && !self.ended {

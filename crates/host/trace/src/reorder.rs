@@ -21,7 +21,7 @@ pub(crate) struct Reorder {
     ordered: bool,
     /// Latest time of all requests seen so far.
     newest: u64,
-    /// Time of the last request seen; a late request counts with its corrected time.
+    /// Time of the last request seen; for a late request, its corrected time.
     previous: u64,
     /// Time of the request that was released last.
     released: u64,
@@ -82,7 +82,7 @@ impl Reorder {
 /// file ends.
 pub struct InOrder {
     reorder: Reorder,
-    /// Spreads requests over their second if timestamps are whole seconds; otherwise `None`.
+    /// Spreads requests over their second; `None` unless timestamps are whole seconds.
     spread: Option<Spread>,
     counts: IngestCounts,
     /// Requests in time order. Requests before index `next` have already been returned.
@@ -150,8 +150,7 @@ impl InOrder {
         self.rebase(before);
     }
 
-    /// Converts the times of the ready requests from index `from` on: from times relative to their file to times
-    /// relative to the trace.
+    /// Makes the times of the ready requests relative to the trace instead of to their file, from index `from` on.
     fn rebase(&mut self, from: usize) {
         let Some(first) = self.ready.get(from) else { return };
         let first_ns = *self.first_ns.get_or_insert(first.time_ns);
@@ -166,7 +165,7 @@ impl InOrder {
         self.next == self.ready.len()
     }
 
-    /// Returns up to `max` of the next ordered requests.
+    /// Returns the next ordered requests, at most `max`.
     pub fn take(&mut self, max: usize) -> &[Request] {
         let start = self.next;
         self.next = self.ready.len().min(start.saturating_add(max));

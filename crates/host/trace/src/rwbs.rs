@@ -59,7 +59,8 @@ impl Rwbs {
         Some(Self { op, flags })
     }
 
-    /// Returns the operation of a request of `bytes` bytes; a request without data that flushes first is a flush.
+    /// Returns the operation of a request of `bytes` bytes. A request is a flush if it has no data and the flag for a
+    /// preceding flush.
     #[inline]
     pub fn op_of(self, bytes: u64) -> Option<Op> {
         if bytes == 0 && self.flags & flag::PREFLUSH != 0 { Some(Op::Flush) } else { self.op }

@@ -37,9 +37,9 @@ pub trait Source {
         &[]
     }
 
-    /// Appends at most `max` requests of a job to `out` and returns how many; 0 means the end of the job. The stream of
-    /// each request is the index of its job plus 1, and its time, counted from the start of the job, is the earliest
-    /// time at which it may be issued.
+    /// Appends at most `max` requests of a job to `out` and returns their number; 0 means the end of the job. The
+    /// stream of each request is the index of its job plus 1. The time of a request is the earliest time at which it
+    /// may be issued, counted from the start of the job.
     fn fill_job(&mut self, _job: usize, _out: &mut Vec<Request>, _max: usize) -> Result<usize, TraceError> {
         Ok(0)
     }

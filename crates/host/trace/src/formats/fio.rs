@@ -42,9 +42,9 @@ const WAIT_MIN_NS: u64 = 100_000;
 /// Parser of fio logs of version `VERSION`, 2 or 3.
 #[derive(Default)]
 struct Fio<const VERSION: u8> {
-    /// Clock of version 2: the sum of the waits, in ns.
+    /// Current time of a version 2 log in ns: the sum of all waits so far.
     clock_ns: u64,
-    /// Name of the file in the last entry, and its device.
+    /// File name in the last entry; `device` is the id of the device with this name.
     file: Vec<u8>,
     device: u32,
 }
@@ -152,8 +152,8 @@ struct FioEncoder<const VERSION: u8> {
 const FILE: &str = "device";
 
 impl<const VERSION: u8> FioEncoder<VERSION> {
-    /// Unit of the times in the log. In version 2, the unit is the shortest wait that counts; with a finer unit,
-    /// shorter gaps would be lost and times would drift.
+    /// Unit of the times in the log. In version 2, this is the shortest wait that the parser adds to the clock. With a
+    /// finer unit, shorter gaps would be lost and times would drift.
     const UNIT_NS: u64 = if VERSION == 2 { WAIT_MIN_NS } else { TICK_NS };
 
     fn entry(&self, out: &mut Vec<u8>, rest: std::fmt::Arguments<'_>) {

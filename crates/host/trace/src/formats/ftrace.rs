@@ -105,8 +105,8 @@ impl LineFormat for Ftrace {
         };
         let time_ns = decimal(time, 9).map_err(Fault::of("timestamp", time))?;
         let pid = pid(task)?;
-        // If another record follows in the same line, the CPU of that record looks like the process in brackets at the
-        // end.
+        // If a second record follows on the same line, its CPU in brackets could be mistaken for the process that may
+        // end a record.
         if prefix(rest).is_some() {
             return Err(Fault::new("", rest, "contains a second record"));
         }

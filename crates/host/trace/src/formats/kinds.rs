@@ -1,7 +1,7 @@
 //! Table of damaged and unusual inputs, with the expected result of every format's reader.
 //!
-//! [`kinds`] must have inputs for every format, and [`Kinds`] has a field for every kind of input. Expected requests
-//! and messages are derived by hand from the formats' descriptions.
+//! [`kinds`] must have inputs for every format, and [`Kinds`] has one field per kind of input. Expected requests and
+//! messages were derived by hand from the descriptions of the formats.
 
 use super::volume::{self, Name};
 use super::{FORMATS, Format};
@@ -16,7 +16,7 @@ enum Outcome {
     Reads(Vec<Row>),
     /// Reading fails with an error message that begins with the given text.
     Fails(&'static str),
-    /// The test case does not apply: the format cannot express it, for the given reason.
+    /// The test case does not apply, because the format cannot express the input. The text explains why.
     Never(&'static str),
 }
 
@@ -146,7 +146,7 @@ fn records(
     let joined = if header.is_empty() {
         let (start, gap) = (rows[0], rows[1].0);
         assert!(gap > 0);
-        // The second file's first request has the first file's start time and is sorted after it.
+        // The first request of the second file has the start time of the first file, so sorting moves it to the front.
         reads([&good[..], &good].concat(), &[start, start, rows[1], rows[1]])
     } else {
         fails([&good[..], &good].concat(), "memory:record")
@@ -442,7 +442,7 @@ fn kinds(format: Format) -> Kinds {
         }
         .kinds(),
         "disksim" => Kinds {
-            // Flags are hexadecimal; bit 0 of 1b is set.
+            // The flags field is hexadecimal; bit 0 of the flags 1b is set, so the request is a read.
             non_decimal: reads(
                 "0.5 0 8 8 1\n1.5 0 16 16 1b\n",
                 &[(0, Op::Read, 4096, 4096), (1_000_000, Op::Read, 8192, 8192)],
@@ -640,8 +640,8 @@ fn a_last_line_without_newline_is_noted() {
     }
 }
 
-/// Goal: if an error suggests a layout for `--columns`, this layout reads the file. Method: reads files with quoted
-/// numbers, other notations and text keys, using the suggested layouts.
+/// Checks that a layout for `--columns` that an error message suggests can read the file. The files contain quoted
+/// numbers, other notations and text keys.
 #[test]
 fn the_layout_in_an_error_reads_the_lines() {
     let mut advised = Vec::new();

@@ -35,7 +35,7 @@ pub use crate::fault::Fault;
 pub use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{ReadOptions, TraceError};
 
-/// Maximum number of characters of a heading shown in a message.
+/// Maximum number of characters of a file's heading that a message quotes.
 const HEADING_SHOWN: usize = 80;
 
 /// All registered trace formats. If several formats fit a file equally well, the first is detected.
@@ -83,7 +83,7 @@ pub type NewDecoder = &'static (dyn Fn(&ReadOptions) -> Box<dyn Decoder> + Send 
 pub struct FormatRules {
     /// Returns how well the first bytes of a file fit the format, in percent.
     pub sniff: Sniff,
-    /// Finds a fault in a file that prevents the detection of the format.
+    /// Finds an error in a file that prevents the detection of the format.
     pub near: fn(&[u8]) -> Option<NearMiss>,
     /// Creates a decoder at the start of a file.
     pub decoder: NewDecoder,
@@ -134,8 +134,8 @@ pub fn parse(name: &str) -> Result<Format, TraceError> {
     })
 }
 
-/// Detects the format of a file from its first (decompressed) bytes. `before` is an earlier file of the trace, with its
-/// format.
+/// Detects the format of a file from its first (decompressed) bytes. `before` is the path and the format of an earlier
+/// file of the trace.
 pub(crate) fn detect(
     head: &[u8],
     path: &std::path::Path,
@@ -203,8 +203,7 @@ pub(crate) fn encoder(format: Format) -> Result<Box<dyn Encoder>, TraceError> {
     Ok(encoder())
 }
 
-/// Returns the format that fits most lines of a file if one faulty field per line is ignored. Also returns the first of
-/// these faults.
+/// Returns the format that fits most lines of a file if one faulty field per line is ignored, and the first such field.
 fn nearest_format(head: &[u8]) -> Option<(&'static str, NearMiss)> {
     let misses = FORMATS.iter().filter_map(|known| Some((known.name, (known.role.near)(head)?)));
     // If several formats fit equally well, the first format in the table is returned.

@@ -8,9 +8,9 @@
 //!   The writer uses version 2.
 //! - CSV: the fields of oracleGeneral with the headings below.
 //!
-//! An object is read as a request at the offset given by its id, and a request to a drive is written as an object whose
-//! id is its offset; object caches see no difference. Objects of 0 bytes are not replayed, as in libCacheSim. Source:
-//! oracleGeneralBin.h, lcs.h, enum.h and traceConv of libCacheSim.
+//! An object is read as a request at the offset given by the object's id. A request to a drive is written as an object
+//! with the request's offset as its id. Simulators of object caches see no difference. Objects of 0 bytes are not
+//! replayed, as in libCacheSim. Source: oracleGeneralBin.h, lcs.h, enum.h and traceConv of libCacheSim.
 //!
 //! `5633898,42932745,512,-1`
 
@@ -58,7 +58,7 @@ const HEADER: &str = "clock_time,obj_id,obj_size,next_access_vtime";
 /// Magic number at both ends of the header of an lcs file.
 const MAGIC: u64 = 0x1234_5678_9abc_def0;
 const LCS_HEADER: usize = 8192;
-/// Number of bytes that follow the first 24 bytes of a record; the first entry is for version 1.
+/// Number of bytes after the first 24 bytes of a record, for each version from 1 to 8.
 const LCS_TAILS: [usize; 8] = [0, 4, 12, 16, 20, 28, 44, 76];
 /// Position of the time to live in a record, in bytes, and the first file version that has this field.
 const LCS_TTL: (usize, usize) = (24, 3);
@@ -110,7 +110,7 @@ struct Lcs {
 }
 
 impl RecordFormat for Lcs {
-    // Length of a record's head. The header of the file is treated as the first record.
+    // Length of the start of a record. The file header is parsed as the first record.
     const HEAD: usize = 24;
 
     fn sniff(head: &[u8]) -> u32 {
@@ -289,7 +289,8 @@ impl ObjectFormat for Lcs {
         let figures = [
             MAGIC,
             2,
-            // Version of the statistics; numbers of requests and of objects; bytes of all requests and of all objects.
+            // From here: version of the statistics, numbers of requests and of objects, total bytes of the requests and
+            // of the objects.
             1,
             requests.len() as u64,
             sizes.len() as u64,

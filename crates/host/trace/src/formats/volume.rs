@@ -3,7 +3,8 @@
 //! - First record: magic number; byte 16 is 1 if times are whole seconds, over which the reader spreads the requests.
 //! - Request: u64 time in ns (epoch of the trace), u64 offset, u32 bytes, u8 operation, u8 flags, u16 stream.
 //! - Piece of a name: operation 4 for the volume's name, 5 for the next stream's name. The record starts with up to 20
-//!   bytes of the name; the flags field contains their number; the stream field is 1 if another piece follows.
+//!   bytes of the name. The flags field contains the number of these bytes. The stream field is 1 if another piece
+//!   follows.
 //!
 //! Stream names precede their first use, so a file can be written in parts.
 
@@ -24,7 +25,7 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 /// Size of a record in bytes.
 pub(crate) const RECORD: usize = 24;
 const MAGIC: &[u8; 16] = b"ssdlab-volume 1\n";
-/// Maximum number of bytes of a name that fit into one record.
+/// Maximum number of bytes of a name per record.
 const PIECE: usize = 20;
 /// Maximum length in bytes of a name.
 const NAME_MAX: usize = 4096;

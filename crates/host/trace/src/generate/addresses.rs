@@ -79,7 +79,7 @@ struct Drawn<A> {
     addresses: A,
     sizes: Sizes,
     clock: Clock,
-    /// Queues of the workload; `None` if requests arrive by `clock` alone.
+    /// Queues of the workload; `None` if only `clock` determines the arrival times.
     queues: Option<Queues>,
     reads: f64,
     address_rng: Rng,

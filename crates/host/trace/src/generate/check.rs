@@ -2,7 +2,7 @@
 
 use crate::TraceError;
 
-/// Maximum number of named streams of a workload; each is a [`crate::Request::stream`].
+/// Maximum number of named streams of a workload. Stream numbers are stored in [`crate::Request::stream`].
 pub(super) const STREAMS_MAX: u64 = 65_535;
 /// Upper limit for a sum of fractions: 1, plus a tolerance for rounding.
 pub(super) const WHOLE: f64 = 1.0 + 1e-9;

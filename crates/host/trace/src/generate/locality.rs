@@ -197,7 +197,7 @@ impl Walk {
         self.stopped.truncate(self.rules.runs as usize);
     }
 
-    /// Draws which stopped run to return to, as the number of later runs to skip. The distribution is geometric,
+    /// Draws the stopped run to return to, and returns the number of later runs to skip. The distribution is geometric,
     /// limited to the remembered runs.
     fn depth(&self, rng: &mut Rng) -> usize {
         let (runs, decay) = (self.stopped.len(), self.rules.decay);

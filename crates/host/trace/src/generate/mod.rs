@@ -111,7 +111,7 @@ impl Workload {
         self.check_bytes(largest as u32)
     }
 
-    /// Checks that the bytes of all requests, `largest` bytes each, fit the counters.
+    /// Checks that the total bytes of the requests fit the counters if each request has `largest` bytes.
     fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
         let most = BYTES_MAX / u64::from(largest.max(1));
         let (requests, size, total) = (self.total(), write_bytes(largest.into()), Bytes(BYTES_MAX));
@@ -159,9 +159,9 @@ impl Generator {
         Ok(Self { workload: workload.clone(), requests, done: 0, total, streams })
     }
 
-    /// Returns the stream names, indexed by [`Request::stream`]; the first is empty. Queues are `queue1` and so on,
-    /// sequential streams `seq1` and so on, files `file1` and so on. Requests that belong to no sequential stream have
-    /// the stream `random`. Filebench has a stream per thread, including kernel threads.
+    /// Returns the stream names, indexed by [`Request::stream`]; the first name is empty. Queues are named `queue1` and
+    /// so on, sequential streams `seq1` and so on, files `file1` and so on. Requests outside all sequential streams
+    /// belong to the stream `random`. Filebench has one stream per thread, including kernel threads.
     pub fn streams(&self) -> &[String] {
         &self.streams
     }

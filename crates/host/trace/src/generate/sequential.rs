@@ -23,7 +23,7 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<Sequential>(),
 };
 
-/// Checks that each stream's part of the span, which is equal for all streams, holds the largest request.
+/// Checks that the largest request fits into a stream's part of the span. All parts are equally large.
 fn check(streams: u64, space: Space) -> Result<(), TraceError> {
     let Space { align, span, largest, .. } = space;
     let stretch = span / streams / align * align;

@@ -1,4 +1,4 @@
-//! Address space of a workload, and the address of a request in it.
+//! Address space of a workload, and the addresses of its requests.
 
 use ssdlab_core::units::write_bytes;
 
@@ -40,7 +40,7 @@ impl Space {
         Ok(())
     }
 
-    /// Checks that `bytes`, rounded down to whole slots, hold the largest request.
+    /// Checks that the largest request fits into `bytes`, rounded down to whole slots.
     pub fn check_holds_largest(&self, field: &'static str, bytes: u64) -> Result<(), TraceError> {
         if self.largest <= bytes {
             return Ok(());

@@ -118,8 +118,8 @@ impl Streams {
     }
 }
 
-/// Checks that the shares of sub-streams that start at block headers and at sub-block headers add up to at most 100 %,
-/// that the sub-block size divides the block size, and that a sub-stream fits into the span.
+/// Checks three rules. At most 100 % of sub-streams start at block or sub-block headers. The sub-block size divides the
+/// block size. A sub-stream fits into the span.
 fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let Space { align, span, largest, .. } = space;
     let both = options.block_headers + options.sub_block_headers;
@@ -284,7 +284,7 @@ impl Interleaved {
 
     fn random_slot(&self, rng: &mut Rng) -> u64 {
         let slot = rng.below(self.random_slots);
-        // Slot numbers do not count headers, so the header of each block is skipped.
+        // The drawn slot number does not count headers, so this skips the header of each block.
         if self.options.random_headers { slot } else { slot + slot / (self.block - 1) + 1 }
     }
 }

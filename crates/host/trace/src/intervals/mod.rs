@@ -13,9 +13,9 @@
 //! A page is invalidated in the log before eviction if and only if it is rewritten within W page writes. So the share
 //! of hot writes is the share of log pages that are invalidated before their eviction.
 //!
-//! Two passes: [`WrittenPages`] counts the pages written, then [`Intervals`] counts intervals exactly. The first pass
-//! is needed for log sizes given as shares, and for equal steps of time and address. A single exact pass would need
-//! memory per write instead of per page.
+//! Two passes are made: [`WrittenPages`] counts the pages written, then [`Intervals`] counts intervals exactly. The
+//! first pass is needed for log sizes given as shares, and for equal steps of time and address. A single exact pass
+//! would need memory for each write instead of for each page.
 
 mod log_size;
 mod written;
@@ -85,7 +85,8 @@ impl WriteMap {
         Self { counts: vec![0; (steps.0 * steps.1) as usize], steps, writes, first_page: extent.start, pages }
     }
 
-    /// Counts a page write in the map. A write outside the range that the first pass found counts in the nearest step.
+    /// Counts a page write in the map. A write outside the range found by the first pass is assigned to the nearest
+    /// step.
     fn add(&mut self, position: u64, page: u64) {
         let step = |value: u64, whole: u64, steps: u64| {
             let step = u128::from(value) * u128::from(steps) / u128::from(whole.max(1));
@@ -186,7 +187,7 @@ impl Intervals {
         page.last = position;
     }
 
-    /// Returns all written pages, in the order of the first write of their group.
+    /// Returns all written pages, ordered by the first write of their group.
     fn pages(&self) -> impl Iterator<Item = &Page> {
         self.groups.iter().flatten().filter(|page| page.writes > 0)
     }

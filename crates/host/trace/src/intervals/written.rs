@@ -19,7 +19,7 @@ pub struct WrittenPages {
     masks: HashMap<u64, u64>,
 }
 
-/// Returns the pages that a request writes, partially or fully; empty unless it is a write.
+/// Returns the pages that a request writes fully or partially; empty if the request is not a write.
 pub(super) fn pages_of(request: &Request, page_bytes: u64) -> Range<u64> {
     if request.op != Op::Write || request.bytes == 0 {
         return 0..0;
@@ -28,7 +28,7 @@ pub(super) fn pages_of(request: &Request, page_bytes: u64) -> Range<u64> {
     request.offset / page_bytes..last / page_bytes + 1
 }
 
-/// Returns the error for memory that could not be allocated.
+/// Returns the error for a failed memory allocation.
 pub(super) fn no_memory(_refused: TryReserveError) -> TraceError {
     let why = "not enough memory for the write intervals; use larger pages with --page, or analyse only part of the \
                trace";
@@ -84,7 +84,7 @@ impl WrittenPages {
         self.page_bytes
     }
 
-    /// Returns the number of page writes; a request counts once per page that it touches.
+    /// Returns the number of page writes. A request is counted once for each page that it touches.
     pub fn page_writes(&self) -> u64 {
         self.page_writes
     }

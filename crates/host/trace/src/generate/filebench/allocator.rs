@@ -52,8 +52,8 @@ impl Allocator {
         self.free
     }
 
-    /// Allocates `count` blocks: from `goal` on if they are free; else the first run of that length from group `group`
-    /// on; else the longest runs. Returns false and allocates nothing if there are too few free blocks.
+    /// Allocates `count` blocks. Uses the blocks from `goal` on if they are free, else the first long enough run from
+    /// group `group` on, else the longest runs. Returns false and allocates nothing if there are too few free blocks.
     pub fn allocate(&mut self, count: u32, goal: Option<u32>, group: u32, out: &mut Vec<Extent>) -> bool {
         if u64::from(count) > self.free {
             return false;
@@ -81,7 +81,7 @@ impl Allocator {
         true
     }
 
-    /// Allocates `count` blocks: the first run of free blocks that is long enough, from group `group` on.
+    /// Allocates the first run of `count` free blocks, searching from group `group` on.
     pub fn allocate_run(&mut self, count: u32, group: u32) -> Option<Extent> {
         let extent = Extent { start: self.first_run(count, group)?, blocks: count };
         self.take(extent);

@@ -1,15 +1,17 @@
 //! Directory tree. Files are only in directories of the lowest level. On each higher level, every directory holds the
 //! same number of directories of the level below.
 
-/// Entries per directory block after the splits of the hash tree: three quarters of 255 entries of 16 bytes.
+/// Number of directory entries per block after the hash tree has split its blocks: three quarters of the 255 entries of
+/// 16 bytes that fit into a block.
 const ENTRIES_PER_BLOCK: u32 = 191;
 
-/// Directories by number: numbers begin on the lowest level (with files) and continue level by level up to the root.
-/// Numbers equal inode numbers; inodes of files follow. A directory is created with its first file.
+/// All directories by number. Numbering begins with the lowest level (the directories with files) and continues level
+/// by level up to the root. Directory numbers equal inode numbers; the inodes of files come after them. A directory is
+/// created with its first file.
 #[derive(Clone, Debug)]
 pub(super) struct Directories {
-    /// Blocks of all directories. Directories with files have an equal number of blocks each; all other directories
-    /// have one block.
+    /// Blocks of all directories. All directories with files have the same number of blocks; every other directory has
+    /// one block.
     blocks: Vec<u32>,
     entries_each: u32,
     blocks_each: u32,
@@ -19,7 +21,8 @@ pub(super) struct Directories {
 }
 
 impl Directories {
-    /// Plans directories of `entries_each` entries for `files` files; [`Self::place`] assigns blocks.
+    /// Plans the directories for `files` files, with `entries_each` entries per directory. [`Self::place`] assigns
+    /// blocks to them.
     pub fn new(files: u32, entries_each: u32) -> Self {
         let mut levels = vec![0, files.div_ceil(entries_each)];
         while let [.., first, end] = levels[..]
@@ -75,7 +78,7 @@ impl Directories {
         new
     }
 
-    /// Returns the blocks of a directory, and the block of its parent directory that holds the directory's entry.
+    /// Returns the blocks of a directory, and the block of its parent directory that contains the directory's entry.
     pub fn made(&self, directory: u32) -> (Vec<u32>, Option<u32>) {
         let blocks = self.first_block(directory)..self.first_block(directory + 1);
         let parent = self.parent(directory).map(|parent| self.blocks[self.first_block(parent) as usize]);

@@ -30,7 +30,7 @@ impl Members {
         self.count = if *word >> (member % u64::BITS) & 1 == 1 { self.count + 1 } else { self.count - 1 };
     }
 
-    /// Returns the first number in the set from `from` on, wrapping around.
+    /// Returns the first member at or after `from`, wrapping around; `None` if the set is empty.
     pub fn next(&self, from: u32) -> Option<u32> {
         if self.count == 0 {
             return None;

@@ -81,7 +81,7 @@ pub(super) enum Pages {
     Placed,
 }
 
-/// Number of pages that became dirty, and what happened to them.
+/// Counts of pages that became dirty, were written, or were dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fate {
     /// Number of pages that became dirty.
@@ -262,7 +262,7 @@ impl FileSystem {
         self.journal.change(self.layout.descriptors(group));
     }
 
-    /// Ends a commit of the journal, which makes freed blocks and inodes reusable.
+    /// Ends a journal commit, and makes the freed blocks and inodes reusable.
     pub fn end_commit(&mut self, now_ns: u64) {
         for extent in self.journal.end(now_ns) {
             self.allocator.release(extent);
@@ -376,8 +376,8 @@ impl FileSystem {
             Pages::One(page) => (page..page + 1, 1),
             Pages::Placed => (own.dirty_first..own.dirty_end, u32::MAX),
         };
-        // Each page may need a block, and a small file may need a preallocated range. If they do not all fit, nothing
-        // is written.
+        // Each page may need a block, and a small file may need a preallocated range. If there are too few free blocks
+        // for all of them, nothing is written.
         let blocks = if which == Pages::Placed { 0 } else { own.dirty.min(limit) + STRETCH_BLOCKS };
         if self.allocator.free_blocks() < blocks.into() {
             return Err(Full);
@@ -444,8 +444,8 @@ impl FileSystem {
         Ok(())
     }
 
-    /// Ensures that the preallocated range for small files has `count` blocks left; returns false if no free blocks are
-    /// left for a new range.
+    /// Ensures that at least `count` blocks are left in the preallocated range for small files. Returns false if there
+    /// are too few free blocks for a new range.
     fn stretch(&mut self, count: u32) -> bool {
         if self.stretch.blocks >= count {
             return true;
@@ -466,7 +466,7 @@ struct Joined {
 }
 
 impl Joined {
-    /// Adds a block: to the current bio if the block is adjacent and `may_join` is true, otherwise to a new bio.
+    /// Adds a block to the current bio if the block is adjacent and `may_join` is true. Otherwise starts a new bio.
     fn add(&mut self, op: Op, block: u32, flags: u8, may_join: bool, out: &mut Vec<Bio>) {
         match &mut self.bio {
             Some(bio) if may_join && bio.block + bio.blocks == block && bio.blocks < self.max_blocks => bio.blocks += 1,

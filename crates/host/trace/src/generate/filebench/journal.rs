@@ -4,9 +4,9 @@
 //! descriptor and the changed blocks, then a commit block with preflush and FUA. Blocks freed by a deletion are
 //! reusable only after the deletion is committed.
 //!
-//! A logged block is written to its home location in two cases: the log needs room and no later transaction has logged
-//! the block again, or the metadata pages of the block device have expired. The flusher (fs/fs-writeback.c) treats
-//! these pages as one file and writes all of them once the oldest is old enough.
+//! A logged block is written to its home location in two cases. First, the log needs room and no later transaction has
+//! logged the block again. Second, the metadata pages of the block device have expired: the flusher (fs/fs-writeback.c)
+//! treats them as one file, and writes all of them when the oldest page has reached the age limit.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -23,7 +23,7 @@ const LARGEST_SHARE: u32 = 4;
 /// A transaction of the journal: metadata blocks that are changed together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transaction {
-    /// Home locations of the blocks on the device, in the order of their first change.
+    /// Home locations of the blocks on the device, in the order in which the blocks were first changed.
     pub blocks: Vec<u32>,
     pub freed: Vec<Extent>,
 }
@@ -50,8 +50,8 @@ pub(super) struct Journal {
     in_log: VecDeque<LoggedTransaction>,
     /// Time in ns since which metadata pages of the block device are dirty; `None` if they are clean.
     dirty_since_ns: Option<u64>,
-    /// Number of the last transaction that changed each block. A block has no entry once it was written to its home
-    /// location after that change.
+    /// Number of the last transaction that changed each block. The entry of a block is removed when this change is
+    /// written to the block's home location.
     latest: FxHashMap<u32, u32>,
 }
 
@@ -118,8 +118,8 @@ impl Journal {
         self.used + logged(self.running.blocks.len() as u32) + 1 > self.log_len() && !self.in_log.is_empty()
     }
 
-    /// Releases the log space of the oldest transactions: those already written to their home locations, and the next
-    /// one. Returns the blocks of that next transaction, which must now be written to their home locations.
+    /// Frees log space. Releases the oldest transactions that are already written to their home locations, and the
+    /// transaction after them. Returns the blocks of the latter, which the caller must write to their home locations.
     pub fn checkpoint(&mut self) -> Vec<u32> {
         while let Some(oldest) = self.in_log.pop_front() {
             self.used -= oldest.log_blocks;
@@ -147,8 +147,8 @@ impl Journal {
         home
     }
 
-    /// Returns those `blocks` that no transaction after `number` has changed, and records that they are written to
-    /// their home locations.
+    /// Returns those of `blocks` that no transaction after `number` has changed, and marks them as written to their
+    /// home locations.
     fn take_home(&mut self, mut blocks: Vec<u32>, number: u32) -> Vec<u32> {
         blocks.retain(|block| self.latest.get(block) == Some(&number) && self.latest.remove(block).is_some());
         blocks

@@ -1,5 +1,5 @@
-//! On-disk layout of ext4 as made by `mke2fs`. Blocks have 4 KiB, groups 128 MiB. The first of 16 groups holds the
-//! bitmaps and inode tables of all 16 (`flex_bg`). The journal is in the middle.
+//! On-disk layout of ext4 as made by `mke2fs`. A block is 4 KiB, a group 128 MiB. The first of 16 groups holds the
+//! bitmaps and inode tables of all 16 (`flex_bg`). The journal is in the middle of the device.
 //!
 //! Source: e2fsprogs `lib/ext2fs/initialize.c`, `mkjournal.c` (`ext2fs_default_journal_size`), `mke2fs.conf`.
 
@@ -56,7 +56,7 @@ impl DiskLayout {
         self.groups * INODES_PER_GROUP
     }
 
-    /// Returns the group where the search for space for regular files starts: the second group of the parent
+    /// Returns the group in which the search for space for regular files starts. This is the second group of the parent
     /// directory's flexible group.
     pub fn data_group(&self) -> u32 {
         1

@@ -1,13 +1,13 @@
-//! Filebench on ext4 as block requests: threads working on files, a page cache, a journal and write-back, on a nominal
-//! device.
+//! Filebench on ext4, as block requests. Models threads that work on files, a page cache, a journal and write-back, on
+//! a nominal device.
 //!
 //! Filebench produces complete requests, while other patterns draw address, size, operation and time of a request
 //! independently; [`super::Generator`] supports both. The model is in `trace` because it needs only requests and random
 //! numbers.
 //!
-//! Events happen in time order; simultaneous events happen in the order of scheduling. Times follow a nominal
-//! device. They order threads, write-back and journal but do not predict a real device, so a closed-loop replay should
-//! keep only the order within each process.
+//! Events happen in time order; simultaneous events happen in the order of scheduling. A nominal device determines the
+//! times. They order the work of threads, write-back and journal but do not predict a real device. So a closed-loop
+//! replay should keep only the order within each process.
 //!
 //! - **The file system has no access to threads or the device.** It returns the bios of a read, a write-back or a
 //!   commit. `threads.rs` and `write_back.rs` drive it with events; `device.rs` only computes completion times.
@@ -71,7 +71,7 @@ const FLUSH_NS: u64 = 5_000_000_000;
 /// milliseconds.
 const EVENTS_AT_A_TIME: u32 = 4096;
 
-/// Part of the simulated system that acts at an event.
+/// Component of the simulated system that handles an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Actor {
     /// The process that creates the files.
@@ -123,7 +123,7 @@ pub(super) struct FilebenchRun {
     events_set: u64,
     /// Block I/O requests (bios) of the current event.
     bios: Vec<Bio>,
-    /// Requests of the measured run, which the caller has not received yet.
+    /// Requests of the measured run that the caller has not received yet.
     out: VecDeque<Request>,
     recording: bool,
     first_ns: Option<u64>,
@@ -136,7 +136,7 @@ impl Requests for FilebenchRun {
         threads.chain(["jbd2".into(), "flusher".into()]).collect()
     }
 
-    /// Handles some events of the fileset's creation.
+    /// Handles the next events of the fileset's creation, up to a fixed number of events.
     fn prepare(&mut self) -> Result<bool, TraceError> {
         for _ in 0..EVENTS_AT_A_TIME {
             if self.recording {
@@ -256,7 +256,7 @@ impl FilebenchRun {
         Ok(())
     }
 
-    /// Schedules an event of `actor` at a time.
+    /// Schedules an event of `actor` at the given time.
     fn at(&mut self, time_ns: u64, actor: Actor) {
         self.events.push(Reverse((time_ns, self.events_set, actor)));
         self.events_set += 1;
@@ -291,7 +291,8 @@ impl FilebenchRun {
         self.threads.len() as u16 + 2
     }
 
-    /// Creates the fileset like Filebench: starts at random files, and lets each file exist with the given probability.
+    /// Creates the fileset like Filebench: visits the files in random order, and creates each file with the given
+    /// probability.
     fn create_fileset(&mut self, now_ns: u64) {
         let creation = &mut self.creation;
         while creation.file.is_none() {

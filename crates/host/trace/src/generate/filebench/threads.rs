@@ -36,7 +36,7 @@ pub(super) struct Thread {
     /// Number of the thread's current or next step.
     step: usize,
     file: Option<u32>,
-    /// Progress of the current step, in bytes to append, pages read or bytes written. `None` before the step starts.
+    /// Progress of the current step: bytes to append, pages read, or bytes written. `None` before the step starts.
     amount: Option<u64>,
     access: Option<Access>,
     durable: Durable,

@@ -30,7 +30,7 @@ impl Throttle {
     }
 }
 
-/// State of the commit for which a thread waits. It determines if the thread must flush its data itself.
+/// State of the commit for which a thread waits. The state determines whether the thread must flush its data itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Committed {
     /// The transaction is already committed.
@@ -134,7 +134,7 @@ impl FilebenchRun {
         }
     }
 
-    /// Starts write-back of expired pages every 5 s: of file data, and of metadata (the pages of the block device).
+    /// Starts write-back of expired pages every 5 s, for both file data and metadata (the pages of the block device).
     pub(super) fn flush_aged(&mut self, now_ns: u64) {
         self.at(now_ns + FLUSH_NS, Actor::FlushTimer);
         self.flusher.before_ns = now_ns.saturating_sub(EXPIRE_NS);

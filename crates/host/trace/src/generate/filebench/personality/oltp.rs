@@ -52,9 +52,9 @@ pub(in super::super) struct Access {
 /// Role of a thread of the database.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) enum Role {
-    /// Shadow process with this number, which reads.
+    /// Shadow process, which only reads; the value is its number.
     Shadow(u32),
-    /// Asynchronous I/O thread: number of its database writer, and number of the thread.
+    /// Thread for asynchronous I/O: the number of its database writer, and the number of the thread.
     Writer(u32, u32),
     /// The log writer.
     Log,
