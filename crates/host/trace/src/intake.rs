@@ -21,7 +21,7 @@ pub enum Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Creates the entry of an unknown operation in `field`, written as `text`.
+    /// Creates the entry for a request with the unknown operation `text` in the given field.
     #[cold]
     pub fn unknown_op(field: &'static str, text: &'a [u8]) -> Self {
         Self::UnknownOp(Fault::new(field, text, NOT_AN_OP))
@@ -89,7 +89,7 @@ pub enum Device {
 pub struct Tables {
     pub(crate) devices: Names,
     pub(crate) streams: Names,
-    /// True if timestamps are whole seconds. Requests must then be spread over their second.
+    /// True if timestamps are whole seconds. Requests must then be spread evenly over that second.
     pub(crate) whole_seconds: bool,
     /// Number of trims of objects that the trace encodes as operation 2. Other programs assign a different operation to
     /// this number.
@@ -104,17 +104,17 @@ impl Tables {
         Self { devices: Names::new(DEVICES_MAX), streams, whole_seconds: false, numbered_trims: 0 }
     }
 
-    /// Returns the device with this name, after adding it if it is new.
+    /// Returns the device with this name. Adds the name to the table if it is new.
     pub fn device(&mut self, name: &[u8]) -> Device {
         Device::Id(self.devices.id(name))
     }
 
-    /// Returns the stream with this name, after adding it if it is new.
+    /// Returns the stream with this name. Adds the name to the table if it is new.
     pub fn stream_named(&mut self, name: &[u8]) -> Stream<'static> {
         Stream::Id(self.streams.id(name))
     }
 
-    /// Returns the id of a stream, after adding its name if it is new.
+    /// Returns the id of a stream. Adds the stream's name to the table if it is new.
     #[inline]
     fn stream(&mut self, stream: Stream<'_>) -> u32 {
         match stream {
@@ -149,7 +149,7 @@ enum DeviceLayout {
     FirstSeen,
     /// Replays one device at its own addresses.
     Single(u32),
-    /// First pass over the files: records the end of each device, by id.
+    /// First pass over the files: records the highest end address on each device, by device id.
     Measure(Vec<u64>),
     /// Second pass over the files: replays each device in its own byte range. The ranges are indexed by device id and
     /// disjoint.
@@ -160,8 +160,8 @@ enum DeviceLayout {
     Recorded(Vec<u32>),
 }
 
-/// Turns the entries of a trace into requests: checks entries, selects devices, and numbers names. Counts the requests
-/// and all other entries.
+/// Turns the entries of a trace into requests: checks entries, selects devices, and assigns ids to names. Counts the
+/// requests and all other entries.
 pub struct Intake {
     pub tables: Tables,
     pub report: IngestReport,

@@ -24,9 +24,9 @@ pub struct Job {
 /// Measurements of one job.
 #[derive(Clone, Debug, Default)]
 pub struct JobOutcome {
-    /// Time of the simulation at which the job started.
+    /// Simulated time at which the job started.
     pub start_ns: u64,
-    /// Time of the simulation at which the last request completed; `start_ns` if there were no requests.
+    /// Simulated time at which the last request completed; `start_ns` if there were no requests.
     pub end_ns: u64,
     /// Number of bytes of the completed requests, by operation ([`Op`]).
     pub bytes: [u64; Op::ALL.len()],

@@ -77,7 +77,7 @@ pub enum DeviceChoice {
     Named(String),
 }
 
-/// Event in the life of a block request. A replay uses only one type of event; otherwise each request would count
+/// Event in the life of a block request. A replay uses only one type of event; otherwise each request would be counted
 /// several times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {

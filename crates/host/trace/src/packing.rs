@@ -177,7 +177,7 @@ pub struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    /// Packs the requests of `source`, whose pages `packing` must cover.
+    /// Packs the requests of `source`; `packing` must cover all their pages.
     pub fn new(source: &'a mut (dyn Source + Send), packing: &'a Packing) -> Self {
         Self { source, packing }
     }

@@ -28,7 +28,7 @@ pub struct Parted {
     pub names: Vec<String>,
     /// Names of the streams that occurred so far, indexed by [`Request::stream`]; the first name is empty.
     pub streams: Vec<String>,
-    /// True if times are whole seconds, so that requests must be spread over each second.
+    /// True if times are whole seconds. Requests must then be spread evenly over that second.
     pub whole_seconds: bool,
 }
 

@@ -78,8 +78,8 @@ pub struct TraceReader {
     /// Index of the file being read, if the files are read one after another.
     lane: usize,
     intake: Intake,
-    /// Files with pending requests, by index, ordered by the time of their next request; unused if there is only one
-    /// file.
+    /// Files with pending requests, ordered by the time of their next request: that time, and the index of the file.
+    /// Unused if only one file is open.
     earliest: BinaryHeap<Reverse<(u64, usize)>>,
     merging: bool,
     merged: Vec<Request>,

@@ -111,7 +111,7 @@ impl Default for InOrder {
 }
 
 impl InOrder {
-    /// Spreads all further requests over their second, because their timestamps are whole seconds.
+    /// Spreads all further requests evenly over their second, because their timestamps are whole seconds.
     pub(crate) fn spread_seconds(&mut self) {
         self.spread.get_or_insert_with(Spread::new);
     }

@@ -68,7 +68,7 @@ impl Request {
         self.offset + self.bytes as u64
     }
 
-    /// Returns the first byte after the request, or the highest address if the end exceeds it.
+    /// Returns the first byte after the request, limited to the largest 64-bit address.
     pub(crate) const fn end_or_last(&self) -> u64 {
         self.offset.saturating_add(self.bytes as u64)
     }

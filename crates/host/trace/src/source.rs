@@ -13,8 +13,8 @@ pub struct Progress {
 
 /// A stream of requests in replay order.
 pub trait Source {
-    /// Does a part of the work that is needed before the first request; returns true if work remains. Callers that can
-    /// be interrupted call this until it returns false; otherwise [`Self::fill`] does the work.
+    /// Performs part of the preparation for the first request; returns true if work remains. Callers that can be
+    /// interrupted call this until it returns false. Otherwise, [`Self::fill`] does the work.
     fn prepare(&mut self) -> Result<bool, TraceError> {
         Ok(false)
     }

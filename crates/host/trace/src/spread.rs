@@ -23,7 +23,7 @@ impl Spread {
         Self { held: Vec::new(), from: 0, capacity: CAPACITY }
     }
 
-    /// Takes requests in time order; moves completed seconds to `ready`.
+    /// Takes requests in time order. Moves the requests of completed seconds to `ready`.
     pub fn push(&mut self, batch: &[Request], ready: &mut Vec<Request>) {
         for &request in batch {
             match self.held.first() {

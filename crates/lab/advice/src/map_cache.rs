@@ -19,7 +19,7 @@
 //! of empty pages also make a segment dirty.
 //!
 //! Source: the map-cache document (slides). The document counts only page reads and misses (the first and third line
-//! above). It has neither programs nor write-backs, and it adds the misses of writes to the read time.
+//! above). It ignores page programs and write-backs, and it adds the time of write misses to the read time.
 
 use std::ops::Range;
 
@@ -145,7 +145,7 @@ impl MapAdvisor {
                     "time: the estimate adds up the service times of one chip and does not support \"event\"; ",
                 );
                 why.push_str("set it to \"serial\"");
-                // The settings below are invalid with serial time, so the message also includes their remedies.
+                // The remedies also include the settings below, because they are invalid with serial time.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");
                 }

@@ -12,7 +12,7 @@ pub(crate) struct Device {
     pub reserve_blocks: u32,
 }
 
-/// Device after its checks; `None` if the checks found a violation.
+/// Device that passed its checks; `None` if the checks found a violation.
 pub(crate) type KnownDevice<'a> = Option<&'a Device>;
 
 impl Device {

@@ -53,8 +53,8 @@ pub(crate) fn read(form: Form<'_>, text: &str, violations: &mut Vec<Violation>) 
     written
 }
 
-/// Reads the settings of one command, each `key=value`, as one layer. If a key is repeated, its last value counts.
-/// Otherwise, the order of settings affects only the order of errors.
+/// Reads the settings of one command, each `key=value`, as one layer. If a key is repeated, the last value is used.
+/// Apart from that, the order of settings affects only the order of errors.
 pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Written {
     let mut written = Written::default();
     let mut last = BTreeMap::new();
@@ -107,7 +107,7 @@ fn read_into(written: &mut Written, form: Form<'_>, text: &str, violations: &mut
     violations.extend(faults.into_iter().map(|(_, violation)| violation));
 }
 
-/// Part of a setting `key = value` that is faulty. For a faulty value, messages also give the column.
+/// Faulty part of a setting `key = value`. If the value is faulty, messages also show the column.
 #[derive(Clone, Copy)]
 enum Place {
     Key,
@@ -210,8 +210,8 @@ impl Reader<'_> {
                     let message = format!("a table of settings cannot be set to {value}; use {choice} = {name:?}");
                     self.fault(start, Place::Key, &key, message);
                 }
-                // The name is not a variant. It may be a parameter that is given together with its variant; otherwise
-                // it is unknown.
+                // The name is not a variant. It may be a parameter that the table sets together with its variant;
+                // otherwise it is unknown.
                 (None, _) => self.entry(&key, start, value),
             }
         }

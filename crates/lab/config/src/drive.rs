@@ -18,8 +18,8 @@ impl Config {
         drive.map(|(key, entry)| (key.to_string(), entry.value.as_set())).collect()
     }
 
-    /// Returns the setting that halves the number of log blocks if the log uses all spare blocks. The other half can
-    /// then replace failed blocks. `None` for other drives.
+    /// If the log uses all spare blocks, returns the setting that halves the number of log blocks, so that the other
+    /// half can replace failed blocks. Returns `None` for other drives.
     ///
     /// # Errors
     /// Fails if the drive is invalid.

@@ -8,7 +8,7 @@ use crate::table::{Entries, Fallback, OptionSpec};
 use ssdlab_core::units::{write_bytes, write_nanos, write_percent};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
 
-/// Value that a preset gives an option.
+/// Value of an option in a preset.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stated {
     /// Name of the preset that sets the value.

@@ -21,7 +21,7 @@ pub enum Kind {
     Float { min: f64, max: f64 },
     /// A Boolean: `true` or `false`.
     Bool,
-    /// A rate of events above 0, such as `"20k/s"`.
+    /// A positive rate of events, such as `"20k/s"`.
     Rate,
     /// A bandwidth, such as `"600MB/s"`; `"none"` is unlimited.
     Bandwidth,
@@ -84,8 +84,7 @@ impl Kind {
     }
 }
 
-/// Variants of an option, each with the value that it stands for. Help, schema, messages and settings all use this
-/// list.
+/// Variants of an option, each with the value it represents. Help, schema, messages and settings all use this list.
 pub(crate) struct Choices<T, const N: usize> {
     variants: [Variant; N],
     values: [T; N],
@@ -109,7 +108,7 @@ impl<T: Copy, const N: usize> Choices<T, N> {
         Kind::Choice(&self.variants)
     }
 
-    /// Returns the value that the variant `name` stands for.
+    /// Returns the value that the variant `name` represents.
     pub fn get(&self, name: &str) -> Option<T> {
         let at = self.variants.iter().position(|variant| variant.name == name)?;
         Some(self.values[at])

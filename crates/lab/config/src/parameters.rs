@@ -33,7 +33,7 @@ fn in_units(kind: Kind, unit: u64) -> Kind {
     if unit == 1 { kind } else { kind.stepped(vec![Step::Multiple(unit)].leak()) }
 }
 
-/// Returns an option for each parameter of a table that users can set. The keys of the options are below `path`.
+/// Returns an option for each parameter in a table, except fixed parameters. The keys of the options are below `path`.
 pub(crate) fn of_table(path: &str, table: &[Parameter]) -> impl Iterator<Item = OptionSpec> {
     let settings = table.iter().filter(|parameter| !parameter.is_fixed());
     settings.map(move |parameter| of_parameter(format!("{path}.{}", parameter.name), parameter, parameter.help))
@@ -48,7 +48,7 @@ pub(crate) fn of_members<R>(key: &str, members: &[&'static Info<R>]) -> Vec<Opti
         .collect()
 }
 
-/// Returns the option `key`, whose value chooses an entry of a registry, and the options for the entries' parameters.
+/// Returns the option `key`, which chooses an entry of a registry, and the options for the parameters of the entries.
 /// The first entry is the default, and the second is the example.
 pub(crate) fn choice<R>(key: &'static str, help: &'static str, registry: &Registry<R>) -> Vec<OptionSpec> {
     let kind = Kind::of_names(registry.iter().map(|info| (info.name, info.help)));

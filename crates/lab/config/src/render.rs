@@ -51,7 +51,8 @@ impl Config {
         self.entries.keys().any(|other| below(key, other).and_then(|rest| below(variant, rest)).is_some())
     }
 
-    /// Returns the option to whose variant the TOML table `table` belongs; the table holds the variant's parameters.
+    /// Returns the option with the variant that the TOML table `table` describes. The table holds the parameters of
+    /// this variant.
     fn choice_of(&self, table: &str) -> Option<&Entry> {
         let (choice, _) = split(table);
         find(choice).and_then(|option| self.entries.get(option.key))

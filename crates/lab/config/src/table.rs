@@ -92,7 +92,7 @@ impl PartialEq for Derived {
 /// A case in which an option has another default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
-    /// Key of the option on which the default depends. The default of that option must match no case.
+    /// Key of the option on which the default depends. The default value of that option must not satisfy any case.
     pub key: &'static str,
     /// Condition on the value of the option `key` under which the case applies.
     pub is: Is,
@@ -212,7 +212,7 @@ pub(crate) const MEBI: u64 = 1 << 20;
 pub(crate) const TIB: u64 = 1 << 40;
 pub(crate) const U32: u64 = u32::MAX as u64;
 
-/// Returns the part of `key` that follows `prefix` and a dot; `None` if `key` is different.
+/// Returns the part of `key` after `prefix` and a dot; `None` if `key` does not start with them.
 pub fn below<'a>(prefix: &str, key: &'a str) -> Option<&'a str> {
     key.strip_prefix(prefix)?.strip_prefix('.')
 }

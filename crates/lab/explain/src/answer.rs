@@ -10,7 +10,8 @@ struct Question {
     /// Requests, as text, that the drive serves before the recording begins.
     before: String,
     requests: String,
-    /// Returns pictures instead of the recording: first and last number of steps after which to draw the drive.
+    /// If set, the answer contains pictures instead of the recording. The pictures show the drive after each number of
+    /// steps from the first to the second value.
     #[serde(default)]
     frames: Option<(usize, usize)>,
 }

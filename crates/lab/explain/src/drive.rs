@@ -129,16 +129,16 @@ pub struct PageScheme {
     /// Parameters of the placement that differ from their defaults, as in [`Named`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub placement: BTreeMap<String, String>,
-    /// Thresholds of batched garbage collection, in free blocks: collection starts below the first threshold and ends
-    /// at the second threshold.
+    /// Batched garbage collection starts when the number of free blocks falls below the first value, and ends when it
+    /// reaches the second value.
     pub batch: Option<(u32, u32)>,
-    /// Partial garbage collection: number of free blocks below which collection runs, and pages of a victim copied
-    /// before each host page.
+    /// Partial garbage collection: it runs while there are fewer free blocks than the first value. The second value is
+    /// the number of pages of a victim that are copied before each host page.
     pub partial: Option<(u32, u32)>,
     /// Partial garbage collection: number of host pages written to a block between two collection steps; 1 by default.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub every: u32,
-    /// True to write the block with the fewest erases next; false to write the block erased longest ago.
+    /// If true, the FTL next writes to the block with the fewest erases; if false, to the block erased longest ago.
     pub least_worn: bool,
     /// Map of page mapping: its name and parameters.
     pub map: Named,

@@ -21,11 +21,11 @@ pub struct Frame {
 /// An erase block in a picture.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Block {
-    /// Name of the block, as in the sentences.
+    /// Name of the block, as used in the sentences.
     pub name: String,
     /// Use of the block, in words.
     pub text: String,
-    /// Use of the block.
+    /// Use of the block, in the form used by programs.
     #[serde(rename = "use")]
     pub used: Use,
     /// Number of the block among the open blocks; see [`BlockState`](crate::BlockState).

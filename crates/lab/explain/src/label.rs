@@ -2,7 +2,7 @@
 
 use crate::{Drive, Scheme, State, Step, Use};
 
-/// State of a drive whose blocks can be named.
+/// State of a drive, with the information needed to name its blocks.
 #[derive(Clone)]
 pub(crate) struct Labelled<'a> {
     pub drive: &'a Drive,
@@ -92,7 +92,7 @@ impl<'a> Labelled<'a> {
         format!("{}·{}", self.block(self.state.block_of(ppn)), ppn % self.drive.pages_per_block)
     }
 
-    /// Returns the number of the map page that `lpn` stands for; `None` for a logical page.
+    /// Returns the number of the map page with the page number `lpn`; `None` if `lpn` is a logical page.
     fn map_page(&self, lpn: u32) -> Option<u32> {
         lpn.checked_sub(self.drive.logical_pages).filter(|_| !self.is_log())
     }

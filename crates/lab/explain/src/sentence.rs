@@ -7,7 +7,7 @@ use crate::label::Labelled;
 use crate::span::{Span, What};
 use crate::{Drive, Entry, Op, Ram, Scheme, State, Step};
 
-/// Returns a sentence for each step, and a summary of each span, of a recording that starts in state `start`.
+/// Returns a sentence for each step and a summary of each span. The recording starts in the state `start`.
 pub(crate) fn sentences(
     drive: &Drive,
     choice: &FtlChoice,
@@ -321,7 +321,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns the reason why the page of a reclaim waited: a block that left the log before the page was written.
+    /// Returns the reason why a host page was written only after a reclaim: for space in the log, or for the merge of a
+    /// sequential log block.
     fn awaited(&self, reclaimed: usize) -> &'static str {
         let mut written = 0;
         for step in self.steps[..reclaimed].iter().rev() {

@@ -56,7 +56,7 @@ struct Open {
     reclaim: Option<(usize, u32)>,
     /// First step, block, valid pages and reason of each current garbage collection.
     collections: Vec<(usize, u32, u32, &'static str)>,
-    /// First step of the current map miss, its last step so far, and its logical page.
+    /// For the current map miss: its first step, its last step so far, and the logical page.
     miss: Option<(usize, usize, u32)>,
 }
 
@@ -86,8 +86,8 @@ impl Open {
             Step::Retired { block, reason: "oldest", .. } => (self.reclaim, self.merge) = (Some((at, block)), None),
             Step::Retired { reason: "drained", .. } => {}
             Step::Retired { .. } | Step::Drained { .. } => {
-                // The previous step may have announced this merge: a merge that makes space in the isolation area. The
-                // merge then began with that step.
+                // If the previous step announced a merge that makes space in the isolation area, this merge began with
+                // that step.
                 let from = self.merge.take().filter(|_| matches!(steps[at - 1], Step::Drained { .. }));
                 self.merge = Some((from.map_or(at, |(from, ..)| from), Vec::new(), false));
             }

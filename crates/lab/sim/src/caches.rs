@@ -1,8 +1,8 @@
 //! Simulates caches of the host over one trace, without a drive.
 //!
 //! All caches read the same trace in memory, so many caches can run at once. Each cache is a task on its own thread.
-//! Twenty times a second, the caller's [`Watch`] decides if the task continues. A stopped task ends at its next check
-//! of the stop flag; a task without checks runs to its end.
+//! Twenty times a second, the caller's [`Watch`] decides whether the task continues. A stopped task ends at its next
+//! check of the stop flag; a task without checks runs to its end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::run::monitor::Control;
 
 /// Time between two calls of the caller's [`Watch`], which may stop the simulation.
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// Number of accesses or requests that a simulation processes before it checks again if it must stop.
+/// Number of accesses or requests that a simulation processes between two checks of its stop flag.
 pub(crate) const LOOK_EVERY: usize = 1 << 14;
 
 /// A cache to simulate: policy, changed parameters and capacity.
@@ -45,17 +45,18 @@ pub struct CurvePoint {
     pub standard_error: Option<f64>,
     /// Standard error of `unit_miss_ratio`; `None` if the ratio is exact.
     pub unit_standard_error: Option<f64>,
-    /// Number of hits on items that have grown since they were inserted; an estimate if the miss ratio is an estimate.
+    /// Number of hits on items that have grown since they were inserted. This is an estimate if the miss ratio is an
+    /// estimate.
     pub outgrown: u64,
-    /// Number of missing units on hits: a cached item keeps its size at insertion, but a later request may need more
-    /// units. An estimate if the miss ratio is an estimate.
+    /// Number of units missing on hits. A cached item keeps the size it had when inserted, but a later request may need
+    /// more units. This is an estimate if the miss ratio is an estimate.
     pub outgrown_units: u64,
-    /// Capacity, in units, of each replica of the cache that is simulated on the sample; `None` if the ratio is exact.
-    /// With few units, the estimate is poor.
+    /// Capacity in units of each simulated replica of the cache, scaled to the sample; `None` if the ratio is exact.
+    /// The estimate is poor if the replicas have few units.
     pub scaled_capacity: Option<u64>,
 }
 
-/// Function that is called periodically; its result decides if the simulation continues.
+/// Function that is called periodically. Its result determines whether the simulation continues.
 pub type Watch<'a> = &'a mut (dyn FnMut() -> Control + Send);
 
 /// Simulates a cache over the trace; returns `None` if stopped.

@@ -61,7 +61,7 @@ fn is_comment(line: &[u8]) -> bool {
 impl<const VERSION: u8> LineFormat for Fio<VERSION> {
     const COMMENTS: bool = false;
 
-    /// A file must begin with the title line, because any line of two words could be an entry.
+    /// The title line must come first, because without it any line of two words could be an entry.
     fn may_begin(head: &[u8]) -> bool {
         Self::sniff(head) == 100
     }

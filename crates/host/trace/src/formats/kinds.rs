@@ -77,8 +77,8 @@ fn never(why: &'static str) -> Case {
     Case { input: Vec::new(), outcome: Outcome::Never(why) }
 }
 
-/// Inputs of a text format: a header, two valid rows, and replacements for the second row, each with the message
-/// expected after "memory".
+/// Inputs of a text format: a header, two valid rows, and faulty replacements for the second row. Each replacement has
+/// the expected error message without its first word "memory".
 struct Text {
     header: &'static str,
     first: &'static str,
@@ -429,7 +429,7 @@ fn kinds(format: Format) -> Kinds {
             rows: [(0, Op::Read, 4096, 4096), (500, Op::Write, 8192, 8192)],
             truncated: ("1500 4 16 16", ":2: field \"type\" is missing"),
             // The last field of the first record and the first field of the second form the unknown type 11500. The
-            // reader reports the surplus fields first.
+            // reader reports the surplus fields instead of this type.
             joined: ":1: \"4\" follows the last column",
             empty: ("1500 4 16", ":2: field \"sectors\" is missing"),
             negative: ("1500 4 -16 16 0", ":2: field \"start_sector\": \"-16\" is negative"),
@@ -620,8 +620,8 @@ fn is_text(format: Format) -> bool {
     !matches!(kinds(format).quoted.outcome, Outcome::Never(_))
 }
 
-/// In text formats, a last line without a newline is only noted. In formats whose lines end with a bracket or a quote,
-/// a cut line is an error.
+/// In text formats, a last line without a newline only causes a note. In formats whose lines end with a bracket or a
+/// quote, a truncated last line is an error.
 #[test]
 fn a_last_line_without_newline_is_noted() {
     for &format in FORMATS.iter().filter(|format| is_text(format)) {

@@ -91,7 +91,7 @@ pub struct FormatRules {
     pub encoder: Option<fn() -> Box<dyn Encoder>>,
     /// True if the requests address objects of a cache, which have no address on a drive.
     pub objects: bool,
-    /// True if timestamps are whole seconds. Requests are then spread over their second.
+    /// True if timestamps are whole seconds. Requests are then spread evenly over that second.
     pub whole_seconds: bool,
     /// True if the trace has several events per request. [`ReadOptions::action`] then chooses the event to read.
     pub actions: bool,
@@ -120,7 +120,7 @@ impl FormatRules {
     }
 }
 
-/// Magic numbers of unsupported compressions, with the tool that decompresses them.
+/// Magic numbers of unsupported compression formats, each with a tool that decompresses such files.
 const COMPRESSED: [(&[u8], &str); 3] = [(b"\xFD7zXZ\0", "xz"), (b"BZh", "bzip2"), (b"\x04\x22\x4D\x18", "lz4")];
 
 /// Parses the name of a format; the error for an unknown name suggests the nearest name.

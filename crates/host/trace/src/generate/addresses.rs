@@ -38,7 +38,7 @@ pub trait Addresses: Debug + Send + Sized + 'static {
     /// Creates the pattern in its initial state; [`Self::check`] must have accepted the parameters.
     fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self;
 
-    /// Returns the names of the pattern's streams, from 1 on.
+    /// Returns the names of the pattern's streams 1, 2 and so on.
     fn streams(&self) -> Vec<String> {
         Vec::new()
     }

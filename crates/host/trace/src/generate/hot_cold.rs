@@ -41,7 +41,7 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<HotCold>(),
 };
 
-/// Checks that each class (hot and cold) that gets requests has at least one of the `slots`.
+/// Checks that the hot and the cold class have at least one of the `slots` each; a class without requests may be empty.
 fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(), TraceError> {
     let hot_slots = share_of(slots, hot_space);
     let (part, remedy) = if hot_slots == 0 && hot_requests > 0.0 {

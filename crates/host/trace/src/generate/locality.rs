@@ -1,5 +1,5 @@
-//! Addresses with temporal and spatial locality, from runs that continue, jump to new places or return to earlier
-//! places; modelled on a study of map caches.
+//! Generates addresses with temporal and spatial locality. They form runs that continue, jump to new places or return
+//! to earlier places. The model follows a study of map caches.
 //!
 //! The random walk treats the slots of `heads` regions as one address space, in address order. A run that reaches the
 //! end of a region continues in the next region.

@@ -71,7 +71,8 @@ impl Queues {
         self.0.len()
     }
 
-    /// Returns the arrival time of the next request, then the share of reads and the stream of the request's queue.
+    /// Returns the arrival time of the next request, and the share of reads and the stream number of the request's
+    /// queue.
     pub fn next(&mut self) -> (u64, f64, u16) {
         let next = self.0.iter_mut().enumerate().min_by_key(|(_, queue)| queue.next_ns);
         let (number, queue) = next.expect("a workload with queues has at least one queue");

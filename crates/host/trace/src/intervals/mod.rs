@@ -67,7 +67,7 @@ struct Page {
     writes: u64,
 }
 
-/// Number of page writes by time (in page writes) and address, in equal steps.
+/// Numbers of page writes in a grid of equal steps of time (measured in page writes) and equal steps of address.
 #[derive(Clone, Debug)]
 struct WriteMap {
     counts: Vec<u64>,

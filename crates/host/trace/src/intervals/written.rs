@@ -40,7 +40,7 @@ impl WrittenPages {
     ///
     /// # Errors
     ///
-    /// Fails if the page size is not 512 B to 1 GiB.
+    /// Fails if the page size is not between 512 B and 1 GiB.
     pub fn new(page_bytes: u64) -> Result<Self, TraceError> {
         if !PAGE_BYTES.contains(&page_bytes) {
             let why = format!("page size {page_bytes} bytes is invalid; use 512B to 1GiB");

@@ -10,9 +10,9 @@
 //! use adds a write-back for caches of w + 1 to d items: one increment and one decrement in a difference array. At the
 //! end of the pass, d is the number of other items used since the last use. Items never changed are never written back.
 //!
-//! Cost: O(1) for repeated uses of an item, otherwise a [`recency`] update (a few vector instructions at some thousand
-//! items). Distances are exact up to the largest cache requested. Memory: 8 bytes per item plus about 60 per item of
-//! the largest cache.
+//! Cost: O(1) for repeated uses of an item, otherwise a [`recency`] update (a few vector instructions for a few
+//! thousand items). Distances are exact up to the size of the largest cache requested. Memory: 8 bytes per item, plus
+//! about 60 bytes for each item that fits into the largest cache.
 //!
 //! Sources: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2),
 //! 1970 (stack distances). Write-backs: derived above, like the dirty levels of Thompson and Smith, "Efficient (stack)
@@ -25,10 +25,10 @@ use ssdlab_core::mem::prefetch;
 
 use recency::{LastUse, Recency};
 
-/// Prefetch distance: number of uses between the prefetch of a use's data and its processing.
+/// Prefetch distance: the data for a use is prefetched this many uses before it is needed.
 const AHEAD: usize = 16;
 
-/// Index of the reads in arrays with two counters. The other counter is for changes.
+/// Index of the counter for reads in arrays of two counters; the other counter is for changes.
 const READS: usize = 0;
 
 /// Histogram of reads or of changes by stack distance.

@@ -1,4 +1,4 @@
-//! Items in the order of their last use, with the number of items used since.
+//! Items in the order of their last use, with the number of other items used since then.
 //!
 //! ```text
 //! slots    one per use, in order of uses; the bit is 1 if the slot's item has not been used since

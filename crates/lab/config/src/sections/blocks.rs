@@ -15,12 +15,12 @@ pub(super) const FILL: &str = "device.fill";
 /// Maximum capacity of a drive, given by 32-bit page numbers and pages of 128 KiB.
 pub(super) const MOST_BYTES: u64 = 256 * TIB;
 
-/// Blocks that each plane gets beyond the blocks for its data if a trace determines the drive's size: open blocks for
-/// host writes and for copies, a spare block, and a block that lets garbage collection free space.
+/// Minimum number of blocks per plane, in addition to the data blocks, if a trace determines the drive's size: an open
+/// block each for host writes and for copies, a spare block, and a block that lets garbage collection free space.
 const SPARE_BLOCKS: u64 = 4;
 
-/// Additional blocks, beyond [`SPARE_BLOCKS`], on drives with several planes: their default trigger keeps four erased
-/// blocks.
+/// Further blocks per plane, in addition to [`SPARE_BLOCKS`], on drives with several planes, because their default
+/// trigger keeps four erased blocks.
 const ERASED_BLOCKS: u64 = 4;
 
 /// All settings that determine the number of blocks, except the capacity.
@@ -151,7 +151,7 @@ impl Blocks {
     }
 }
 
-/// Returns the largest number from 1 to `most` for which `holds` is true; `holds` must be true for all smaller numbers.
+/// Returns the largest number from 1 to `most` that satisfies `holds`; all smaller numbers must satisfy it too.
 pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut largest, mut beyond) = (0, most + 1);
     while beyond - largest > 1 {
@@ -230,8 +230,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Returns a change that provides enough blocks: a scale model, more over-provisioning, a larger capacity, or the last
-    /// two.
+    /// Returns a change that provides enough blocks: a scale model, more over-provisioning, a larger capacity, or both
+    /// of the latter.
     fn more_blocks(&self, key: &str, provision: &str, shape: &Shape<'_>, logical_pages: u64) -> String {
         let named = |other| if other == key { "it" } else { other };
         if key == CAPACITY && self.as_model(shape).is_some_and(|model| model.blocks(logical_pages).suffice()) {

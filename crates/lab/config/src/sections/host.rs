@@ -127,7 +127,7 @@ impl Checker<'_> {
         Ok(replay)
     }
 
-    /// Reads the depths of the streams of an open replay; `None` without limits.
+    /// Reads the maximum queue depth of each stream in an open replay; `None` without limits.
     fn stream_depths(&self) -> Read<Option<StreamDepths>> {
         let given = self.counts(STREAM_DEPTH)?;
         let depths: Vec<u32> = given.iter().map(|&depth| if depth == 0 { u32::MAX } else { depth as u32 }).collect();
@@ -153,7 +153,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Rejects a workload whose requests, executed one at a time, could take longer than 64 bits of nanoseconds.
+    /// Rejects a workload if executing its requests one at a time could take more nanoseconds than 64 bits can express.
     /// Garbage collection is ignored.
     pub(crate) fn refuse_endless(&mut self, setup: &Setup, workload: &Workload) {
         let page_bytes = u64::from(setup.geometry.page_bytes);

@@ -22,8 +22,8 @@ pub(super) static REPEATS: Choices<Reader, 2> = Choices::new([
     ),
 ]);
 
-/// Returns options whose variants are the [`REPEATS`]: `choice` itself and the keys `times.count`,
-/// `until-steady.within` and `until-steady.most` below it.
+/// Returns the option `choice` with the variants [`REPEATS`], and options for the variants' parameters: `times.count`,
+/// `until-steady.within` and `until-steady.most` below the key `choice`.
 pub(super) const fn options(
     [choice, count, within, most]: [&'static str; 4],
     default: &'static str,

@@ -36,7 +36,8 @@ impl BufferOracle {
         self.flash.remove(&lpn);
     }
 
-    /// Checks a host read, which returned either the version in the `buffered` page or the page from flash.
+    /// Checks a host read, which returned the version in the `buffered` page or, without a buffered page, the page from
+    /// flash.
     pub fn read(&mut self, lpn: u32, buffered: Option<u64>) {
         let returned = buffered.or_else(|| self.flash.get(&lpn).copied());
         if returned != self.host.get(&lpn).copied() {

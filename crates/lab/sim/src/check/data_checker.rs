@@ -10,7 +10,7 @@ use ssdlab_nand::{Cause, Counts, FlashArray, FlashSink, PageData, Role, Source, 
 
 use crate::setup::Setup;
 
-/// Optional data checker. The unit type stands for no checker, and its calls compile to nothing.
+/// Optional data checker. The unit type represents the absence of a checker; its calls compile to nothing.
 pub(crate) trait Checker: FlashSink {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
@@ -57,7 +57,7 @@ pub struct DataChecker {
     units: Units,
     /// Number of pages of a program unit in native mode.
     program_unit: u32,
-    /// Number of pages of parity that the complete stripes so far have.
+    /// Number of parity pages that belong to the stripes completed so far.
     parity_pages: u64,
     violation: Option<String>,
     operations: u64,

@@ -46,7 +46,7 @@ impl Members {
     }
 }
 
-/// Files of a fileset, by number.
+/// State of the files of a fileset, by file number.
 #[derive(Clone, Debug)]
 pub(super) struct FileSet {
     existing: Members,

@@ -61,7 +61,7 @@ struct File {
     pages: Vec<Page>,
     inode: u32,
     dirty: u32,
-    /// Start of the range of the file that contains the dirty pages.
+    /// Start of the smallest range of the file that contains all dirty pages.
     dirty_first: u32,
     dirty_end: u32,
     /// Time in ns at which the file became dirty.

@@ -48,7 +48,7 @@ pub(super) struct Journal {
     running: Transaction,
     committing: Option<Transaction>,
     in_log: VecDeque<LoggedTransaction>,
-    /// Time in ns since which metadata pages of the block device are dirty; `None` if they are clean.
+    /// Time in ns at which metadata pages of the block device became dirty; `None` if they are clean.
     dirty_since_ns: Option<u64>,
     /// Number of the last transaction that changed each block. The entry of a block is removed when this change is
     /// written to the block's home location.

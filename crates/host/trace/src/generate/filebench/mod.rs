@@ -393,7 +393,7 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     Ok(())
 }
 
-/// Returns the largest number up to `most` for which `holds` is true; `holds` must be true for all smaller numbers.
+/// Returns the largest number up to `most` that satisfies `holds`; all smaller numbers must satisfy it too.
 fn largest(most: u32, holds: impl Fn(u32) -> bool) -> u32 {
     let (mut most, mut beyond) = (0, most + 1);
     while beyond - most > 1 {

@@ -52,7 +52,7 @@ pub enum Step {
     Open,
     /// The thread closes its file.
     Close,
-    /// The thread writes a whole file, of a size drawn from the distribution of file sizes, 1 MiB at a time.
+    /// The thread writes a whole file in pieces of 1 MiB. The file size is drawn from the distribution of file sizes.
     WriteWhole,
     /// The thread appends 0 to 16,383 bytes to its file.
     Append,
