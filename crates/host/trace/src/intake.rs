@@ -174,7 +174,8 @@ pub struct Intake {
     ///
     /// Created in the second pass, when all process names are known, so that a device cannot share a process's name.
     device_streams: Vec<Option<u32>>,
-    /// True if an accepted request came from a file that counts as a device, because its format has no device names.
+    /// True if an accepted request came from a file that is treated as a device, because its format has no device
+    /// names.
     file_is_device: bool,
 }
 
@@ -209,7 +210,7 @@ impl Intake {
         }
     }
 
-    /// True if requests came from files that count as devices, because their format has no device names.
+    /// True if requests came from files that are treated as devices, because their format has no device names.
     pub fn file_is_device(&self) -> bool {
         self.file_is_device
     }
@@ -409,8 +410,8 @@ impl Intake {
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // The note applies only to formats in which the user chooses an action. In other formats, entries counted as
-        // other actions are never requests.
+        // The note applies only to formats with a choice of actions. In other formats, entries counted under other
+        // actions are never requests.
         let counts = &self.report.counts;
         if self.report.format.role.actions
             && counts.requests == 0

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Maximum length of a name in bytes. Longer names are cut, to bound memory.
 const NAME_BYTES: usize = 128;
-/// Number of slots of the direct-mapped cache in front of the table of names; cloud traces have thousands of volumes.
+/// Number of slots of the direct-mapped cache in front of the name table; cloud traces have thousands of volumes.
 const CACHE_SLOTS: usize = 4096;
 
 /// A table that assigns ids to at most `limit` names.
@@ -41,7 +41,8 @@ impl Names {
         self.keyed(number, |number| number.to_string())
     }
 
-    /// Returns the id of `key`, whose name is `render(key)`. All calls for a table must use the same `render`.
+    /// Returns the id of the numeric key `key`; its name is `render(key)`. All calls for a table must use the same
+    /// `render`.
     #[inline]
     pub fn keyed(&mut self, key: u64, render: impl FnOnce(u64) -> String) -> u32 {
         let slot = key as usize % CACHE_SLOTS;

@@ -30,9 +30,9 @@ pub enum Target {
     /// Requests address the bytes of a drive.
     #[default]
     Drive,
-    /// Objects of a cache whose capacity is in bytes. A trim needs no size.
+    /// Objects of a cache with a capacity in bytes. A trim needs no size.
     SizedObjects,
-    /// Objects of a cache whose capacity is a number of objects. Request sizes are optional.
+    /// Objects of a cache with a capacity in objects. Request sizes are optional.
     CountedObjects,
 }
 

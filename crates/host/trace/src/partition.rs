@@ -141,7 +141,7 @@ pub struct VolumeTotals {
     pub first_ns: u64,
     /// Time of the volume's latest request in ns.
     pub last_ns: u64,
-    /// Number of streams whose names are in the volume's file, including stream 0.
+    /// Number of streams with a name in the volume's file, including stream 0.
     streams_named: usize,
 }
 

@@ -12,8 +12,9 @@ pub struct MapSizes {
 }
 
 impl MapSizes {
-    /// Returns the sizes of the map-cache document that suit the page and entry size: segments of 1 to 8 KiB, or of one
-    /// page if that is smaller, and the caches of [`Self::usual_caches`].
+    /// Returns the segment and cache sizes of the map-cache document that suit the page and entry size. Segment sizes
+    /// are 1 to 8 KiB, but at most one page; with pages below 1 KiB, a segment is one page. For the cache sizes, see
+    /// [`Self::usual_caches`].
     pub fn usual(page_bytes: u32, entry_bytes: u32) -> Self {
         let possible = |bytes: &u32| (entry_bytes..=page_bytes).contains(bytes);
         let segment_bytes: Vec<u32> = [1 << 10, 2 << 10, 4 << 10, 8 << 10].into_iter().filter(possible).collect();

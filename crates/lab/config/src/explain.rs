@@ -15,7 +15,7 @@ pub struct Stated {
     pub preset: &'static str,
     /// Value in TOML syntax.
     pub value: String,
-    /// Paper, data sheet or program from which the value comes.
+    /// Source of the value: a paper, data sheet or program.
     pub source: String,
 }
 
@@ -60,7 +60,7 @@ impl OptionSpec {
         let stated = |preset: &'static str| {
             let leaf =
                 Config::resolve(Some(preset), &[], &[]).ok()?.leaves().into_iter().find(|leaf| leaf.key == self.key)?;
-            // The source of an inherited value is in the preset from which the value is inherited.
+            // The source of an inherited value is given in the preset that sets the value.
             let file = find_preset(presets(), leaf.origin.strip_prefix("preset ")?).ok()?;
             let source = file.sources().into_iter().find(|(key, _)| key == self.key).map(|(_, source)| source);
             Some(Stated { preset, value: leaf.value, source: source.unwrap_or_default() })

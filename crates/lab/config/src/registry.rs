@@ -140,7 +140,7 @@ impl OptionSpec {
         })
     }
 
-    /// Returns the conditions of the section under which the option is used, as text.
+    /// Returns the section's conditions for using the option, as text.
     pub fn used(&self) -> Vec<String> {
         let section = self.key.split_once('.').map_or("", |(section, _)| section);
         let section = SECTIONS.iter().find(|other| other.name == section);

@@ -13,7 +13,7 @@ impl Config {
         self.render(false)
     }
 
-    /// Returns the whole configuration as TOML. A comment on each line gives the origin of the value.
+    /// Returns the whole configuration as TOML. A comment on each line states the origin of the value.
     pub fn to_toml_with_origins(&self) -> String {
         self.render(true)
     }

@@ -60,9 +60,9 @@ impl OptionSpec {
 pub enum Fallback {
     /// The default is this value, in the form of `--set`.
     Value(&'static str),
-    /// The first case that applies gives the default. If no case applies, this value is the default.
+    /// The first case that applies determines the default. If no case applies, this value is the default.
     Unless(&'static str, &'static [Case]),
-    /// No default: every preset sets the option and gives a source.
+    /// No default: every preset sets the option and states the source of the value.
     Preset,
     /// The default is computed from the values of other options.
     Derived(Derived),

@@ -202,8 +202,8 @@ impl<F: Ftl> Recorder<F> {
                 Op::Read => self.ftl.read(Lpn(lpn), 1, Cause::Host, &mut emitted),
                 Op::Trim => {
                     self.ftl.trim(Lpn(lpn), 1, &mut emitted);
-                    // To survive power loss, the FTL first writes a record of the trim, but the page stays mapped until
-                    // its map entry is looked up. The recording shows the look-up first.
+                    // To survive power loss, the FTL first writes a record of the trim. The page stays mapped until its
+                    // map entry is looked up. The recording shows the look-up first.
                     emitted.sort_by_key(|operation| matches!(operation, FlashOp::Trimmed(..)));
                     0
                 }

@@ -11,7 +11,7 @@ pub struct Span {
     pub from: usize,
     /// Number of the last step, inclusive.
     pub to: usize,
-    /// Host request or FTL operation to which the steps of the span belong.
+    /// Host request or FTL operation that the steps of the span carry out.
     #[serde(flatten)]
     pub what: What,
 }
@@ -34,7 +34,7 @@ pub enum What {
     Miss { lpn: u32 },
 }
 
-/// A block from which pages were copied in a merge.
+/// A block that a merge copied pages from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Source {
     /// Number of the block.

@@ -125,7 +125,7 @@ impl LineFormat for Ftrace {
         if self.event != b"block_bio_queue" && !command(&mut fields)? {
             return Ok(Entry::Skip(Skip::NonIo));
         }
-        // In some kernels, a flush has sector 2^64 - 1, whose byte address exceeds 64 bits.
+        // In some kernels, a flush has the sector number 2^64 - 1, and its byte address would exceed 64 bits.
         let sector = fields.text("sector")?;
         if fields.next() != Some(b"+") {
             return Err(Fault::new("sectors", sector, "should be followed by + and a count"));

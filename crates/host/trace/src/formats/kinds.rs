@@ -130,8 +130,8 @@ fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Cas
     }
 }
 
-/// Creates the inputs of a binary format whose file is a header followed by records. The first two records are valid
-/// and are read as `rows`; `huge` is a record with a huge number.
+/// Creates the inputs of a binary format that consists of a header and records. The first two records are valid and are
+/// read as `rows`; `huge` is a record with a huge number.
 fn records(
     header: &[u8],
     two: [Vec<u8>; 2],
@@ -620,7 +620,7 @@ fn is_text(format: Format) -> bool {
     !matches!(kinds(format).quoted.outcome, Outcome::Never(_))
 }
 
-/// In text formats, a last line without a newline only causes a note. In formats whose lines end with a bracket or a
+/// In text formats, a last line without a newline only causes a note. If the lines of a format end with a bracket or a
 /// quote, a truncated last line is an error.
 #[test]
 fn a_last_line_without_newline_is_noted() {

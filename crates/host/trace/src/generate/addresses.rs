@@ -43,7 +43,7 @@ pub trait Addresses: Debug + Send + Sized + 'static {
         Vec::new()
     }
 
-    /// Returns the address and the stream of the next request, whose size is `bytes`.
+    /// Returns the address and the stream of the next request; the request has `bytes` bytes.
     fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget;
 }
 
@@ -126,8 +126,8 @@ impl<A: Addresses> Requests for Drawn<A> {
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) -> Result<(), TraceError> {
         let pure = self.queues.is_none() && (self.reads <= 0.0 || self.reads >= 1.0);
         match (self.sizes.only(), &self.clock) {
-            // Fast path for the common case in which only addresses are random: a loop that keeps the random generator
-            // in registers.
+            // Fast path for the common case that only addresses are random. Its loop keeps the random generator in
+            // registers.
             (Some(bytes), Clock::Closed) if pure => {
                 let op = if self.reads >= 1.0 { Op::Read } else { Op::Write };
                 let mut rng = self.address_rng.clone();

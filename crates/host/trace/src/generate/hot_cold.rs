@@ -66,7 +66,7 @@ struct HotCold {
     hot_requests: f64,
     hot_slots: u64,
     cold_slots: u64,
-    /// Permutation of the slots in which the hot slots come first; `None` if the hot slots are adjacent.
+    /// Permutation of the slots that puts the hot slots first; `None` if the hot slots are adjacent.
     scatter: Option<Scatter>,
 }
 

@@ -15,7 +15,8 @@ use super::check::ensure;
 use super::space::{PART_MAX, RequestTarget, Space};
 use crate::TraceError;
 
-/// Maximum number of regions, and of earlier runs that are remembered. A list of that many region numbers takes 8 MiB.
+/// Maximum number of regions, and of earlier runs that are remembered. A list of that many region numbers occupies 8
+/// MiB.
 const MOST: u64 = 1 << 20;
 const ALL: [u64; 2] = [0, percent(100)];
 
@@ -108,7 +109,7 @@ struct Locality {
     back: f64,
     /// Weight of earlier runs by recency: the run that stopped d runs ago has weight `decay^d`.
     decay: f64,
-    /// Number of earlier runs to which a jump may return.
+    /// Number of earlier runs that a jump may return to.
     runs: u64,
     /// Exponent that determines how far from the current run a new run begins; larger values mean nearer.
     spread: f64,
@@ -143,7 +144,7 @@ struct Walk {
     regions: Vec<u64>,
     /// Number of slots per region of the span.
     region_slots: u64,
-    /// Number of slots in a region at which the largest request can start and still end within the region.
+    /// Number of slots in a region where the largest request can start without passing the end of the region.
     starts: u64,
     /// Position of the current run, as a slot number. Slots are numbered over all regions, in address order.
     at: u64,

@@ -75,7 +75,7 @@ struct Oltp {
     other_blocks: u64,
     /// Number of slots per block of the pattern.
     block_slots: u64,
-    /// Number of slots in a block at which the largest request can start and still end within the block.
+    /// Number of slots in a block where the largest request can start without passing the end of the block.
     starts: u64,
     /// Permutation of the blocks: first the hot blocks, then the other blocks, then the idle blocks.
     scatter: Scatter,

@@ -52,7 +52,7 @@ struct QueueState {
     reads: f64,
 }
 
-/// Queues whose requests are merged by arrival time; at equal times the queue with the lower number comes first.
+/// Merges the requests of several queues by arrival time. At equal times, the queue with the lower number comes first.
 #[derive(Clone, Debug)]
 pub(super) struct Queues(Vec<QueueState>);
 

@@ -18,7 +18,7 @@ impl Scatter {
         Self { count, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| rng.next_u64()) }
     }
 
-    /// Returns the number to which the permutation maps `value`. `value` must be below `count`.
+    /// Returns the number that the permutation assigns to `value`, which must be below `count`.
     pub fn apply(&self, mut value: u64) -> u64 {
         let mask = (1 << self.half_bits) - 1;
         loop {

@@ -22,7 +22,8 @@ pub struct Space {
 }
 
 impl Space {
-    /// Returns the number of addresses (multiples of the slot size) at which the largest request fits into the span.
+    /// Returns the number of addresses (multiples of the slot size) that leave enough space in the span for the largest
+    /// request.
     pub fn starts(&self) -> u64 {
         (self.span - self.largest) / self.align + 1
     }

@@ -189,7 +189,7 @@ struct Interleaved {
     /// Number of slots per block and per sub-block.
     block: u64,
     sub_block: u64,
-    /// Number of slots at which a whole sub-stream can start and still fit into the span.
+    /// Number of slots where a sub-stream can start without passing the end of the span.
     starts: u64,
     /// Number of slots that random requests can use.
     random_slots: u64,

@@ -1,8 +1,8 @@
 //! Write intervals: how soon pages are rewritten, and how many rewrites a log of a given size absorbs.
 //!
-//! The *write interval* of a page write is the number of page writes since the previous write of the same page,
-//! including itself: 1 if a page is written twice in a row. For a FIFO log of W pages, the FASTer slides define three
-//! classes:
+//! The *write interval* of a page write is the number of page writes since the previous write of the same page. The
+//! page write itself is included, so the interval is 1 if a page is written twice in a row. For a FIFO log of W pages,
+//! the FASTer slides define three classes:
 //!
 //! | class | interval |
 //! |---|---|

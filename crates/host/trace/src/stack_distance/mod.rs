@@ -1,8 +1,8 @@
 //! Hits and write-backs of LRU caches of every size, from a single pass over a sequence of uses.
 //!
 //! The *stack distance* of a use is the number of other items used since the item's previous use. An LRU cache of C
-//! items holds the C items used last, so it hits if and only if the distance is below C. A histogram of distances gives
-//! the hits of every size.
+//! items holds the C items used last. So a use hits if and only if its distance is below C. A histogram of distances
+//! yields the hits for every cache size.
 //!
 //! **Write-backs.** A changed item is dirty in every cache, and is written back on eviction. When an item is used at
 //! distance d, caches of at most d items have evicted it. Let w be the largest distance since the item's last change (0
@@ -176,7 +176,7 @@ impl StackDistances {
         }
     }
 
-    /// Returns the largest cache size, in items, for which there are results.
+    /// Returns the largest cache size with results, in items.
     pub fn most(&self) -> u32 {
         self.most
     }

@@ -96,8 +96,7 @@ const fn suspend_resume(key: &'static str) -> OptionSpec {
 
 /// Returns the option `limit` of a suspend variant.
 const fn suspend_limit(key: &'static str) -> OptionSpec {
-    // No source gives this default: we chose it. With any limit, a suspended operation ends eventually, even if reads
-    // never stop.
+    // This default is our choice. With any limit, a suspended operation ends eventually, even if reads never stop.
     option(key, Kind::Count { min: 1, max: 1_000 })
         .default("4")
         .example("1")

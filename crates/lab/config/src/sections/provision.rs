@@ -55,7 +55,7 @@ impl Provision {
     /// Returns the minimum number of blocks for `logical_pages` with this over-provisioning.
     pub(crate) fn blocks(self, logical_pages: u64, pages_per_block: u64) -> u64 {
         let blocks = self.pages(logical_pages) / pages_per_block as f64;
-        // Prevents rounding errors from adding a block if the ratio gives a whole number of blocks.
+        // Prevents rounding errors from adding a block if the ratio equals a whole number of blocks.
         let whole = blocks.round();
         if (blocks - whole).abs() <= 1e-12 * whole { whole as u64 } else { blocks.ceil() as u64 }
     }

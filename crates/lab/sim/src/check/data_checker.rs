@@ -1,8 +1,9 @@
 //! Checks every flash operation and every read against a copy of the data.
 //!
-//! The checker keeps a flash array that enforces the NAND rules. For every logical page it keeps the version last
-//! written by the host and the place of its newest copy. The checker finds a broken rule, a copy of the wrong page, an
-//! erase of the only copy, a read of an old version, and a page that is lost or returns after a trim.
+//! The checker has its own flash array, which enforces the NAND rules. For every logical page it stores the version
+//! last written by the host and the place of the newest copy. It reports a broken rule, a copy of the wrong page, an
+//! erase of the only copy, and a read of an old version. It also reports pages that are lost or that return after a
+//! trim.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn};
 use ssdlab_ftl::Ftl;

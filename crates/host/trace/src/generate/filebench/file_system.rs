@@ -12,10 +12,10 @@ use crate::{Op, flag};
 /// Resolution of mtime: one tick of the kernel's 250 Hz clock. A second overwrite within a tick does not change the
 /// inode.
 const TICK_NS: u64 = 4_000_000;
-/// Time for which a deleted inode is not reused (fs/ext4/ialloc.c, RECENTCY_MIN).
+/// Minimum time in ns before a deleted inode is reused (fs/ext4/ialloc.c, RECENTCY_MIN).
 const INODE_REST_NS: u64 = 60_000_000_000;
-/// Maximum size in blocks of an open file whose blocks come from a shared preallocated range (fs/ext4/mballoc.h,
-/// MB_DEFAULT_STREAM_THRESHOLD).
+/// Maximum size in blocks up to which an open file gets its blocks from the shared preallocated range
+/// (fs/ext4/mballoc.h, MB_DEFAULT_STREAM_THRESHOLD).
 const SMALL_BLOCKS: u32 = 16;
 /// Length of the shared preallocated range in blocks (MB_DEFAULT_GROUP_PREALLOC).
 const STRETCH_BLOCKS: u32 = 512;
@@ -176,7 +176,7 @@ impl FileSystem {
             self.deleted_inodes.pop_front();
             self.free_inodes.insert(inode);
         }
-        // Takes the lowest free inode. If no inode is free, takes a recently deleted inode, as the kernel does.
+        // Allocates the lowest free inode. If no inode is free, reuses a recently deleted inode, as the kernel does.
         let inode = self.free_inodes.pop_first().unwrap_or_else(|| {
             if self.next_inode == self.layout.inodes()
                 && let Some((_, inode)) = self.deleted_inodes.pop_front()
@@ -395,7 +395,7 @@ impl FileSystem {
             if !placed {
                 let rest = &own[page as usize..(range.end.min(page.saturating_add(limit - written))) as usize];
                 let run = rest.iter().take_while(|&&page| page.block == NONE && self.is_dirty(page)).count() as u32;
-                // A file that is being synced counts as open.
+                // A file that is being synced is treated as open.
                 self.give_blocks(file, page, run, flags & flag::SYNC != 0)?;
             }
             let Page { block, frame } = self.files[file as usize].pages[page as usize];

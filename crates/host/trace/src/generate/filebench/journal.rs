@@ -166,7 +166,7 @@ impl Journal {
         (first..first + count).map(move |at| place.start + 1 + at % (place.end - place.start - 1))
     }
 
-    /// Returns the log block to which the commit block is written.
+    /// Reserves the log block for the commit block, and returns its number.
     pub fn seal(&mut self) -> u32 {
         let block = self.place.start + 1 + self.head;
         self.head = (self.head + 1) % self.log_len();

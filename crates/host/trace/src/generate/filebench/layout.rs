@@ -56,7 +56,7 @@ impl DiskLayout {
         self.groups * INODES_PER_GROUP
     }
 
-    /// Returns the group in which the search for space for regular files starts. This is the second group of the parent
+    /// Returns the first group in which to search for space for regular files. This is the second group of the parent
     /// directory's flexible group.
     pub fn data_group(&self) -> u32 {
         1

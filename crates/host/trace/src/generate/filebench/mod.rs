@@ -64,7 +64,7 @@ pub const FILES_MAX: u32 = 10_000_000;
 const DEVIATIONS: f64 = 4.0;
 /// Time in ns from a transaction's first change to its commit.
 const COMMIT_NS: u64 = 5_000_000_000;
-/// Interval in ns at which the flusher looks for expired pages.
+/// Interval in ns between the flusher's checks for expired pages.
 const FLUSH_NS: u64 = 5_000_000_000;
 
 /// Number of events between two checks for interrupts while the fileset is created; that many events take a few

@@ -3,7 +3,7 @@
 //! Two lists, as in mm/vmscan.c and mm/swap.c. A page enters the inactive list, is marked when read, and moves to the
 //! active list when read again. The oldest inactive page is evicted. If the active list is longer, its oldest page
 //! becomes inactive. Dirty pages are never evicted; they return to the head of their list. Refaults (mm/workingset.c)
-//! count as first uses.
+//! are treated as first uses.
 
 use ssdlab_core::list::{Link, List, Node};
 

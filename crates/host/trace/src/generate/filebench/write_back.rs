@@ -8,7 +8,7 @@ use crate::flag;
 const BACKGROUND: u32 = 10;
 /// Writers are throttled when dirty pages exceed the size of the cache divided by this constant.
 const HARD: u32 = 5;
-/// Age in ns at which dirty pages are written back.
+/// Dirty pages are written back when they reach this age in ns.
 const EXPIRE_NS: u64 = 30_000_000_000;
 /// Number of pages that the flusher writes before it waits (fs/fs-writeback.c, MIN_WRITEBACK_PAGES).
 const BATCH_PAGES: u32 = 1024;
@@ -30,7 +30,7 @@ impl Throttle {
     }
 }
 
-/// State of the commit for which a thread waits. The state determines whether the thread must flush its data itself.
+/// State of the commit that a thread waits for. The state determines whether the thread must flush its data itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Committed {
     /// The transaction is already committed.

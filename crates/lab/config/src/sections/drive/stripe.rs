@@ -1,4 +1,4 @@
-//! Stripe orders: sequences of array levels over which successive pages are spread.
+//! Stripe orders: sequences of array levels that determine how successive pages are spread over the array.
 
 use crate::kind::Kind;
 use ssdlab_nand::StripeOrder;

@@ -74,7 +74,7 @@ impl Checker<'_> {
             LogSpace::All => (most, String::new()),
             LogSpace::Blocks(blocks) => (blocks, counted(blocks, "log block")),
             LogSpace::Percent(percent) => {
-                // Prevents rounding errors from adding a block if the percentage gives a whole number of blocks.
+                // Prevents rounding errors from adding a block if the percentage equals a whole number of blocks.
                 let asked = (f64::from(data) * percent / 100.0 - 1e-9).ceil() as u64;
                 let data = counted(data.into(), "data block");
                 (asked, format!("{} of {data} is {}", write_percent(percent), counted(asked, "log block")))

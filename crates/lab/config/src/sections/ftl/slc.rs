@@ -126,8 +126,8 @@ impl Checker<'_> {
         Ok(blocks)
     }
 
-    /// Reports an SLC cache whose own blocks leave too few blocks for data and reserve. Returns true if it reported an
-    /// error.
+    /// Reports an error if the dedicated blocks of the SLC cache leave too few blocks for data and reserve. Returns
+    /// true if it reported an error.
     pub(in crate::sections) fn slc_is_too_large(&mut self, shape: &Shape<'_>, logical_pages: u64) -> Read<bool> {
         let FtlChoice::Page(options @ PageOptions { slc: Some(slc), .. }, map) = *shape.ftl else { return Ok(false) };
         let with = |own_blocks: u64| {

@@ -28,8 +28,8 @@ static TRIGGERS: Choices<Reader<Trigger>, 3> = Choices::new([
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("ftl.page.trigger", TRIGGERS.kind())
-        // With several dies, copying a whole victim would make the requests of a closed loop queue at one die while the
-        // other dies idle.
+        // With several dies, copying a whole victim at once would make the requests of a closed loop queue at one die.
+        // The other dies would be idle.
         .fallback(Fallback::Unless("victim", &many_planes("partial")))
         .example("batch")
         .help("When garbage collection runs in each plane, and how much it collects."),
@@ -46,7 +46,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("8")
         .help("Number of free blocks per plane below which pages are copied."),
     option("ftl.page.trigger.partial.step", Kind::Count { min: 1, max: 32_767 })
-        // No source gives this default: we chose it, like the default for collection in advance (`drive.collect`).
+        // This default is our choice, like the default for collection in advance (`drive.collect`).
         .default("8")
         .example("1")
         .help("Maximum number of pages per copying step."),
