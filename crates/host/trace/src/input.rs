@@ -175,7 +175,7 @@ impl Input {
         &self.device
     }
 
-    /// Returns the number of bytes of the file read so far, before decompression, and the file's size.
+    /// Returns the number of bytes of the file read so far (before decompression), and the size of the file.
     pub fn progress(&self) -> (u64, u64) {
         (self.read.load(Ordering::Relaxed).min(self.size), self.size)
     }

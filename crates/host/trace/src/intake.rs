@@ -16,7 +16,7 @@ pub enum Entry<'a> {
     Io(Io<'a>),
     /// An entry with an unknown operation, which the fault describes. The entry is only counted.
     UnknownOp(Fault<'a>),
-    /// An entry that is not a request, such as a header or an event of another action. It is only counted.
+    /// An entry that is not a request, such as a header or an event with another action. It is only counted.
     Skip(Skip),
 }
 
@@ -137,10 +137,10 @@ const DEVICES_MAX: usize = 65_536;
 const STREAMS_MAX: usize = 65_536;
 /// Alignment of devices laid side by side: a multiple of any page size up to 1 MiB.
 const DEVICE_ALIGN: u64 = 1 << 20;
-/// Size in bytes of the pieces into which a request longer than `u32` is split.
+/// A request longer than 32 bits can express is split into pieces of this size in bytes.
 const PIECE_BYTES: u64 = 1 << 31;
-/// Longest request accepted, in bytes: the capacity of the largest drive. The limit bounds the memory that one line can
-/// take.
+/// Longest request accepted, in bytes: the capacity of the largest drive. The limit bounds the memory needed for one
+/// line.
 pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
 /// Address layout of the devices of a trace.
@@ -203,7 +203,7 @@ impl Intake {
         Self { layout, ..Self::new(format, &DeviceChoice::First, Target::Drive) }
     }
 
-    /// Moves the device ids recorded since the last call to `out`.
+    /// Moves to `out` the device ids that were recorded since the last call.
     pub fn drain_devices(&mut self, out: &mut Vec<u32>) {
         if let DeviceLayout::Recorded(devices) = &mut self.layout {
             out.append(devices);
@@ -386,7 +386,7 @@ impl Intake {
     /// Completes the report at the end of the trace.
     ///
     /// # Errors
-    /// Fails if the trace has requests, but none of the selected device.
+    /// Fails if the trace has requests, but none is for the selected device.
     pub fn conclude(&mut self) -> Result<(), TraceError> {
         let names = self.tables.devices.list();
         let counts = self.other_requests.iter().enumerate().filter(|(_, count)| **count > 0);

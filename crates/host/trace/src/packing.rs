@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::{Job, JobOutcome, Op, Progress, Request, Source, TraceError};
 
-/// Minimum number of new ranges to collect before merging them into the runs.
+/// Number of new ranges that are collected before they are merged into the runs; a minimum.
 const FRESH: usize = 1 << 16;
 
 /// The pages that requests read or write.
@@ -95,7 +95,7 @@ struct PageRun {
     first: u64,
     /// First page after the run of used pages.
     end: u64,
-    /// New number of page `first`, with the unused pages left out.
+    /// New number of the page `first` after the unused pages are removed.
     packed: u64,
 }
 
@@ -151,8 +151,8 @@ impl Packing {
         (offset < end).then(|| Request { offset, bytes: (end - offset) as u32, ..*request })
     }
 
-    /// Returns the new address of a byte after compaction. If the page of the byte is unused, returns the new address
-    /// of the next used page.
+    /// Returns the new address of a byte after packing. If the page of the byte is unused, returns the new address of
+    /// the next used page.
     fn place(&self, byte: u64) -> u64 {
         let page = byte >> self.page_shift;
         let Some(run) = self.run_of(page) else { return 0 };
@@ -189,7 +189,7 @@ impl<'a> Packed<'a> {
         mut fill: impl FnMut(&mut dyn Source, &mut Vec<Request>) -> Result<usize, TraceError>,
     ) -> Result<usize, TraceError> {
         let before = out.len();
-        // A batch that contains only trims of unused pages becomes empty, but this does not mean the end of the source.
+        // A batch with only trims of unused pages becomes empty. This must not be mistaken for the end of the source.
         while out.len() == before && fill(self.source, out)? > 0 {
             let mut kept = before;
             for index in before..out.len() {

@@ -1,7 +1,8 @@
 //! Trace reader: opens files and detects their formats; merges, sorts and counts their requests.
 //!
-//! Pipeline, with bounded buffers: files, `Decoder` (parse, select the device, check), merge by time, `Reorder`, spread
-//! over whole seconds (Tencent), times relative to the first request.
+//! Requests pass through these stages, all with bounded buffers: files, `Decoder` (parses, selects the device, checks),
+//! merging by time, `Reorder`, spreading over whole seconds (Tencent), and conversion to times relative to the first
+//! request.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

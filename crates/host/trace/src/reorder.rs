@@ -91,7 +91,7 @@ pub struct InOrder {
     /// Time of the current file's first request: within the file (`first_ns`) and within the trace (`base_ns`).
     first_ns: Option<u64>,
     base_ns: u64,
-    /// Time in the trace of the latest request that the sort released.
+    /// Time of the latest request that the sort released, relative to the trace.
     last_ns: u64,
 }
 

@@ -94,7 +94,7 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// Records a request together with its place in the trace, `place`.
+    /// Creates the description of a request at the given place in the trace.
     pub fn at(place: String, request: &Request) -> Self {
         Self { place, op: request.op, offset: request.offset, bytes: request.bytes.into() }
     }

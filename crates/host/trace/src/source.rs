@@ -19,7 +19,7 @@ pub trait Source {
         Ok(false)
     }
 
-    /// Appends at most `max` requests to `out` and returns how many; 0 means the end.
+    /// Appends at most `max` requests to `out` and returns their number; 0 means the end.
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError>;
 
     /// Returns the progress in reading the source.

@@ -13,7 +13,7 @@ const CAPACITY: usize = 1 << 20;
 /// Requests of the current second, which are spread over this second.
 pub(crate) struct Spread {
     held: Vec<Request>,
-    /// Offset within the second at which the next block of requests starts, in ns.
+    /// Offset in ns within the second where the next block of requests starts.
     from: u64,
     capacity: usize,
 }

@@ -16,7 +16,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// Chooses an address pattern by its name, with changes to its default parameters.
+    /// Returns the address pattern with the given name and the given changes to its default parameters.
     ///
     /// # Errors
     /// Fails if no pattern has this name, or the pattern does not accept a change.
@@ -105,8 +105,8 @@ pub struct Workload {
     pub pattern: Pattern,
     /// Arrival process of the requests; not used with queues.
     pub arrival: Arrival,
-    /// Queues of the workload, up to 16; each is a stream of the requests. Without queues, requests have the streams
-    /// of the pattern.
+    /// Queues of the workload, up to 16; each is a stream of the requests. Without queues, the pattern determines the
+    /// streams.
     pub queues: Vec<Queue>,
     /// Maximum number of requests to generate.
     pub requests: u64,

@@ -1,4 +1,4 @@
-//! Cost of map caches of many cache and segment sizes on a trace, computed in a single pass over the trace.
+//! Cost of map caches on a trace, for many cache and segment sizes, computed in a single pass over the trace.
 //!
 //! A map cache (`ssdlab_ftl::map::SegmentCache`, policy `lru`) is looked up once for each page that a request reads,
 //! writes or trims completely. A page written in part is read first, which adds a look-up. Nothing else, not even

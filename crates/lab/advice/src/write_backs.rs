@@ -59,7 +59,8 @@ impl WriteBacks {
         let unused = Segment { link: Link::ALONE, absent: caches.len() as u32, changed: 0 };
         let pages = segments.div_ceil(1 << page_shift) as usize;
         Self {
-            // Last write-backs start at time 1, later than the change time 0 of segments that never changed.
+            // The times of last write-backs are initially 1, which is later than the change time 0 of unchanged
+            // segments.
             written: vec![1; pages * caches.len()],
             caches,
             segments: vec![unused; segments as usize],

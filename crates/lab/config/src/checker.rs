@@ -109,7 +109,7 @@ impl<'a> Checker<'a> {
         self.entries.contains_key(key)
     }
 
-    /// True if the option has its default value. A default that is set explicitly counts too, because complete
+    /// True if the option has its default value. This includes defaults that are set explicitly, because complete
     /// configurations set all options.
     pub fn is_default(&self, key: &str) -> bool {
         let default = self.option(key).and_then(|option| option.default_entry(self.entries).ok().flatten());

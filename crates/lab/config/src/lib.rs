@@ -2,9 +2,9 @@
 //! options.
 //!
 //! One table, [`OPTIONS`], declares every option. Reading, ranges, suggestions, help, the JSON schema and the reference
-//! page follow from it. Each section is a file or folder below `sections/` with its options, its reader and its checks.
-//! The table is rebuilt whenever a registry of policies or schedulers gains an entry. Positions in errors come from the
-//! TOML parser.
+//! page are derived from it. Each section is a file or folder below `sections/` with its options, its reader and its
+//! checks. The table is rebuilt whenever a registry of policies or schedulers gains an entry. Positions in errors come
+//! from the TOML parser.
 //!
 //! This crate opens no files: callers pass the text of configurations with its origin.
 

@@ -42,8 +42,8 @@ impl Config {
         text
     }
 
-    /// True if the rendered configuration needs no line for the option: the header of the table with its variant's
-    /// parameters already names the variant.
+    /// True if the rendered configuration needs no line for the option, because the header of a table with the
+    /// variant's parameters already names the variant.
     fn has_table(&self, key: &str, entry: &Entry) -> bool {
         let Value::Choice(variant) = entry.value else {
             return false;

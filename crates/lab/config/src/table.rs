@@ -94,7 +94,7 @@ impl PartialEq for Derived {
 pub struct Case {
     /// Key of the option on which the default depends. The default value of that option must not satisfy any case.
     pub key: &'static str,
-    /// Condition on the value of the option `key` under which the case applies.
+    /// Condition that the value of the option `key` must satisfy for the case to apply.
     pub is: Is,
     /// Default of the option in this case, in the syntax of a `--set` value.
     pub value: &'static str,

@@ -6,8 +6,8 @@
 //! not use the FTL's own map; tests compare the states with the map. Related steps form a [`Span`], such as a merge
 //! with its copies and erases. Sentences describe each step and sum up each span.
 //!
-//! Input and output are JSON ([`answer`]). The Python package and the page call the same function; the page runs this
-//! crate as WebAssembly. Viewers that cannot apply steps request pictures, as [`Frame`]s.
+//! Input and output are JSON ([`answer`]). The Python package and the web page call the same function; the web page
+//! runs this crate as WebAssembly. Viewers that cannot apply steps request pictures, as [`Frame`]s.
 
 mod answer;
 mod drive;

@@ -23,7 +23,7 @@ use crate::setup::drive::DriveOptions;
 use crate::setup::{Clock, Setup};
 use crate::state::{self, Origin};
 
-/// Code that is compiled for each drive type, that is, each combination of FTL, flash, checker and meter.
+/// Code that is compiled separately for each drive type: each combination of FTL, flash, checker and meter.
 pub(crate) trait Purpose {
     type Output;
 

@@ -39,7 +39,7 @@ const TICK_NS: u64 = 1000;
 /// Shortest wait, in ns, that a version 2 log entry adds to the clock.
 const WAIT_MIN_NS: u64 = 100_000;
 
-/// Parser of fio logs of version `VERSION`, 2 or 3.
+/// Parser of fio logs; `VERSION` is 2 or 3.
 #[derive(Default)]
 struct Fio<const VERSION: u8> {
     /// Current time of a version 2 log in ns: the sum of all waits so far.

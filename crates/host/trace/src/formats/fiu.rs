@@ -1,8 +1,8 @@
 //! FIU (IODedup, SRCMap): `ts pid process lba size op major minor md5`, separated by blanks.
 //!
-//! Time in ns; LBA and size in sectors of 512 bytes; `R` or `W`; one MD5 per 4 KiB (per 512 bytes in the "homes" set),
-//! which is not used. The process name may hold any character, including blanks, so later columns are located from the
-//! right. Source: SNIA IOTTA, Koller and Rangaswami, FAST 2010.
+//! Time in ns; LBA and size in sectors of 512 bytes; operation `R` or `W`. The MD5 hashes, one per 4 KiB (per 512 bytes
+//! in the "homes" set), are not used. The process name may hold any character, including blanks, so later columns are
+//! located from the right. Source: SNIA IOTTA, Koller and Rangaswami, FAST 2010.
 //!
 //! `89966034855846 4892 syslogd 904265560 8 W 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b`
 

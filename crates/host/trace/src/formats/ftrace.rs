@@ -47,7 +47,7 @@ struct Prefix<'a> {
     rest: &'a [u8],
 }
 
-/// Finds the time in a line: the first word after the CPU that is a number with a fraction and a colon.
+/// Finds the time in a line: the first word after the CPU that is a decimal fraction followed by a colon.
 fn prefix(line: &[u8]) -> Option<Prefix<'_>> {
     let mut fields = Blanks::new(line);
     let mut task = None;

@@ -261,7 +261,7 @@ fn kinds(format: Format) -> Kinds {
             second: "0,16,512,W,0.75",
             rows: [(0, Op::Read, 4096, 4096), (250_000_000, Op::Write, 8192, 512)],
             truncated: ("0,16,512,W", ":2: field \"Timestamp\" is missing"),
-            // More fields are allowed, but not a second opcode.
+            // The format allows additional fields, but not a second opcode.
             joined: ":1: \"W\" is the opcode of a second record on this line",
             empty: ("0,16,,W,0.75", ":2: field \"Size\" is missing"),
             negative: ("0,16,512,W,-0.75", ":2: field \"Timestamp\": \"-0.75\" is negative"),

@@ -38,7 +38,8 @@ use crate::{ReadOptions, TraceError};
 /// Maximum number of characters of a file's heading that a message quotes.
 const HEADING_SHOWN: usize = 80;
 
-/// All registered trace formats. If several formats fit a file equally well, the first is detected.
+/// All registered trace formats. If several formats fit a file equally well, the first of them in this table is
+/// detected.
 pub static FORMATS: Registry<FormatRules> = Registry::new(
     "trace format",
     &[

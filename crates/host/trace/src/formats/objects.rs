@@ -60,7 +60,7 @@ const MAGIC: u64 = 0x1234_5678_9abc_def0;
 const LCS_HEADER: usize = 8192;
 /// Number of bytes after the first 24 bytes of a record, for each version from 1 to 8.
 const LCS_TAILS: [usize; 8] = [0, 4, 12, 16, 20, 28, 44, 76];
-/// Position of the time to live in a record, in bytes, and the first file version that has this field.
+/// Byte position of the time-to-live field in a record, and the first file version with this field.
 const LCS_TTL: (usize, usize) = (24, 3);
 /// Number of records that are examined to detect oracleGeneral.
 const SNIFF_RECORDS: usize = 64;

@@ -131,7 +131,7 @@ pub(crate) fn head(whole_seconds: bool) -> [u8; RECORD] {
     record
 }
 
-/// Appends the records of a volume's or stream's name.
+/// Appends the records that hold the name of a volume or stream.
 pub(crate) fn name(of: Name, text: &str, out: &mut Vec<u8>) {
     let pieces = text.len().div_ceil(PIECE).max(1);
     for index in 0..pieces {

@@ -73,7 +73,7 @@ impl PatternRules {
     }
 }
 
-/// Generators of the properties of a request, each with its own random numbers: address, operation, size and time.
+/// Generators of the addresses, operations, sizes and times of requests. Each generator uses its own random numbers.
 #[derive(Debug)]
 struct Drawn<A> {
     addresses: A,

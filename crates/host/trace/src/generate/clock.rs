@@ -15,7 +15,7 @@ pub(super) fn check_rate(field: &'static str, per_second: f64) -> Result<(), Tra
     Ok(())
 }
 
-/// Checks that all requests arrive within the representable time.
+/// Checks that all requests arrive within the longest duration that can be represented.
 pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> {
     let Some(per_second) = arrival.per_second() else { return Ok(()) };
     check_rate("per_second", per_second)?;

@@ -111,7 +111,7 @@ struct Locality {
     decay: f64,
     /// Number of earlier runs that a jump may return to.
     runs: u64,
-    /// Exponent that determines how far from the current run a new run begins; larger values mean nearer.
+    /// Exponent that determines how far from the current run a new run begins; larger values mean shorter distances.
     spread: f64,
     /// Number of regions accessed; 0 means the whole span.
     heads: u64,

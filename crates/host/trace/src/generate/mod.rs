@@ -1,7 +1,7 @@
 //! Workload generators: stream the requests of a [`Workload`].
 //!
 //! Addresses are multiples of `align_bytes` within the span. Address, operation, size and gap use separate random
-//! streams, so changing one setting does not change the random numbers for the others. Equal workloads give equal
+//! streams, so changing one setting does not change the random numbers for the others. Equal workloads produce equal
 //! requests on all platforms.
 //!
 //! To add an address pattern, write a file with a type that implements [`Addresses`] and a [`PatternInfo`], and add a

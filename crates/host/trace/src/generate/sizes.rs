@@ -43,7 +43,7 @@ impl Sizes {
         Self { steps: weighted.map(step).collect(), rng }
     }
 
-    /// Returns the request size in bytes if there is only one size.
+    /// Returns the request size in bytes if all requests have the same size; otherwise `None`.
     pub fn only(&self) -> Option<u32> {
         let (_, first) = self.steps[0];
         self.steps.iter().all(|(_, size)| *size == first).then_some(first)

@@ -97,7 +97,8 @@ struct Streams {
     sub_block_bytes: u64,
     block_headers: f64,
     sub_block_headers: f64,
-    /// Probability of switching to the next stream after a sequential request; the end of a sub-stream always switches.
+    /// Probability of switching to the next stream after a sequential request. At the end of a sub-stream, the next
+    /// stream always follows.
     shuffle: f64,
     random_headers: bool,
 }

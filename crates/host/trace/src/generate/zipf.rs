@@ -1,4 +1,4 @@
-//! Generates addresses with a Zipf distribution, scattered over the span, and draws exact Zipf ranks in O(1) time and
+//! Generates Zipf-distributed addresses that are scattered over the span. Draws exact Zipf ranks in O(1) time and
 //! memory.
 //!
 //! Rejection-inversion (Hormann and Derflinger, "Rejection-inversion to generate variates from monotone discrete

@@ -37,7 +37,7 @@ const GROUP: u64 = 64;
 const TIME_STEPS: u64 = 256;
 const ADDRESS_STEPS: u64 = 128;
 
-/// Write intervals of a trace. Memory: 24 bytes per page, for every group of 64 pages with at least one write.
+/// Write intervals of a trace. Uses 24 bytes for each page in every group of 64 pages that was written at least once.
 #[derive(Clone, Debug)]
 pub struct Intervals {
     page_bytes: u64,
@@ -45,7 +45,7 @@ pub struct Intervals {
     windows: Vec<Window>,
     /// Histogram of write intervals, measured in page writes instead of nanoseconds.
     histogram: LatencyHistogram,
-    /// Index into `groups` of each page group, by group number.
+    /// Index in `groups` of each page group, by the group's number.
     index: HashMap<u64, usize>,
     groups: Vec<[Page; GROUP as usize]>,
     write_map: WriteMap,
@@ -123,7 +123,7 @@ pub struct LogWindow {
 }
 
 impl Intervals {
-    /// Creates counters for logs of `log_pages` pages; `written` must have seen the whole trace.
+    /// Creates counters for logs of `log_pages` pages; `written` must cover the whole trace.
     pub fn new(written: &WrittenPages, log_pages: &[u64]) -> Self {
         Self {
             page_bytes: written.page_bytes(),

@@ -107,7 +107,7 @@ impl StackDistances {
         }
     }
 
-    /// Reads all `items` in order; equivalent to [`Self::add`] for each, with prefetching.
+    /// Records reads of all `items` in order. Equivalent to [`Self::add`] for each item, but with prefetching.
     pub fn read_all(&mut self, items: impl Iterator<Item = u32> + Clone) {
         let mut items_ahead = items.clone().skip(2 * AHEAD);
         let mut slots_ahead = items.clone().skip(AHEAD);
@@ -131,7 +131,8 @@ impl StackDistances {
         distances.into_iter().for_each(|distance| self.uses[READS].near[distance as usize] += 1);
     }
 
-    /// Uses `item` the given number of times in a row, at least once; if `changes`, the item becomes dirty.
+    /// Records that `item` is used the given number of times in a row, at least once; if `changes`, the item becomes
+    /// dirty.
     #[inline]
     pub fn add(&mut self, item: u32, times: u64, changes: bool) {
         if item == self.newest {
@@ -165,7 +166,7 @@ impl StackDistances {
         last
     }
 
-    /// Counts write-backs of `item` in the caches of at most `distance` items, which have evicted it.
+    /// Counts write-backs of `item` in all caches of at most `distance` items, because these caches have evicted it.
     #[inline]
     fn given_up(&mut self, item: u32, distance: u32) {
         let since_change = &mut self.since_change[item as usize];

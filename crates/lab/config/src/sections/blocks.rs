@@ -70,8 +70,8 @@ impl Shape<'_> {
         let asked = self.provision.blocks(logical_pages, pages_per_block.into());
         let planes = u64::from(planes);
         let (added, kept) = if self.extra { (reserve, 0) } else { (0, reserve) };
-        // Page mapping collects each plane separately. So each plane gets an equal part of the data. Each plane also
-        // needs one block in addition to data and reserve, so that collecting a victim frees space.
+        // Page mapping collects garbage in each plane separately. So each plane gets an equal part of the data. Each
+        // plane also needs one block in addition to data and reserve, so that collecting a victim frees space.
         let parts = if matches!(self.ftl, FtlChoice::Page(..)) { planes } else { 1 };
         Blocks {
             asked,
@@ -162,12 +162,12 @@ pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 impl Checker<'_> {
-    /// Reports a garbage collection trigger that requires more erased blocks than the number of blocks that the data
-    /// fills. Returns true if it reported an error.
+    /// Reports a garbage collection trigger that requires more erased blocks than the data fills. Returns true if it
+    /// reported an error.
     pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
         let Some((key, erased, least)) = kept_erased(shape.ftl) else { return false };
         let data = logical_pages.div_ceil(shape.at(logical_pages).pages_per_block.into());
-        // By default, the smallest drives keep more erased blocks than the number of blocks that their data fills.
+        // By default, the smallest drives keep more erased blocks than their data fills.
         let most = (data / u64::from(shape.planes)).max(USUAL_ERASED);
         let too_many = u64::from(erased) > most;
         if too_many {

@@ -32,7 +32,7 @@ fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
     POLICIES.iter().copied().filter(|info| !info.role.needs_future)
 }
 
-/// Returns all options of the cache. They are static and leaked, so this function must be called rarely.
+/// Returns all options of the cache. The options are never freed, so this function must be called rarely.
 fn options() -> Vec<OptionSpec> {
     let none = ("none", "no cache: every request goes to the layer below");
     let policy = Kind::of_names(std::iter::once(none).chain(policies().map(|info| (info.name, info.help))));
@@ -57,7 +57,7 @@ fn options() -> Vec<OptionSpec> {
     options
 }
 
-/// A compressor that is modelled by fixed values, with the names of the settings for these values.
+/// A compressor model with fixed values, and the names of the settings for these values.
 struct Codec {
     name: &'static str,
     help: &'static str,

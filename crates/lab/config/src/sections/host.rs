@@ -1,4 +1,4 @@
-//! Settings of the host, which decide how it issues requests.
+//! Settings of the host, which determine how the host issues requests.
 
 use super::repeat;
 use crate::checker::{Checker, Read};

@@ -97,8 +97,8 @@ impl Checker<'_> {
         shape.nominal_pages.is_none().then_some(Shape { nominal_pages: Some(nominal_pages), ..*shape })
     }
 
-    /// Returns the number of logical pages of a scale model that is sized by the trace and has at least
-    /// `logical_pages`. `None` after a violation.
+    /// Returns the number of logical pages of a scale model for the trace, which needs at least `logical_pages`. `None`
+    /// after a violation.
     pub(super) fn modelled(&mut self, shape: &Shape<'_>, logical_pages: u64, nominal_pages: u64) -> Read<Option<u64>> {
         if logical_pages <= nominal_pages {
             return Ok(Some(logical_pages.max(shape.smallest_model()).min(nominal_pages)));

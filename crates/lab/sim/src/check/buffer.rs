@@ -1,7 +1,7 @@
 //! Checks that reads through a write buffer return the last write of the host.
 //!
 //! [`DataChecker`](crate::check::data_checker::DataChecker) checks only the writes of the FTL. This oracle also records
-//! the host write behind each page that the FTL writes, and the pages in the buffer.
+//! which host write produced each page that the FTL writes, and which pages are in the buffer.
 
 use rustc_hash::FxHashMap;
 

@@ -67,7 +67,7 @@ pub struct DataChecker {
 
 impl DataChecker {
     /// Creates a checker for the erased device that `setup` describes. It uses about 12 bytes for each physical page
-    /// and each logical page that is written.
+    /// and for each written logical page.
     pub fn new(setup: &Setup) -> Self {
         Self {
             array: FlashArray::new(&setup.geometry),

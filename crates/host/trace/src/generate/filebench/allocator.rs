@@ -1,4 +1,4 @@
-//! Block allocator: keeps the free blocks and chooses the blocks for a request.
+//! Block allocator: records which blocks are free, and chooses the blocks for a request.
 //!
 //! Models ext4's multiblock allocator (fs/ext4/mballoc.c) when it writes delayed data of closed files. It prefers the
 //! blocks right after the file's last block. Otherwise it takes the first free run that holds the whole request,
@@ -31,7 +31,7 @@ pub(super) struct Allocator {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     free: u32,
-    /// Upper bound of the length of a run of free blocks in the group.
+    /// Upper bound on the length of any run of free blocks in the group.
     longest: u32,
 }
 

@@ -1,5 +1,5 @@
-//! Directory tree. Files are only in directories of the lowest level. On each higher level, every directory holds the
-//! same number of directories of the level below.
+//! Directory tree. Only directories of the lowest level contain files. On each higher level, every directory contains
+//! the same number of directories of the next lower level.
 
 /// Number of directory entries per block after the hash tree has split its blocks: three quarters of the 255 entries of
 /// 16 bytes that fit into a block.

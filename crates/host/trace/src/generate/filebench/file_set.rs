@@ -95,7 +95,7 @@ impl FileSet {
         self.opens[file as usize] -= 1;
     }
 
-    /// Deletes the next existing file; if the file is open, nothing is deleted.
+    /// Deletes the next existing file; does nothing if the file is open.
     pub fn delete(&mut self) -> Option<u32> {
         let file = self.pick_existing()?;
         if self.opens[file as usize] > 0 {

@@ -1,4 +1,4 @@
-//! File system: files with their cached pages and their blocks, which are allocated on write-back.
+//! File system: files, their cached pages, and their blocks. Blocks are allocated on write-back.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -365,7 +365,7 @@ impl FileSystem {
         self.files[file as usize].dirty > 0
     }
 
-    /// Writes dirty pages, allocating blocks where missing; returns the number of pages.
+    /// Writes dirty pages and allocates missing blocks; returns the number of pages.
     pub fn write_back(&mut self, file: u32, which: Pages, flags: u8, out: &mut Vec<Bio>) -> Result<u32, Full> {
         let own = &self.files[file as usize];
         if own.dirty == 0 {

@@ -15,9 +15,9 @@ use rustc_hash::FxHashMap;
 
 use super::allocator::Extent;
 
-/// Maximum number of blocks named by one descriptor (16-byte tags).
+/// Maximum number of blocks that one descriptor lists (16-byte tags).
 const TAGS: u32 = 254;
-/// A transaction is committed immediately if it is larger than the log divided by this number.
+/// A transaction is committed immediately if its size exceeds the size of the log divided by this number.
 const LARGEST_SHARE: u32 = 4;
 
 /// A transaction of the journal: metadata blocks that are changed together.
@@ -113,7 +113,7 @@ impl Journal {
         self.running.freed.push(extent);
     }
 
-    /// True if the log has no space for the running transaction, but has logged transactions that can be released.
+    /// True if the log has too little space for the running transaction and contains transactions that can be released.
     pub fn lacks_room(&self) -> bool {
         self.used + logged(self.running.blocks.len() as u32) + 1 > self.log_len() && !self.in_log.is_empty()
     }

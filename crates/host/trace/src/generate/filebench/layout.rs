@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// Size of a block and of a page in bytes.
 pub(super) const BLOCK: u64 = 4096;
-/// Number of blocks per group, as described by one bitmap block.
+/// Number of blocks per group; one bitmap block describes all of them.
 pub(super) const GROUP_BLOCKS: u32 = 32_768;
 /// Number of groups whose bitmaps and tables are stored together.
 const FLEX_GROUPS: u32 = 16;
@@ -62,14 +62,14 @@ impl DiskLayout {
         1
     }
 
-    /// Returns the first block of metadata of the flexible group of `group`: superblock copy, descriptors, bitmaps and
-    /// tables.
+    /// Returns the first group of the flexible group that contains `group`. Also returns the block where the bitmaps
+    /// and inode tables of the flexible group start, after the superblock copy and the descriptors.
     fn flex(&self, group: u32) -> (u32, u32) {
         let first = group / FLEX_GROUPS * FLEX_GROUPS;
         (first, first * GROUP_BLOCKS + 1 + self.groups.div_ceil(DESCRIPTORS_PER_BLOCK))
     }
 
-    /// Returns the block ranges of fixed metadata, by flexible group.
+    /// Returns the range of fixed metadata blocks in each flexible group.
     pub fn metadata(&self) -> impl Iterator<Item = Range<u32>> + '_ {
         (0..self.groups).step_by(FLEX_GROUPS as usize).map(|first| {
             let groups = FLEX_GROUPS.min(self.groups - first);

@@ -114,7 +114,8 @@ pub(super) struct FilebenchRun {
     database: Option<Database>,
     /// Numbers of the database threads that are waiting for other threads.
     idle: Vec<u32>,
-    /// Pages that database threads are reading or writing: file and page, with completion time and operation.
+    /// Pages (file and page number) that database threads are reading or writing, each with its completion time and
+    /// operation.
     moving: FxHashMap<(u32, u32), (u64, Op)>,
     throttle: Throttle,
     commit: Commit,

@@ -17,7 +17,7 @@ const COMMAND_WORK: Derived = Derived {
     },
 };
 
-/// Returns the specification of an option that sets a time of the controller.
+/// Returns an option for a processing time or delay of the controller.
 const fn time(key: &'static str, example: &'static str) -> OptionSpec {
     option(key, Kind::Nanos { min: 0, max: SECOND }).default("0ns").example(example)
 }

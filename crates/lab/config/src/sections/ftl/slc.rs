@@ -113,7 +113,7 @@ impl Checker<'_> {
         Ok(self.bytes("nand.page_size")? * per_plane * u64::from(self.parallelism()?.planes()))
     }
 
-    /// Returns the number of blocks per plane that belong to the SLC cache, for the size that the option `key` sets.
+    /// Returns the number of blocks per plane in an SLC cache of the size that the option `key` sets.
     fn own_blocks(&mut self, key: &str) -> Read<u32> {
         let (bytes, row) = (self.bytes(key)?, self.slc_row_bytes()?.max(1));
         let blocks = u32::try_from(bytes.div_ceil(row)).unwrap_or(u32::MAX);

@@ -20,8 +20,8 @@ static SEEDINGS: Choices<Seeding, 2> = Choices::new([
     ("independent", "each process draws its own random numbers", Seeding::Independent),
 ]);
 
-/// Returns the default of an option by Filebench personality. A personality without a case of its own gets the first
-/// personality's value.
+/// Returns an option's default, which depends on the Filebench personality. A personality without a case of its own
+/// gets the value of the first personality.
 fn by_personality(default: fn(&PersonalityRules) -> String) -> Fallback {
     let text = |personality: &Personality| -> &'static str { default(&personality.role).leak() };
     let case =
