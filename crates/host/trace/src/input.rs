@@ -70,7 +70,7 @@ pub struct Input {
     start: usize,
     end: usize,
     position: u64,
-    /// Read error that is reported after the bytes in the window, which were read before the error occurred.
+    /// Read error that occurred after the bytes in the window were read. It is reported after these bytes.
     fault: Option<io::Error>,
     read: Arc<AtomicU64>,
     size: u64,

@@ -169,7 +169,7 @@ pub struct Intake {
     layout: DeviceLayout,
     /// Number of requests of each unselected device, by id.
     other_requests: Vec<u64>,
-    /// Stream for the requests of each device that name no stream, by device id. Empty unless each device has its own
+    /// For each device, by id, the stream of its requests that name no stream. Empty unless each device has its own
     /// range of addresses.
     ///
     /// Created in the second pass, when all process names are known, so that a device cannot share a process's name.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::{Job, JobOutcome, Op, Progress, Request, Source, TraceError};
 
-/// Number of new ranges that are collected before they are merged into the runs; a minimum.
+/// Minimum number of new ranges that are collected before they are merged into the runs.
 const FRESH: usize = 1 << 16;
 
 /// The pages that requests read or write.

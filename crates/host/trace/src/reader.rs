@@ -79,8 +79,8 @@ pub struct TraceReader {
     /// Index of the file being read, if the files are read one after another.
     lane: usize,
     intake: Intake,
-    /// Files with pending requests, ordered by the time of their next request: that time, and the index of the file.
-    /// Unused if only one file is open.
+    /// Time of the next request and index of each file with pending requests, earliest request first. Unused if only
+    /// one file is open.
     earliest: BinaryHeap<Reverse<(u64, usize)>>,
     merging: bool,
     merged: Vec<Request>,

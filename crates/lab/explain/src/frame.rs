@@ -25,7 +25,7 @@ pub struct Block {
     pub name: String,
     /// Use of the block, in words.
     pub text: String,
-    /// Use of the block, in the form used by programs.
+    /// Use of the block, as an enumeration value.
     #[serde(rename = "use")]
     pub used: Use,
     /// Number of the block among the open blocks; see [`BlockState`](crate::BlockState).

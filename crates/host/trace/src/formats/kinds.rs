@@ -640,8 +640,8 @@ fn a_last_line_without_newline_is_noted() {
     }
 }
 
-/// Checks that a layout for `--columns` that an error message suggests can read the file. The files contain quoted
-/// numbers, other notations and text keys.
+/// If an error message suggests a layout for `--columns`, checks that this layout reads the file. The files contain
+/// quoted numbers, other notations and text keys.
 #[test]
 fn the_layout_in_an_error_reads_the_lines() {
     let mut advised = Vec::new();

@@ -119,8 +119,8 @@ impl Streams {
     }
 }
 
-/// Checks three rules. At most 100 % of sub-streams start at block or sub-block headers. The sub-block size divides the
-/// block size. A sub-stream fits into the span.
+/// Checks three rules. The shares of sub-streams that start at block headers and at sub-block headers add up to at most
+/// 100 %. The sub-block size divides the block size. A sub-stream fits into the span.
 fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let Space { align, span, largest, .. } = space;
     let both = options.block_headers + options.sub_block_headers;

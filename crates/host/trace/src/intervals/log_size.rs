@@ -6,7 +6,7 @@ use ssdlab_core::units::parse_percent;
 use super::WrittenPages;
 use crate::TraceError;
 
-/// Size of a log, which separates hot, warm and cold writes.
+/// Size of a log. The size determines which writes are hot, warm or cold.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum LogSize {
     /// Share of the pages that the trace writes, as in `"10%"`; 1 means all pages.

@@ -37,7 +37,7 @@ const GROUP: u64 = 64;
 const TIME_STEPS: u64 = 256;
 const ADDRESS_STEPS: u64 = 128;
 
-/// Write intervals of a trace. Uses 24 bytes for each page in every group of 64 pages that was written at least once.
+/// Write intervals of a trace. Uses 24 bytes for each page in every group of 64 pages that has at least one write.
 #[derive(Clone, Debug)]
 pub struct Intervals {
     page_bytes: u64,

@@ -200,8 +200,7 @@ impl Checker<'_> {
         Ok(Some(below.max(grown)))
     }
 
-    /// Returns the capacity of the drive in logical pages such that the trace fills the share `device.fill` of the
-    /// drive.
+    /// Returns the capacity, in logical pages, at which the trace fills the share `device.fill` of the drive.
     fn filled_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
         if !matches!(self.fitting()?, Fitting::Compact | Fitting::Grow) {
             let remedy = match extent_bytes {

@@ -14,8 +14,8 @@ use crate::{Op, flag};
 const TICK_NS: u64 = 4_000_000;
 /// Minimum time in ns before a deleted inode is reused (fs/ext4/ialloc.c, RECENTCY_MIN).
 const INODE_REST_NS: u64 = 60_000_000_000;
-/// Maximum size in blocks up to which an open file gets its blocks from the shared preallocated range
-/// (fs/ext4/mballoc.h, MB_DEFAULT_STREAM_THRESHOLD).
+/// Open files of up to this many blocks get their blocks from the shared preallocated range (fs/ext4/mballoc.h,
+/// MB_DEFAULT_STREAM_THRESHOLD).
 const SMALL_BLOCKS: u32 = 16;
 /// Length of the shared preallocated range in blocks (MB_DEFAULT_GROUP_PREALLOC).
 const STRETCH_BLOCKS: u32 = 512;
