@@ -28,11 +28,11 @@ RESULT_PAGE = "result.html"
 """Name of a run's report page, if a later result has overwritten `report.html` in the same folder."""
 
 HEAD_BYTES = 4096
-"""Number of bytes at the start of a report page in which the kind of its result is searched."""
+"""Number of bytes at the start of a report page that are searched for the kind of its result."""
 
 
 def page_of(path: Path) -> Path:
-    """Returns the report page of a folder, or of a JSON file in the folder. The page of a study is written again with
+    """Returns the report page of a folder, or of a JSON file in the folder. The page of a study is first rewritten with
     all finished runs.
     """
     folder = path.parent if path.is_file() else path

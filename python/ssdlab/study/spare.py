@@ -11,12 +11,12 @@ MOST_PERCENT = 100
 """Largest over-provisioning that is tried, in percent."""
 
 STEPS = 100
-"""Steps per percent."""
+"""Number of search steps per percent of over-provisioning."""
 
 
 def smallest_op(configs: Sequence[Config], check: Callable[[Config], object]) -> str | None:
     """Returns the smallest over-provisioning with which all configurations are valid. Returns None if they differ in
-    over-provisioning, or if `MOST_PERCENT` is not enough.
+    over-provisioning, or if even `MOST_PERCENT` is too little.
 
     Args:
         configs: The configurations; at least one is invalid.

@@ -76,8 +76,8 @@ class Figure(NamedTuple):
     def spread(self, value: float) -> float:
         """Returns the expected relative standard deviation of the metric.
 
-        The deviation covers the noise of a measurement of some minutes and the noise of the simulation. Medians and
-        rates vary little; tail latencies vary more.
+        The deviation covers the noise of a measurement over several minutes, and the noise of the simulation. Medians
+        and rates vary little; tail latencies vary more.
         """
         if self.is_rate:
             return 0.02
@@ -108,7 +108,7 @@ class Queue:
 
 @dataclass(frozen=True)
 class Load:
-    """Requests that a drive serves while it is measured.
+    """Requests offered to a drive during a measurement.
 
     Latencies are measured in the first queue; rates are summed over all queues.
     """
@@ -126,7 +126,7 @@ class Load:
 
     @property
     def is_closed(self) -> bool:
-        """True if each queue keeps its depth."""
+        """True for a closed loop, in which each queue keeps `depth` requests outstanding."""
         return self.probe.arrival == "closed"
 
     @property

@@ -20,7 +20,7 @@ PACE = "drive.pace.tokens.interval"
 PAGE_BYTES = 4096
 
 OF_PROGRAMS = 0.85
-"""Share of time in which dies program while writes saturate the drive. In the rest of the time, dies also read."""
+"""Share of die time spent on programs when writes saturate the drive. The rest includes reads."""
 
 
 def times(config: Config, key: str) -> list[float]:
@@ -53,9 +53,9 @@ class Parameter:
     """Returns the start value of the search, estimated from the measurements; None to start at the base drive's value.
     """
     shift: float = 0.0
-    """Added to the value before its logarithm is taken, for parameters that may be 0."""
+    """Constant that is added to the value before taking the logarithm, for parameters that may be 0."""
     applies: Callable[[Config], bool] = lambda _base: True
-    """True if a drive with the settings of the base can have this parameter."""
+    """Returns True if the parameter applies to a drive with the settings of the base drive."""
     only: Callable[[Config, float], str] = lambda _base, _value: ""
     """Describes the combination of parameters that the metrics determine; empty if they determine this parameter alone.
     """
@@ -164,7 +164,7 @@ def _spare_guess(base: Config, measured: Sequence[Measured]) -> float | None:
         return None
     programs = geometry.dies * geometry.program_bytes / _mean_program(base) * 1e9
     amplification = max(OF_PROGRAMS * programs / (rate * PAGE_BYTES), 1.05)
-    # Solves A = alpha / (alpha + W(-alpha e^-alpha)) for alpha, which is flash divided by capacity.
+    # Solves A = alpha / (alpha + W(-alpha e^-alpha)) for alpha, the ratio of flash size to capacity.
     return -amplification * math.log(1 - 1 / amplification) - 1
 
 

@@ -8,18 +8,18 @@ from ssdlab.study.fitting import fio_json, table
 from ssdlab.study.fitting.load import Measured
 
 MOST_BYTES = 1 << 28
-"""Maximum size in bytes of a file that is read."""
+"""Maximum size of an input file in bytes."""
 
 
 def read(path: Path, device: str | None = None) -> list[Measured]:
-    """Returns the loads in a result of fio (`.json`) or in a table (`.csv`), with their metrics.
+    """Returns the loads and metrics in a fio result (`.json`) or in a table (`.csv`).
 
     Args:
         path: The file.
         device: Selects the rows of a table with this value in the column `device`.
 
     Raises:
-        ConfigError: If the file is of another type, or its contents cannot be used for a fit.
+        ConfigError: If the file type is not supported, or the contents cannot be used for a fit.
     """
     if path.suffix not in (".json", ".csv"):
         raise ConfigError(

@@ -27,8 +27,8 @@ class Fitted:
     tied: tuple[str, ...] = ()
     """Parameters that change the metrics in the same way; only their combination is determined."""
     shares: Mapping[str, float] = field(default_factory=dict)
-    """For a parameter that is not determined: for each determined parameter of the same stage, the change of its
-    logarithm that affects the metrics like a change of this parameter's logarithm by 1.
+    """Changes of the logarithms of the determined parameters of the same stage. Together, these changes affect the
+    metrics like a change of this parameter's logarithm by 1. Empty if this parameter is determined.
     """
     bounded: bool = False
     """True if the metrics do not determine the parameter, but contradict the base drive's value."""
@@ -42,7 +42,7 @@ class Fitted:
 
     @property
     def is_changed(self) -> bool:
-        """True if the fitted drive has another value than the base drive."""
+        """True if the fitted drive's value differs from the base drive's value."""
         return self.deviation is not None or self.bounded
 
 
@@ -75,10 +75,10 @@ class DriveFit(Finding):
     base: Config
     """The base drive in full size, from which the fit started."""
     small: Config
-    """The fitted drive as simulated: times and dies are those of the full drive, but blocks are shorter."""
+    """The fitted drive as simulated: it has the times and dies of the full-size drive, but shorter blocks."""
     sources: Sequence[str]
     changes: Mapping[str, str]
-    """Settings of mechanisms that the base drive does not have, or has in another variant."""
+    """Settings of mechanisms that the base drive lacks, or uses in another variant."""
     fitted: Sequence[Fitted]
     residuals: Sequence[Residual]
 
@@ -108,7 +108,7 @@ class DriveFit(Finding):
             lines += ["", f"preset = {json.dumps(self.base._preset)}"]
         kept = [one for one in self.base.settings if one.key in self.base.made and one.key not in self._settings()]
         written = {**{one.key: one.value.strip('"') for one in kept}, **self._settings()}
-        # In TOML, the parameters of a variant stand for the choice of the variant.
+        # In TOML, the parameters of a variant also select the variant.
         implied = {
             key for key, value in written.items() if any(other.startswith(f"{key}.{value}.") for other in written)
         }
@@ -143,7 +143,7 @@ class DriveFit(Finding):
             loads.setdefault(load, []).append(figure)
         (first, figures), *more = loads.items()
         labels = {(one.load.name, one.figure): label(one.figure, one.load) for one in self.residuals}
-        # A stage may fit differences of figures, which are not among the residuals.
+        # A stage may be fitted to differences of metrics, which are not among the residuals.
         names = ", ".join(labels.get((first, figure), str(figure)) for figure in figures[:2])
         others = f", {text.counted(len(more), 'more loads')}" if more else ""
         return f"{names} of {first}{others}"
@@ -195,5 +195,5 @@ class DriveFit(Finding):
 
 
 def _toml(value: str) -> str:
-    """Returns a setting's value as TOML: numbers and switches without quotes."""
+    """Returns a setting's value as TOML; numbers and Booleans have no quotes."""
     return value if value.isdecimal() or value in ("true", "false") else json.dumps(value)

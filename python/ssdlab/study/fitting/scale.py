@@ -2,7 +2,8 @@
 
 Dies, planes, program units and times equal those of the large drive. Blocks are shorter, which lets the small drive
 have as many blocks as the large drive (64 to 1,024 per plane). Erase times are reduced in proportion to the block size,
-so dies spend the same share of time on erases. Over-provisioning is equal, although the drive has whole blocks.
+so dies spend the same share of time on erases. The over-provisioning is exactly equal, although drives consist of whole
+blocks.
 """
 
 from ssdlab import _ssdlab
@@ -10,7 +11,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config
 
 FLASH_BYTES = 12 << 30
-"""Size of the small drive's flash in bytes; larger if its blocks cannot be short enough."""
+"""Size of the small drive's flash in bytes. The flash is larger if blocks cannot be made short enough."""
 
 BLOCKS = 64, 1024
 """Minimum and maximum number of blocks per plane in the small drive."""
@@ -69,7 +70,7 @@ def scaled(config: Config) -> Config:
     unit = _ssdlab.size(config["device.unit"])
     small = config.changed(
         {
-            # This function scales the blocks itself, exactly.
+            # Disables automatic scaling, because this function scales the blocks exactly.
             "device.scale": "none",
             PAGES: str(pages),
             ERASE: f"{erase}ns",
@@ -90,7 +91,7 @@ def exact(small: Config, changes: dict[str, str]) -> Config:
     geometry, unit = Geometry(drive), _ssdlab.size(drive["device.unit"])
     flash = blocks * geometry.row_bytes * drive[PAGES]
     capacity = int(flash / (1 + geometry.op)) // unit * unit
-    # Slightly less than the exact share, which might be rounded up to one more block.
+    # Uses slightly less than the exact share, which might be rounded up to one more block.
     share = (flash / capacity - 1) * (1 - 1e-6)
     erase = _ssdlab.nanos(drive[ERASE])
     return drive.changed(

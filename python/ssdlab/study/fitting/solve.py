@@ -1,7 +1,7 @@
 """Least-squares fit of a noisy model, in logarithms of its parameters. Fits only parameters that the metrics determine.
 
-Gauss-Newton steps suit simulations. The derivatives use `STEP`, which is large compared with the noise. All simulations
-of a round run in parallel. The last derivatives yield the uncertainties.
+Gauss-Newton steps suit simulations. The change `STEP` for computing derivatives is large compared with the noise, and
+all simulations of a round run in parallel. The last derivatives also yield the uncertainties.
 
 Each round changes only parameters that the metrics determine. Parameters are chosen in the order of preference. A
 parameter is chosen if its uncertainty, and the uncertainties of the parameters chosen before it, stay small enough.
@@ -9,9 +9,9 @@ parameter is chosen if its uncertainty, and the uncertainties of the parameters 
 At the best point, derivatives are computed in both directions. If one bottleneck hides another, the metrics respond to
 a parameter in one direction only. The metrics then bound the parameter, but do not determine it.
 
-A parameter that is not determined is set to the base's value, and the others are fitted again. If this raises the
-misfit clearly, the base's value contradicts the metrics, and would distort the other parameters. The parameter is then
-bounded: it keeps the value that the search found.
+A parameter that is not determined is set to the base drive's value, and the others are fitted again. If this clearly
+raises the misfit, the base drive's value contradicts the metrics, and would distort the other parameters. The parameter
+is then bounded: it keeps the value that the search found.
 """
 
 import math
@@ -54,7 +54,7 @@ VAGUE = 0.7
 """Assumed standard deviation of the logarithm of a parameter that the metrics only bound: a factor of two."""
 
 FELT = 1.0
-"""Smallest norm of a derivative at which the metrics count as dependent on the parameter. Its unit is one standard
+"""Minimum norm of a derivative for the metrics to count as dependent on the parameter. Its unit is one standard
 deviation of the metrics per unit of the parameter's logarithm.
 """
 
@@ -70,8 +70,8 @@ class Tie(NamedTuple):
     others: tuple[int, ...]
     """Indexes of the parameters that change the metrics in the same way; empty if there are none."""
     shares: Mapping[int, float] = {}
-    """For each determined parameter, the change of its logarithm that affects the metrics like a change of this
-    parameter's logarithm by 1.
+    """Changes of the logarithms of the determined parameters. Together, these changes affect the metrics like a change
+    of this parameter's logarithm by 1.
     """
 
 
@@ -159,7 +159,7 @@ def solve(
         return point, here
 
     held: set[int] = set()
-    # For each bounded parameter, the change of the residuals with the base's value.
+    # For each bounded parameter, the change of the residuals if it is set to the base drive's value.
     bounded: dict[int, Numbers] = {}
     point, here = descend(start, held)
     while True:
@@ -188,8 +188,8 @@ def solve(
 
 
 def _with_bounded(slopes: "Numbers", chosen: Sequence[int], bounded: Sequence[int]) -> "tuple[Numbers, list[int]]":
-    """Returns the derivatives, with a row per bounded parameter for its vague value, and the chosen and bounded
-    parameters.
+    """Returns the derivatives, and the chosen and bounded parameters. The derivatives get an additional row for each
+    bounded parameter, which represents its assumed standard deviation `VAGUE`.
     """
     return np.vstack([slopes, np.eye(slopes.shape[1])[list(bounded)] / VAGUE]), [*chosen, *bounded]
 

@@ -111,7 +111,7 @@ def _intensity(measured: Measured) -> float:
 
 
 def below_capacity(loads: Sequence[Measured]) -> list[Measured]:
-    """Returns the loads with a probe and background writes below saturation, in ascending order of writes."""
+    """Returns the loads below saturation that combine a probe with background writes, in ascending order of writes."""
     return sorted((one for one in loads if _mixed(one.load) and not is_saturated(one, loads)), key=_intensity)
 
 
@@ -149,9 +149,9 @@ def _saturated(loads: Sequence[Measured]) -> list[Measured]:
 
 
 def _slot_time(measured: Measured) -> dict[Figure, float]:
-    """Returns the time by which writes take longer than reads. Both wait alike for a command slot, and a write then
-    holds its slot for about this time. By Little's law, the slots are the product of this time and the write rate.
-    Latencies above the capacity vary much in a simulation, but this difference varies little.
+    """Returns the time by which writes take longer than reads. Reads and writes wait equally long for a command slot,
+    and a write then holds its slot for about this time. By Little's law, the number of slots is this time multiplied by
+    the write rate. At saturation, simulated latencies vary widely, but this difference varies little.
     """
     for name in ("mean", "p50"):
         read, write = (measured.figures.get(Figure(op, name)) for op in OPS)
@@ -208,8 +208,8 @@ ABOVE = (
         measure="a latency probe with background writes at 120 % of the maximum rate",
     ),
     Stage("paced writes", ("pace", "slots"), _paced, _with_pace),
-    # At high queue depth, few slots limit reads in the same way as a slow processor. So the parameters of both stages
-    # are fitted together.
+    # At high queue depth, a small number of slots limits reads in the same way as a slow processor. So the parameters
+    # of both stages are fitted together.
     Stage(
         "read-only loads and writes at saturation",
         ("page_read", "read_work", "page_types", "read_delay", "spare", "slots"), _reads_and_saturated,

@@ -43,10 +43,10 @@ SERVICE_YEARS = 5.0
 
 LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
 WRITTEN = "host.bytes_written"
-"""Metric names: the lifetime of a drive in a fleet, and the metrics of a run for computing it."""
+"""Name of the metric of a drive's lifetime in a fleet, and names of the metrics of a run from which it is computed."""
 
 DWPD = "lifetime.dwpd_5_years"
-"""Metric that has a value for every drive whose flash wears out."""
+"""Metric that is reported for every drive whose flash wears out."""
 
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 SPEED = "host.replay.open.speed"
@@ -84,14 +84,14 @@ class Needed(NamedTuple):
     """Number of drives bought, including replacements."""
     unknown: int
     """Number of drives with unknown lifetime, each counted as one drive. The lifetime is unknown if the drive was not
-    run, its run failed, or times of requests or of the simulation are missing.
+    run, if its run failed, or if the requests or the simulation have no times.
     """
     rate: str
     """Write rate used for lifetimes: `trace`, or `replay` if requests have no times."""
 
 
 class Fleet(Finding):
-    """A simulated fleet: the volumes of a trace on drives.
+    """The volumes of a trace, simulated on a fleet of drives.
 
     Files: `report.html`, `fleet.json`, `drives.csv` and `drives.parquet` with a row per drive, `volumes.csv` with a row
     per volume, and `cdf.csv` with the distributions.
@@ -153,7 +153,7 @@ class Fleet(Finding):
     def by_volume(self) -> list[dict[str, Any]]:
         """Returns a row per volume: its requests, their latencies, and the metrics of its drive.
 
-        Latencies (`OWN_TIMES`) refer to the volume's requests. They are None if unknown: without event time, below a
+        Latencies (`OWN_TIMES`) refer to the volume's requests. They are None if unknown: without event time, with a
         cache, with more than 256 streams, or if the volume's trace has stream names. Metrics with the prefix `drive.`
         are equal for all volumes of a drive.
         """
@@ -190,7 +190,7 @@ class Fleet(Finding):
 
     @takes(outcomes=["write_amplification"])
     def asked_for(self, outcomes: Sequence[str], years: float = SERVICE_YEARS) -> "Fleet":
-        """Returns the fleet with other metrics to show or other years of service.
+        """Returns a copy of the fleet with other metrics to show, or with another number of years of service.
 
         Raises:
             ConfigError: If no drive has a requested metric.
@@ -272,7 +272,7 @@ class Fleet(Finding):
 
     @property
     def late(self) -> int:
-        """Number of requests so far out of order that their time was changed."""
+        """Number of requests that were so far out of order that their times were changed."""
         column = "ingest.counts.late"
         if column not in self.study.table.column_names:
             return 0
@@ -336,8 +336,8 @@ class Fleet(Finding):
 
 
 def _time(times: Mapping[str, Any] | None, name: str) -> float | None:
-    """Returns a latency of a volume, such as `read.p99_ns`. None if the volume has no such requests, or if times are
-    unknown.
+    """Returns a latency of a volume, such as `read.p99_ns`. Returns None if the volume has no such requests, or if
+    times are unknown.
     """
     operation, _, figure = name.partition(".")
     summary = None if times is None else times[operation]

@@ -71,7 +71,8 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
     base.check()
     replayed = base.for_trace()
     given = {key: value for key, value, _ in replayed.settings}
-    # The capacity limits the volumes of a drive only with `host.fit` `error`; other values adapt addresses or capacity.
+    # The capacity limits the volumes of a drive only if `host.fit` is `error`. Its other values adapt the addresses or
+    # the capacity.
     room = _ssdlab.size(str(base["device.capacity"])) if replayed["host.fit"] == "error" else None
     dealt = packed(volumes.volumes, rule, drives, room)
     keys: list[str] = []
@@ -109,7 +110,7 @@ def fleet(
 
     Args:
         trace: Files in order. Volumes come from the format (Alibaba, Tencent, MSR, SYSTOR, Parquet with a column
-            `volume`); in other formats, each file is a volume. A folder means its files, sorted by name.
+            `volume`); in other formats, each file is a volume. For a folder, all its files are used, sorted by name.
         config: Configuration of every drive; `device.capacity` is the capacity of one drive.
         pack: Rule that assigns volumes to drives: `alone`, `round-robin`, `write-rate` or `name`.
         drives: Number of drives; by default the smallest number with enough capacity for all volumes.
@@ -156,7 +157,7 @@ def _check(folder: Path) -> None:
 
 @takes()
 def open_fleet(path: str | os.PathLike[str]) -> Fleet:
-    """Opens the fleet in a folder; a fleet in progress has only its finished runs.
+    """Opens the fleet in a folder. If the fleet is still in progress, only its finished runs are included.
 
     Raises:
         ConfigError: If the folder contains no fleet that this version can read.

@@ -44,8 +44,8 @@ MIN_SPAN_BYTES = 1 << 20
 DEVICE_BYTES = 1 << 30
 """Minimum device size of the request generators."""
 THETA = 0.9
-"""Zipf skew of random requests. At this skew, a tenth of the median volume's pages takes about 28 % of all requests,
-sequential requests included. The analysis of 2020 reports 31.2 % of the writes for the first quartile of volumes.
+"""Zipf skew of random requests. At this skew, about 28 % of all requests, including sequential requests, go to a tenth
+of the median volume's pages. The analysis of 2020 reports 31.2 % of the writes for the first quartile of volumes.
 """
 
 
@@ -84,7 +84,7 @@ class Profile(NamedTuple):
     rate: Spread
     """Distribution over volumes: the logarithm of each volume's requests per second."""
     writes: Spread
-    """Distribution over volumes: the logarithm of each volume's number of writes per read."""
+    """Distribution over volumes: the logarithm of each volume's ratio of writes to reads."""
     span: Spread
     """Distribution over volumes: the logarithm of each volume's working set in bytes."""
     random: Spread

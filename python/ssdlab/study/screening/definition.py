@@ -38,7 +38,7 @@ class Level:
     below: Settings
     """Settings for the second drive only."""
     taking: Mapping[str, object]
-    """Options that select the requests that the second drive replays; fields of `Taking`."""
+    """Values of fields of `Taking`, which select the requests that the second drive replays."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Form:
     refined: int
     """Maximum number of factors in a refinement."""
     factors: tuple[Factor, ...]
-    """Factors of a screening of this size. A larger drive may need other levels of the factors."""
+    """Factors of a screening of this size. Screenings of larger drives may use other factor levels."""
 
     @property
     def design(self) -> Design:

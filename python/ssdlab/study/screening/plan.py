@@ -12,7 +12,7 @@ from ssdlab.study.sweep.design import SCREENING
 from ssdlab.study.work.run import Run
 
 PART, SCHEDULER = "part", "scheduler"
-"""Names of those columns of the study that are not factors."""
+"""Names of the study's columns that are not factors."""
 
 FIRST = "screening"
 """Name of the first part of a screening. Each refinement is named after its claim."""

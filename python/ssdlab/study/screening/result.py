@@ -58,7 +58,7 @@ class Answer(NamedTuple):
     """Number of points whose mean gain reaches the claimed gain."""
     telling: Mapping[str, tuple[str, int]]
     """For each factor, the level that is significantly more frequent among the points that reach the claimed gain, and
-    its number of points. Factors without such a level are omitted.
+    the number of these points with this level. Factors without such a level are omitted.
     """
     first: float
     """Largest gain in the first part of the screening. It is biased upwards, because it is a maximum."""

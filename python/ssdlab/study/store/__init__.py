@@ -7,10 +7,11 @@
     lock              held by the writing process
     trials.db         trials of a search, in Optuna's format
 
-A run's key is a checksum of all inputs of its result (`ssdlab.study.work.run`): resolved configuration, contents of the
-trace, program. So an interrupted study finds its finished runs, an extended study executes only new runs, and equal
-runs execute once. `runs.parquet` does not depend on the times or the order in which runs ended.
+A run's key is a checksum of all inputs that determine its result: resolved configuration, contents of the trace, and
+program (see `ssdlab.study.work.run`). So an interrupted study reuses its finished runs, an extended study executes only
+new runs, and equal runs execute only once. `runs.parquet` depends neither on times nor on the order in which runs
+ended.
 
-A `Study` (`study.py`) combines classes with one file each: requested runs, their metrics and seeds (`runs.py`), notes
-(`remarks.py`), and analyses (`questions.py`).
+A `Study` (`study.py`) combines several classes, each in its own file: requested runs, their metrics and seeds
+(`runs.py`), notes (`remarks.py`), and analyses (`questions.py`).
 """

@@ -16,7 +16,7 @@ from typing import Self
 from ssdlab.model.files import naming
 
 SYNC_SECONDS = 1.0
-"""Maximum time between flushes to disk, in seconds. A power loss loses at most the lines of this time."""
+"""Maximum time between flushes to disk, in seconds. A power loss loses at most the lines written in this time."""
 
 CHECKSUM = 8
 """Number of hexadecimal digits of the checksum before each line."""

@@ -113,7 +113,7 @@ class Questions(Remarked):
         together = {key: one["keys"] for one in self.plan["axes"] for key in one["keys"]}
         if x is None:
             x = next((axis for axis in order if axis not in together.get(by or "", ())), order[0])
-            # Sampled axes are not chosen, because each value has too few samples for a curve.
+            # By default, `by` is not a sampled axis, because each of its values has too few samples for a curve.
             by = by or next((axis for axis in order if axis != x and axis not in parts), None)
         for axis in (x, by):
             if axis is not None and axis not in self.columns:

@@ -14,7 +14,7 @@ from ssdlab.study.sweep.axes import PRESET
 from ssdlab.study.sweep.plan import Builder
 
 NOTHING_LEFT = "all runs have finished, but some have no value; omit these axis values, or choose another metric"
-"""Remedy for points without a value, once all runs of the study are finished."""
+"""Remedy for points without a value if all runs of the study have finished."""
 
 REMARK_KEYS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")
 """Prefixes of the settings on which notes depend."""
@@ -32,7 +32,7 @@ class Remarked(Runs):
 
     @cached_property
     def caveats_by_trace(self) -> tuple[str, ...]:
-        """Remarks on the runs, as in `caveats`, for pages that show lifetimes at the write rate of the trace."""
+        """Remarks on the runs, like `caveats`, for pages that show lifetimes at the write rate of the trace."""
         return tuple(caveats.caveats(self._ran(), by_trace=True))
 
     @cached_property
@@ -64,8 +64,8 @@ class Remarked(Runs):
         return ran
 
     def _lacking(self, outcomes: Sequence[Outcome], having: int) -> str:
-        """Returns a note on points that lack an outcome; empty if no point does. `having` is the number of points that
-        have all outcomes.
+        """Returns a note on the points that lack an outcome, or an empty text if every point has all outcomes. `having`
+        is the number of points that have all outcomes.
         """
         points = len(self._rows_by_point)
         if having == points:

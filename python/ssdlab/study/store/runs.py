@@ -111,8 +111,8 @@ class Runs(Finding):
         return [one for one in usual if one.figure in known]
 
     def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
-        """Returns the given outcomes as text. Outcomes without a direction (`min` or `max`) get their direction in the
-        sweep.
+        """Returns the given outcomes as text. If an outcome has no direction (`min` or `max`), the direction in the
+        sweep is used.
         """
         swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
         return [swept.get(one, one) for one in outcomes]

@@ -1,8 +1,9 @@
 """A study in remote storage such as `s3://bucket/op`, whose files are copies of the files in a local folder.
 
 Remote storage can neither append to a file nor lock it. So a study is written to a local folder, which starts as a copy
-of the remote study. The files of the folder are copied back every minute and at the end. A killed client loses at most
-the last minute. A writer puts its name into the remote file `writer`. If it later finds another name there, it stops.
+of the remote study. The files of the folder are copied back every minute and at the end. If the client is killed, at
+most the results of the last minute are lost. A writer puts its name into the remote file `writer`, and stops if it
+later finds another name there.
 """
 
 import os
