@@ -1,4 +1,4 @@
-"""The dataset of a study: a row per point and seed, a column per metric."""
+"""The dataset of a study: a row per point and seed, and a column per metric."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -28,7 +28,7 @@ class Ran(NamedTuple):
 
 def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
     """Returns a key for grouping runs. Runs with equal keys have the same drive, and the same values on all axes except
-    the axes of the settings `asking`.
+    the axes that vary the settings `asking`.
     """
     others = [f"{key}={level}" for key, level in run.levels.items() if key not in asking]
     return *others, json.dumps(run.summary["device"])

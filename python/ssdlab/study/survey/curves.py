@@ -19,7 +19,7 @@ class Cell(NamedTuple):
 
     x: str
     by: str
-    """Value of the axis `by`, which selects the curve; empty if there is no such axis."""
+    """Value of the axis `by` that selects the curve; empty if there is no axis `by`."""
     estimate: Estimate
 
 
@@ -36,9 +36,9 @@ class Curves(Survey):
 
     outcome: Outcome
     x: str
-    """Name of the axis along the curves."""
+    """Name of the horizontal axis of the curves."""
     by: str | None
-    """Name of the axis that has a curve per value; None for a single curve."""
+    """Name of the axis whose values each get a curve; None for a single curve."""
     cells: Sequence[Cell]
     others: Sequence[str]
     """Names of the axes over which the outcome is averaged."""
@@ -85,7 +85,7 @@ class Curves(Survey):
 def grouped(
     points: Sequence[PointValues], ranges: Mapping[str, Range]
 ) -> tuple[list[PointValues], dict[str, list[str]]]:
-    """Groups the values of each sampled axis with more than `PARTS` values. Replaces each value with the part of the
+    """Groups the values of each sampled axis with more than `PARTS` values: replaces each value with the part of the
     axis range that contains it.
 
     Returns:

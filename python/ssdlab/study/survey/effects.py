@@ -25,7 +25,7 @@ class Effect(NamedTuple):
     """Effect of one axis, or of two axes together, on an outcome."""
 
     term: str
-    """Name of the axis, or of two axes joined by `×`."""
+    """Name of the axis, or names of two axes joined by `×`."""
     level: str
     """Value of the axis, or change between two values, that has this effect."""
     size: float
@@ -46,8 +46,8 @@ class Share(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Best outcome with an axis fixed at one value, and its loss against the best outcome of all points. Requires all
-    combinations of axis values.
+    """Best outcome with an axis fixed at one value, and its loss relative to the best outcome of all points. Needs a
+    study with all combinations of axis values.
     """
 
     term: str
@@ -168,9 +168,7 @@ def margin(sizes: Sequence[float]) -> float:
 
 
 def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[Effect], list[Share]]:
-    """Returns the effects of a full grid (mean at each value minus overall mean) and the grid's analysis of
-    variance.
-    """
+    """Returns the effects of a full grid (mean at each value minus overall mean), and an analysis of its variance."""
     outcomes = np.array([point.mean for point in points])
     mean = float(outcomes.mean())
     total = float(((outcomes - mean) ** 2).sum())
@@ -205,9 +203,9 @@ def sampled(
 ) -> tuple[list[Effect], list[Share], list[str]]:
     """Fits a linear model of the outcome by least squares, for designs without structure.
 
-    The effect of a numeric axis is the change of the outcome from the axis minimum to its maximum. The effect of a
-    named value is the difference from the first named value. The error of the model includes non-linearity and
-    interactions.
+    The effect of a numeric axis is the change of the outcome from the minimum to the maximum of the axis. The effect of
+    a named value is the difference between the outcome at this value and at the first named value. The error of the
+    model includes non-linearity and interactions.
     """
     columns, labels = [np.ones(len(points))], []
     for axis in axes:
@@ -263,7 +261,9 @@ def one_at_a_time(axes: Sequence[str], points: Sequence[PointValues]) -> list[Ef
 
 
 def losses(axes: Sequence[str], points: Sequence[PointValues], outcome: Outcome) -> list[Loss]:
-    """Returns the loss from fixing an axis at a value while the other axes are free; needs all combinations."""
+    """Returns the loss from fixing an axis at a value while the other axes are free. Needs all combinations of axis
+    values.
+    """
     choose = max if outcome.large else min
     best = choose(point.mean for point in points)
     losses_of = []

@@ -1,4 +1,6 @@
-"""The Pareto front: points for which no other point is at least as good in every outcome and better in one."""
+"""The Pareto front of a study. A point is on the front if no other point is at least as good in every outcome and
+better in one.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Front(Survey):
-    """The Pareto front: the points that are best if several outcomes matter together.
+    """The Pareto front: the points with the best trade-offs between several outcomes.
 
     Files: `report.html`, `front.json`, and `front.csv` with a line per point and half widths of confidence intervals.
     """
@@ -73,8 +75,6 @@ class Front(Survey):
 
 
 def on_the_front(outcomes: Sequence[Sequence[float]], large: Sequence[bool]) -> list[bool]:
-    """Returns True for each row on the Pareto front: no other row is at least as good in every outcome and better in
-    one.
-    """
+    """Returns a flag for each row: True if no other row is at least as good in every outcome and better in one."""
     costs = np.where(np.array(large), -1.0, 1.0) * np.array(outcomes)
     return [not bool(((costs <= row).all(axis=1) & (costs < row).any(axis=1)).any()) for row in costs]

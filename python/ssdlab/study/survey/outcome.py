@@ -31,7 +31,7 @@ def is_large(figure: str, sense: str) -> bool:
 
 
 class Outcome(NamedTuple):
-    """A metric that a study compares, with its better direction."""
+    """A metric that a study compares, and whether larger or smaller values are better."""
 
     figure: str
     """Dotted path of the metric in a result."""
@@ -81,7 +81,9 @@ def unknown(figure: str, known: Sequence[str]) -> str:
 
 
 def null(figure: str) -> str:
-    """Returns the error message for a metric that is null in all runs; empty if results never have the metric."""
+    """Returns the error message for a metric that is null in all runs, or an empty text if results never have the
+    metric.
+    """
     if figure not in shape.figures():
         return ""
     writes = figure == "write_amplification"
@@ -127,7 +129,7 @@ class Estimate(NamedTuple):
     half_width: float | None
     """Half width of the confidence interval with the level `CONFIDENCE`; None with fewer than two seeds."""
     seeds: int
-    """Number of seeds; for a mean over several points, the number of seeds for which all points have a value."""
+    """Number of seeds. For a mean over several points, only seeds for which all points have a value are counted."""
 
 
 def estimate(values: Sequence[float]) -> Estimate:

@@ -3,7 +3,7 @@
 An axis is written `KEY=VALUES`. Several axes in one text are linked: they change together.
 
     ftl.page.gc=greedy,fifo             a list
-    device.op=3%..30%:10                ten values at equal distances, including both ends
+    device.op=3%..30%:10                ten evenly spaced values, including both ends
     device.capacity=1GiB..64GiB:7:log   seven values at equal ratios
     device.op=3%..30%                   a range without steps, for sampled designs
     device.capacity=1GiB,2GiB workload.requests=1000,2000
@@ -98,7 +98,7 @@ class Axis:
     range: Range | None = None
     """Range of a continuous axis; None if the axis has steps."""
     stepped: Mapping[str, Range] = field(default_factory=dict)
-    """Ranges with steps, by key; the values of the steps are in `levels`."""
+    """Ranges with steps, by key. Their values are in `levels`."""
 
     @property
     def name(self) -> str:
@@ -107,7 +107,7 @@ class Axis:
 
     @property
     def ranges(self) -> Mapping[str, Range]:
-        """Ranges of the axis by setting key, including ranges with steps."""
+        """Ranges of the axis by setting key. Ranges with steps are included."""
         return self.stepped if self.range is None else {self.keys[0]: self.range}
 
     def spaced(self, key: str, spacing: Spacing) -> "Axis":

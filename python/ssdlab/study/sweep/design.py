@@ -136,7 +136,7 @@ def _together(levels: Sequence[Point]) -> Point:
 
 
 def _random(axes: int, samples: int, seed: int) -> list[list[float]]:
-    # With a seed, `random` gives the same numbers in every version of Python.
+    # With a seed, `random` yields the same numbers in every version of Python.
     draw = random.Random(seed)
     return [[draw.random() for _ in range(axes)] for _ in range(samples)]
 
@@ -152,7 +152,7 @@ def _sobol(axes: int, samples: int, seed: int) -> list[list[float]]:
 
 
 def problem(names: Sequence[str]) -> dict[str, object]:
-    """Returns the description of axes for SALib; all values range from 0 to 1."""
+    """Returns the axes in SALib's form; all values range from 0 to 1."""
     return {"num_vars": len(names), "names": [*names], "bounds": [[0.0, 1.0]] * len(names)}
 
 

@@ -33,8 +33,8 @@ def columns(factors: int, resolution: int) -> list[int]:
 
 
 def _lexicode(base: int, factors: int, resolution: int) -> list[int] | None:
-    """Returns columns of `base` bits such that no `resolution` - 1 columns sum to zero. None if too few columns
-    exist.
+    """Returns columns of `base` bits such that no `resolution` - 1 columns sum to zero. Returns None if too few such
+    columns exist.
     """
     chosen: list[int] = []
     # XOR sums of up to `resolution` - 2 chosen columns. The next column must differ from all these sums.

@@ -13,7 +13,7 @@ from ssdlab.study.sweep.quantity import quantity
 from ssdlab.study.sweep.spacing import Spacing
 
 PAGES_PER_BLOCK = "nand.pages_per_block"
-"""Setting that gives the pages per block of drives that are no scale models."""
+"""Setting for the number of pages per block. Scale models may have fewer pages per block."""
 
 
 def fitted(axes: Sequence[Axis], base: Config) -> list[Axis]:
@@ -45,7 +45,7 @@ def _spaced(axis: Axis, axes: Sequence[Axis], base: Config) -> Axis:
 def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
     """Returns the rules for the values of a setting; None if there are no rules.
 
-    A rule that refers to another setting applies to all values of that setting.
+    If a rule refers to another setting, it applies to every value that the sweep uses for that setting.
     """
     rules = _ssdlab.spacing(key)
     if not rules:
@@ -83,8 +83,10 @@ def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int
 
 
 def _value(key: str, owner: str, config: Config) -> str:
-    """Returns the value of a setting; of `nand.pages_per_block`, the pages of the drive's blocks. They may be fewer."""
+    """Returns the value of a setting. For `nand.pages_per_block`, returns the actual pages per block, which may be
+    fewer.
+    """
     if key != PAGES_PER_BLOCK:
         return str(config[key])
-    # The value 1 divides all numbers of pages, so the drive is possible.
+    # The value 1 divides every number of pages, so it yields a valid drive.
     return str(config.with_overrides({owner: 1}).pages_per_block)

@@ -3,7 +3,7 @@
 Each axis is tried at its two ends and in the middle, or at every value if the values are words. If possible, the other
 axes keep their values of the first run. In the model, the time of a run is the time of the first run times one factor
 per axis. The factor is a power of the axis value (for a trace, of its file size), or a constant per word. Further runs
-at corners and in between check the model; their errors give the range of the estimate.
+at corners and in between check the model. The range of the estimate follows from their errors.
 """
 
 import math
@@ -147,8 +147,8 @@ def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str,
 
 
 def _features(points: Mapping[str, Point], axes: Sequence[Axis]) -> list[list[float]]:
-    """Returns the columns of the linear model, with an entry per point. A numeric axis has one column: the logarithm of
-    its values, scaled to 0..1. Any other axis has a 0/1 column for each value.
+    """Returns the columns of the linear model, with an entry per point. A numeric axis has one column with the
+    logarithms of its values, scaled to 0..1. Any other axis has a 0/1 column for each value.
     """
     columns = []
     for axis in axes:

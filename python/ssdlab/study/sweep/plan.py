@@ -21,7 +21,7 @@ MANY = 100_000
 """Maximum number of runs of a sweep without confirmation by the user."""
 
 AXIS = "axis"
-"""Origin, in messages, of settings that an axis varies."""
+"""Name, in messages, of the origin of settings that an axis varies."""
 
 NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 
@@ -29,7 +29,7 @@ MAX_FAULTS = 30
 """Maximum number of faults listed in a message."""
 
 MAX_VALUES = 8
-"""Maximum number of additional axis values listed with a fault in a message."""
+"""Maximum number of further axis values that a message lists for the same fault."""
 
 _NUMBER = re.compile(r"\d[\d.]*[A-Za-z%/]*")
 
@@ -52,7 +52,7 @@ class Question:
     outcomes: tuple[str, ...] = ()
     """Names of the metrics to show first."""
     written: Mapping[str, str] = field(default_factory=dict)
-    """Origins of the axes, for messages, by key. Missing keys have the origin `AXIS`."""
+    """Origins of the axes by key, as named in messages. The default origin is `AXIS`."""
 
     @property
     def replays(self) -> bool:
@@ -142,8 +142,8 @@ def plan(asked: Question) -> Plan:
             if enough is not None:
                 raise ConfigError(refusal([*refused], asked.base[OP], enough))
         origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
-        # A message about an axis already contains the axis value. If every point fails, the message does not advise
-        # excluding points.
+        # The axis value is not added if the message already contains it. If every point fails, the message does not
+        # advise excluding points.
         named = {
             fault if not rows or fault.startswith(origins) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()
@@ -167,7 +167,7 @@ def _where(points: Sequence[Point]) -> str:
 
 
 def listed(faults: Mapping[str, Collection[str]]) -> str:
-    """Returns faults as text, one per line; merges faults that differ only in an axis value or in numbers.
+    """Returns faults as text, one per line. Faults that differ only in an axis value or in numbers are merged.
 
     Args:
         faults: Axis values by fault.
@@ -211,7 +211,7 @@ class Builder:
 
     Args:
         base: Configuration that the points' settings override.
-        written: Origins of the axes, for messages, by key. Missing keys have the origin `AXIS`.
+        written: Origins of the axes by key, as named in messages. The default origin is `AXIS`.
     """
 
     def __init__(self, base: Config, written: Mapping[str, str] = NOWHERE_ELSE) -> None:
@@ -233,7 +233,7 @@ class Builder:
         return config, seed
 
     def laid(self, point: Point, *, replays: bool) -> Config:
-        """Returns the configuration of a point, without checks and without changing its seed."""
+        """Returns the configuration of a point, unchecked and with its seed unchanged."""
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
         # The point's settings override the base configuration, so they can also select other variants, such as an FTL.
         of_point = [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]

@@ -33,7 +33,7 @@ class Preview(Finding):
     most_bytes: int
     """Memory in bytes available to a run."""
     too_large: int
-    """Number of remaining runs that need too much memory, and so fail at once."""
+    """Number of remaining runs that fail at once, because they need too much memory."""
 
     @property
     def total_seconds(self) -> float:
@@ -42,8 +42,8 @@ class Preview(Finding):
 
     @property
     def range_seconds(self) -> tuple[float, float] | None:
-        """Shortest and longest plausible duration of all remaining runs, in seconds. Assumes that estimates are wrong
-        by the same factors as for the runs that check the model. None without such runs.
+        """Shortest and longest plausible duration of all remaining runs, in seconds. Assumes that the estimates are off
+        by the same factors as in the runs that check the model. None if no runs checked the model.
         """
         if self.pilots is None or self.pilots.off is None:
             return None
@@ -51,8 +51,8 @@ class Preview(Finding):
         return least, most
 
     def _together(self, factor: float) -> float:
-        """Returns the total duration in seconds if unmeasured runs take `factor` times their estimate. It is at least
-        the duration of the longest run.
+        """Returns the total duration in seconds if unmeasured runs take `factor` times their estimate. The total is at
+        least the duration of the longest run.
         """
         if self.pilots is None:
             return 0.0

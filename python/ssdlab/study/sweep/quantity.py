@@ -53,8 +53,8 @@ def quantity(written: str) -> Quantity | None:
 def written(value: float, base: str, *, whole: bool) -> str:
     """Formats a number in base units as a setting's value.
 
-    Rounds sizes to the next smaller unit (gibibytes to mebibytes), times to nanoseconds, plain numbers to integers if
-    `whole`, and all other numbers to six digits.
+    Rounds sizes to multiples of the next smaller unit (a size in gibibytes to whole mebibytes), and times to whole
+    nanoseconds. Rounds plain numbers to integers if `whole`, and all other numbers to six digits.
     """
     if base == "bytes":
         return _size(value)

@@ -63,7 +63,7 @@ def sweep(
         axes: `{"device.op": "7%..28%:4", "ftl.page.gc": ["greedy", "fifo"]}`, or a list of command-line texts and of
             mappings with linked keys. In addition to settings, `trace` and `preset` can vary.
         config: Configuration that the points' settings override; the default configuration if None.
-        trace: Trace file that all points replay; if None, their own workloads.
+        trace: Trace file that all points replay; if None, the points run the workloads of their configurations.
         out: Folder of the study, or a remote address such as `s3://bucket/op`; by default nothing is saved.
         design: `grid`, `random`, `latin-hypercube`, `sobol`, `one-at-a-time`, `factorial` or `saltelli`.
         samples: Number of samples of a sampled design; 64 by default.
@@ -158,8 +158,8 @@ def run(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Executes the runs of a plan that are missing in the study at the folder or address `where`. If None, uses a
-    temporary folder.
+    """Executes the runs of a plan that are missing in the study at `where`, a folder or an address. If `where` is None,
+    uses a temporary folder.
     """
     if where is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
@@ -187,7 +187,7 @@ def run(
 
 @takes()
 def open_study(path: str | os.PathLike[str]) -> Study:
-    """Opens the study at a folder or address; a study in progress has only its finished runs.
+    """Opens the study at a folder or address. If the study is still in progress, only its finished runs are included.
 
     Raises:
         ConfigError: If `path` contains no study that this version can read.
@@ -196,7 +196,9 @@ def open_study(path: str | os.PathLike[str]) -> Study:
 
 
 def preview(planned: Plan, where: Path | str | None, *, jobs: int | None) -> Preview:
-    """Returns the runs that a plan would execute, with estimates from pilot runs, whose results are not stored."""
+    """Returns the runs that a plan would execute, with estimates from pilot runs. The results of pilot runs are not
+    stored.
+    """
     done: set[str] = set()
     if where is not None:
         with reading(where) as folder:

@@ -23,7 +23,7 @@ class Spacing:
         possible value.
         """
         unit = 0.01 if low.base == SHARE else 1.0
-        # Rounds before taking the ceiling, because 7 % as a float is not exactly 7 times 1 %.
+        # Rounds before taking the ceiling, because 7 % as a float is not exactly seven times 1 %.
         least, most = math.ceil(round(low.value / unit, 6)), math.floor(round(high.value / unit, 6))
         wanted = value / unit
 
@@ -34,7 +34,7 @@ class Spacing:
         return None if number is None else exact(number, low.base)
 
     def _around(self, wanted: float, least: int, most: int) -> Iterator[int]:
-        """Yields possible values between `least` and `most`, among them the value nearest to `wanted`."""
+        """Yields possible values between `least` and `most`, including the possible value nearest to `wanted`."""
         if self.power_of_two:
             numbers: Sequence[int] = [1 << power for power in range(max(most, 0).bit_length())]
         elif self.divides is not None:

@@ -1,6 +1,6 @@
 """Repeats the best points of a search with fresh seeds, and chooses the best point.
 
-The best of many points has partly profited from lucky seeds. Fresh seeds show its true value, whether it satisfies the
+The best of many points owes part of its lead to lucky seeds. Fresh seeds show its true value, whether it satisfies the
 constraints, and whether another point is better.
 """
 
@@ -44,8 +44,8 @@ def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hash
 
 
 def rank(measured: Measured, aims: Aims) -> tuple[float, float, float]:
-    """Returns the sort key of a measured point: best first by the first goal. Points that violate constraints come
-    after all other points, and failed points come last.
+    """Returns the sort key of a measured point. Points are sorted by the first goal, best first; points that violate
+    constraints follow, and failed points come last.
     """
     if measured.error is not None:
         return (1.0, 0.0, 0.0)

@@ -12,7 +12,7 @@ from ssdlab.study.survey.outcome import check_figure, is_large, null
 from ssdlab.study.sweep.quantity import quantity
 
 UNITS = {"_ns": ("ns", "a time such as 20ms"), "_bytes": ("bytes", "a size such as 64MiB")}
-"""Units in which a bound may be written, by the suffix of the metric, with an example."""
+"""Units of bounds by suffix of the metric, each with an example of a bound."""
 
 
 class Goal(NamedTuple):
@@ -150,7 +150,7 @@ class Measured(NamedTuple):
     """Measured values of goals and constraints at a point, over its seeds."""
 
     goals: tuple[tuple[float, ...], ...] = ()
-    """For each goal, its values by seed."""
+    """For each goal, the values of the goal by seed."""
     constraints: tuple[tuple[float, ...], ...] = ()
     error: str | None = None
     """Reason why the point has no values; None if it has values."""

@@ -36,8 +36,8 @@ class Finalist(NamedTuple):
     spare: Spare | None = None
     """Spare space of the drive, if it differs from the requested spare space."""
     as_given: bool = False
-    """True for the unchanged configuration, and for a trial that requests another spare space but results in the same
-    drive.
+    """True for the unchanged configuration. Also true for a trial whose drive is the same, although the trial requests
+    another spare space.
     """
 
 
@@ -74,8 +74,8 @@ class Tuned(Finding):
     unchanged: Measured | None
     """Measurements of the unchanged configuration with the fresh seeds; None if that configuration was not run."""
     importance: Mapping[str, Mapping[str, float]]
-    """For each outcome and constraint, the importance of each axis: its share of the influence on whether a point is
-    among the best tenth.
+    """For each outcome and constraint, the importance of each axis: its relative influence on whether a point is among
+    the best tenth.
     """
     notes: Sequence[str] = ()
     """Notes on the runs of the search."""
@@ -172,7 +172,7 @@ class Tuned(Finding):
 
     @property
     def written(self) -> str:
-        """Names of the files that `save` writes; a stopped search has no best configuration."""
+        """Names of the files that `save` writes. They do not include a best configuration if the search was stopped."""
         *names, last = ["report.html", "tuning.json", "trials.csv", *self._best()]
         return f"{', '.join(names)} and {last}"
 
@@ -196,7 +196,7 @@ class Tuned(Finding):
         return {"trials.csv": rows, **{name: one.config.to_toml() for name, one in self._best().items()}}
 
     def _best(self) -> dict[str, Finalist]:
-        """Returns the best finalists, by the name of the file for each configuration."""
+        """Returns the best finalists by the names of their configuration files."""
         best = [one for one in self.finalists if one.best]
         several = len(self.goals) > 1
         return {f"best-{at}.toml" if several else "best.toml": one for at, one in enumerate(best, 1)}

@@ -69,7 +69,7 @@ def tune(
         axes: Axes as for `sweep`: lists, ranges such as `"device.op=3%..30%"` or with `:log`, and settings without
             values, which vary over all their named values.
         config: Configuration that the points' settings override; the default configuration if None.
-        trace: Trace file that all points replay; if None, their own workloads.
+        trace: Trace file that all points replay; if None, the points run the workloads of their configurations.
         outcomes: Metrics, minimized by default or maximized with `:max`; or arithmetic on metrics such as
             `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several outcomes give a Pareto front.
         constraints: Bounds such as `"write_amplification<=2"`, `"latency.all.p99_ns<=20ms"`, `"time.iops>=5000"`.
@@ -126,8 +126,8 @@ def run(
     cluster: str | None,
     monitor: Monitor | None,
 ) -> Tuned:
-    """Runs the search in the given folder, or in a temporary folder if None. If it raises ConfigError, removes a folder
-    that it has created.
+    """Runs the search in the given folder, or in a temporary folder if None. If the search raises ConfigError, its
+    folder is removed unless it existed before.
     """
     _check(asked, aims, budget)
     declared(aims.measured)

@@ -50,7 +50,7 @@ class Runs:
         self._known: dict[tuple[tuple[str, str], ...], tuple[Row, Run] | str] = {}
 
     def begin(self, phase: str, total: int) -> None:
-        """Starts a phase of `total` runs for the monitor."""
+        """Starts a phase of `total` runs, about which the monitor is informed."""
         self._phase, self._total, self._finished = phase, total, 0
 
     def config(self, point: Point) -> Config:
@@ -113,7 +113,7 @@ class Runs:
 
         executor.execute(left.values(), self._store.keep)
         self._finished += len(left)
-        # Calls the monitor once more, because it was not called at all if all runs of the batch were already known.
+        # Calls the monitor once more, because there was no call if all runs of the batch were already known.
         self.stopped = executor.stopped.is_set() or (self._monitor is not None and watch(self._phase, 0, None, 0))
         return not self.stopped
 
@@ -123,12 +123,12 @@ class Runs:
         return bool(runs) and all(run.key in records for run in runs)
 
     def take(self, point: Point, seeds: range, records: Mapping[str, Record]) -> None:
-        """Copies the records of a point's runs from another study."""
+        """Copies the records of a point's runs from another study to this study."""
         for run in self._runs(point, seeds):
             self._store.keep(run.key, Outcome(*records[run.key]))
 
     def summaries(self, point: Point, seeds: range) -> list[dict[str, Any]] | str:
-        """Returns the results of a point by seed, or the reason why it has no results."""
+        """Returns the results of a point by seed, or the reason why the point has no results."""
         made = self._made(point, seeds)
         if isinstance(made, str):
             return made.splitlines()[0].removeprefix(f"{AXIS}: ")
@@ -166,7 +166,7 @@ class Runs:
         return Measured(tuple(values[:count]), tuple(values[count:]))
 
     def figures(self, points: Sequence[Point], seeds: range) -> list[str]:
-        """Returns the names of all metrics that at least one run of the points has."""
+        """Returns the names of the metrics that at least one run of the points has."""
         figures: dict[str, None] = {}
         for point in points:
             summaries = self.summaries(point, seeds)

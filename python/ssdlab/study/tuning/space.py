@@ -48,7 +48,7 @@ class Space:
             )
             for axis in axes
         }
-        # Dependencies are transitive, so axes with more conditions come later.
+        # Sorting by the number of conditions is enough, because dependencies are transitive.
         return cls(tuple(sorted(axes, key=lambda axis: len(needs[axis.name]))), needs)
 
     @property
@@ -69,8 +69,8 @@ class Space:
         return point
 
     def points(self, draw: Random) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Yields every point of the space with its parameters, from a random start. Values of ranges have `DIGITS`
-        significant digits.
+        """Yields every point of the space with its parameters, starting at a random point. Values of ranges have
+        `DIGITS` significant digits.
         """
         return self._spanned(self.axes, {}, {}, draw)
 
@@ -106,8 +106,8 @@ class Space:
         return {axis.name: _distribution(axis) for axis in self.axes}
 
     def corners(self) -> Iterator[tuple[Axis, Point, tuple[Point, Point]]]:
-        """Yields every value of each axis (for a range, both ends) with two points that contain the value: one with the
-        first values of all other axes, and one with their last values.
+        """Yields every value of each axis (for a range, both ends), together with two points that contain it. All
+        other axes have their first values in one point, and their last values in the other.
         """
         for varied in self.axes:
             for level in varied.levels:
@@ -150,7 +150,7 @@ class Space:
 
 
 def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
-    """Yields every value of an axis in the sampler's form, from a random start."""
+    """Yields every value of an axis in the sampler's form, starting at a random value."""
     values: Sequence[Parameter]
     if axis.range is None:
         values = range(len(axis.levels)) if _ordered(axis) else _labels(axis)
@@ -164,8 +164,8 @@ def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
 
 @cache
 def _numbers(range_: Range) -> Sequence[Parameter]:
-    """Returns the numbers of a range in the form that the sampler uses. If several numbers give the same setting,
-    returns only the first of them.
+    """Returns the numbers of a range in the form that the sampler uses. If several numbers are rounded to the same
+    setting, returns only the first.
     """
     low, high = range_.low.value, range_.high.value
     numbers = range(int(low), int(high) + 1) if _whole(range_) else _written_out(low, high)

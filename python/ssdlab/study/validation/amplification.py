@@ -4,8 +4,8 @@ Protocol: closed blocks hold exactly `alpha` times the logical pages. Open block
 (`device.reserve = "extra"`), and garbage collection writes to the host's open block. The device is filled once,
 overwritten 6 times (uniform) or 14 times (skewed) as a warm-up, and measured over 3 more overwrites.
 
-Rows with separated pools are two independent devices with uniform writes. Pool i has the share f_i of the logical
-pages, s_i of the spare pages and r_i of the writes, and A = sum of r_i A_i.
+A row with separated pools is simulated as two independent devices with uniform writes. Pool i has the share f_i of the
+logical pages, s_i of the spare pages and r_i of the writes. The write amplification A of the row is the sum of r_i A_i.
 """
 
 import csv
@@ -33,9 +33,7 @@ QUICK_EVERY = 13
 """Step of the quick subset: every 13th row, which covers all policies, block sizes and types of workloads."""
 
 ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
-"""Spare factors that are exact in the reference table. In rows with other spare factors, the over-provisioning is
-exact.
-"""
+"""Spare factors that are exact in the reference table. All other rows have an exact over-provisioning instead."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +62,15 @@ class Row:
     policy: str
     pages_per_block: int
     analytic: float | None
-    """Write amplification by a closed formula; None without a formula."""
+    """Write amplification according to a closed formula; None if there is no formula."""
     simulated: float
     """Write amplification in the reference simulation."""
     hot_spare: float | None
-    """Share of the spare pages that the hot pool has; None without separated pools."""
+    """The hot pool's share of the spare pages; None without separated pools."""
 
     @property
     def reference(self) -> float:
-        """Write amplification by the closed formula; without a formula, by the reference simulation."""
+        """Write amplification according to the closed formula or, without a formula, to the reference simulation."""
         return self.simulated if self.analytic is None else self.analytic
 
     @property

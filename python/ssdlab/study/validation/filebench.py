@@ -1,8 +1,9 @@
 """Compares generated Filebench workloads with captures by statistics of their requests.
 
 The captures are bios as queued: Filebench on ext4 on a loop device, Linux 6.18, about 31 s, page cache and processes
-limited to 768 MiB. `filebench_reference.csv` has the results of `statistics` for the captures. It also has the maximum
-accepted difference, in the unit of the statistic, and the gap in the model that explains a wide tolerance.
+limited to 768 MiB. `filebench_reference.csv` has the results of `statistics` for the captures. For each statistic it
+also has the maximum accepted difference, in the unit of the statistic. If that tolerance is wide, the file names the
+gap in the model that explains it.
 """
 
 import csv
@@ -49,9 +50,9 @@ SETS: dict[str, dict[str, object]] = {
     "oltp": {"file_size": "256MiB", "think": "30ms", "cache": "370MiB"},
 }
 """Settings of the captures that differ from the defaults. Times are fitted to the captures. With webserver's bandwidth
-and the think times of varmail and oltp, runs take 31 to 33 s, as captured. webserver creates its files in 3.3 s, which
-is the time of the first commit in its capture. fileserver takes 21 s instead of 32 s. If it were slowed down by a
-bandwidth limit of 340 MB/s, it would reuse freed blocks sooner than the captured ext4.
+and the think times of varmail and oltp, runs take 31 to 33 s, as captured. webserver creates its files in 3.3 s, the
+time of the first commit in its capture. fileserver takes 21 s instead of 32 s: with a bandwidth limit of 340 MB/s to
+slow it down, it would reuse freed blocks sooner than the captured ext4.
 """
 
 COMMON = {"cache": "485MiB", "service": "4ms", "depth": 256}
@@ -169,7 +170,7 @@ def rows() -> Iterator[Row]:
 
 
 def config(workload: str) -> Config:
-    """Returns the configuration that generates as many requests as were captured."""
+    """Returns the configuration that generates as many requests as the workload's capture contains."""
     key = "workload.pattern.filebench"
     own = {f"{key}.{name}": value for name, value in (COMMON | SETS[workload]).items()}
     return Config(

@@ -69,7 +69,7 @@ class Sheet(NamedTuple):
 
     sequential_write: str
     capacity: float
-    """Random writes per second when writes saturate the drive."""
+    """Random writes per second at saturation."""
 
 
 SHEETS = {
@@ -89,8 +89,8 @@ class Found(NamedTuple):
     """Relative uncertainty according to the fit; None if the fit does not determine the parameter."""
     tied: tuple[str, ...] = ()
     """Parameters whose effect on the metrics cannot be separated from the effect of this parameter. If this parameter
-    is determined, the fit keeps the tied parameters at the base's values. Otherwise, their fitted values include the
-    effect of this parameter.
+    is determined, the fit keeps the tied parameters at the values of the base drive. Otherwise, their fitted values
+    include the effect of this parameter.
     """
     drift: float = 0.0
     """Change of the fitted value's logarithm that compensates for the errors of the tied parameters."""
@@ -190,8 +190,8 @@ def base() -> Config:
 
 
 def loads_of(capacity: float) -> list[Measured]:
-    """Returns the loads of the measurement job for a drive that serves at most `capacity` writes per second. Each load
-    lists the metrics to measure.
+    """Returns the loads of the measurement job, each with the metrics to measure. The drive serves at most `capacity`
+    writes per second.
     """
     latencies = ("mean", "p50", "p90", "p99", "p99.9")
     reads = [Figure("read", name) for name in (RATE, "mean", "p10", "p50", "p90", "p99")]
@@ -214,7 +214,7 @@ def loads_of(capacity: float) -> list[Measured]:
 
 
 def probe(writes: float) -> Load:
-    """Returns a load with a probe queue and background writers that make about `writes` writes per second in total."""
+    """Returns a load with a probe queue and background writers that issue about `writes` writes per second in total."""
     background = max(writes - PROBE_IOPS / 2, 600.0)
     return Load(
         f"probe with {background:,.0f}/s background",
@@ -249,8 +249,9 @@ def box(number: int, drive: Callable[[Config], Drive]) -> Box:
 def judged(truth: Mapping[str, float], outcomes: Sequence[Fitted]) -> tuple[Found, ...]:
     """Compares the drawn parameters of a black box with the results of a fit.
 
-    A parameter q that the metrics do not determine keeps the base's value. The determined parameters compensate for its
-    error: the metrics determine only log p + share x log q, where share is the effect of q relative to that of p.
+    A parameter q that the metrics do not determine keeps the value of the base drive. The determined parameters
+    compensate for its error: the metrics determine only log p + share x log q, where share is the effect of q relative
+    to the effect of p.
     """
     kept = {one.name: one for one in outcomes if one.deviation is None and one.name in truth}
 
