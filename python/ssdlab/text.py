@@ -50,7 +50,9 @@ def path(name: object) -> str:
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Returns names for figures, shortened in the middle if too long; all names in full if two would become equal."""
+    """Returns a name for figures for each given name. Long names are shortened in the middle, unless two names would
+    become equal.
+    """
     whole = dict.fromkeys(names)
     half = longest // 2
     short = {name: name if len(name) <= longest else f"{name[:half]}…{name[half + 1 - longest :]}" for name in whole}
@@ -65,7 +67,7 @@ def _digits(value: float) -> str:
 
 
 def _small(value: float) -> str:
-    """Formats a number without a unit prefix: as a whole number, or with three digits if it would round to 0."""
+    """Formats a number without a unit prefix: as a whole number, or with three significant digits if it is below 1."""
     return significant(value) if 0 < value < 0.995 else f"{value:.0f}"
 
 
@@ -169,7 +171,7 @@ def years(value: float) -> str:
 
 
 def short_count(value: float) -> str:
-    """Formats `1234567` as `1.23 M`, for rates and axes."""
+    """Formats a count in short form, such as `1.23 M` for 1234567, for rates and axes."""
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= scale * 0.9995:
             return f"{_digits(value / scale)} {unit}"
@@ -177,6 +179,8 @@ def short_count(value: float) -> str:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Returns `; did you mean that?` for a misspelt word, or an empty string if no known word is close."""
+    """Returns a suggestion such as `; did you mean greedy?` for a misspelt word, or an empty string if no known word is
+    close.
+    """
     nearest = _ssdlab.nearest(word, list(known))
     return f"; did you mean {nearest}?" if nearest else ""

@@ -43,11 +43,13 @@ class Axis:
     log: bool = False
     """True if the axis is logarithmic; an axis of sizes then has ticks at powers of two."""
     whole: bool = False
-    """True if only whole numbers have ticks."""
+    """True if only whole numbers get ticks."""
     ticks: Sequence[tuple[float, str]] = ()
     """Values with ticks, each with the label of its tick; empty for automatic ticks."""
     percentiles: bool = False
-    """True if values are -log10 of the share above a percentile: 2 stands for 99 %."""
+    """True for an axis of percentiles. Its values are -log10 of the share above the percentile, so 2 means the 99th
+    percentile.
+    """
     over_time: bool = False
     """True if the axis shows simulated time; all such axes of a page zoom together."""
 
@@ -145,7 +147,7 @@ class Area:
     opacity: float = 0.25
     outlined: bool = True
     right: bool = False
-    """True if the heights are values of the right axis."""
+    """True if the heights refer to the right axis."""
     stacked: bool = False
     """True if the area is drawn on top of the stacked areas before it. All stacked areas must have the same edges."""
 
@@ -288,8 +290,8 @@ class Chart:
     legend: str = ""
     """Title of the chart's legend."""
     following: int = 0
-    """Number of the first operation that a Gantt chart omits because it has too many; 0 if it omits none. `ssdlab view
-    --serve` shows the omitted operations.
+    """Number of the first operation that a Gantt chart omits because there are too many operations; 0 if it omits none.
+    `ssdlab view --serve` shows the omitted operations.
     """
     complete: tuple[float, float] | None = None
     """Interval on the time axis of a Gantt chart in which all operations are shown; None for other charts.

@@ -23,9 +23,9 @@ def words(label: str) -> frozenset[str]:
 def chosen(option: str, names: Iterable[str], labels: Sequence[str]) -> list[int]:
     """Returns the positions of the labels that match the names, in the order of the names.
 
-    A name matches a label that contains all words of the name. If several labels match, those with the fewest words are
-    chosen, and only the first of equal labels. The name of a metric, such as `latency.read.p99_ns`, stands for its
-    label.
+    A name matches a label that contains all words of the name. If several labels match, the labels with the fewest
+    words are chosen. If equal labels remain, only the first of them is chosen. The name of a metric, such as
+    `latency.read.p99_ns`, is treated like the metric's label.
 
     Raises:
         ConfigError: If no label contains the words of a name. The message names `option`.

@@ -20,7 +20,7 @@ VARIABLES = {
     YELLOW: "--yellow",
     GREY: "--grey",
 }
-"""CSS variables of the colours; pages set the variables by colour scheme."""
+"""CSS variables of the colours. Pages set the variables for each colour scheme."""
 
 _TURNS = (BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER, GREY)
 _DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")

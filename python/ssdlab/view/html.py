@@ -15,7 +15,7 @@ from ssdlab.view.chart import Chart
 OPEN_SECTIONS = 2
 """Number of open sections of a page in a notebook; all others are folded."""
 FRAME_INCHES = 0.6
-"""Height of an iframe beyond the height of its chart, in inches."""
+"""Height that an iframe needs in addition to the height of its chart, in inches."""
 
 
 def _breakable(key: str) -> Markup:
@@ -40,7 +40,7 @@ def render(page: pages.Page, of: str) -> str:
 
     Args:
         page: Contents of the page.
-        of: Kind of the finding, which names the JSON file next to the page.
+        of: Kind of the finding, as in the name of the JSON file next to the page.
     """
     charts: list[Chart] = []
 

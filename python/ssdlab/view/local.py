@@ -78,7 +78,7 @@ class LocalServer(ThreadingHTTPServer):
 
 class _Read(NamedTuple):
     files: tuple[object, ...]
-    """Identities of the result's files at the time when the operations were read from them."""
+    """Identities of the result's files when the operations were read from them."""
     record: Recorded
 
 
@@ -103,13 +103,13 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(b"", TYPES[".html"], HTTPStatus.NO_CONTENT)
         asked = urlsplit(self.path)
         token, slash, name = unquote(asked.path).removeprefix("/").partition("/")
-        # A request with another host name comes from another site (DNS rebinding).
+        # Rejects requests with another host name, because they come from another site (DNS rebinding).
         host = self.headers.get("Host")
         known = hmac.compare_digest(token.encode(), self.server.token.encode())
         if not known or host != f"{self.server.server_name}:{self.server.server_port}":
             return self._refuse(HTTPStatus.FORBIDDEN, "no token; open the address that ssdlab view --serve printed")
         if not slash:
-            # The page uses relative URLs, which need the slash, so the client is redirected.
+            # Redirects the client, because the page's relative URLs work only after a trailing slash.
             return self._answer(b"", TYPES[".html"], HTTPStatus.PERMANENT_REDIRECT, Location=self.server.address)
         folder = self.server.page.parent
         if name == OPERATIONS and (folder / COLUMNS).is_file():

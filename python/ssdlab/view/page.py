@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ssdlab.view.chart import Chart
 
 Style = Literal["", "strong", "soft", "code", "best", "gap", "bad"]
-"""Emphasis of text: `best` wins a comparison, `gap` is a known deviation, `bad` is an error."""
+"""Emphasis of text: `best` marks the winner of a comparison, `gap` a known deviation, and `bad` an error."""
 
 
 class Cell(NamedTuple):
@@ -22,7 +22,7 @@ Row = Sequence[str | Cell]
 
 
 class Paragraph(NamedTuple):
-    """A paragraph of text on a page, or a line that stands alone."""
+    """A paragraph of text on a page, or a separate line."""
 
     text: str
     style: Style = ""
@@ -110,7 +110,8 @@ class Page:
 
     title: str
     chosen: str = ""
-    """Options with which the user chose the input; not shown on a terminal, whose user has just typed them."""
+    """Options with which the user chose the input. A terminal does not show them, because the user has just typed them.
+    """
     lead: Sequence[Paragraph] = ()
     """Paragraphs below the title of the page."""
     partial: str = ""

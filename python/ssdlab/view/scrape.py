@@ -28,7 +28,7 @@ PATH = "/metrics"
 
 
 class Endpoint:
-    """HTTP endpoint for Prometheus, which answers scrapes from the call of `answer` until it is closed.
+    """HTTP endpoint for Prometheus. It answers scrapes from the call of `answer` until the endpoint is closed.
 
     Args:
         place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket; a path must contain a

@@ -15,7 +15,7 @@ STYLES: dict[Style, str] = {
     "": "", "strong": "bold", "soft": "dim", "code": "", "best": "green", "gap": "yellow", "bad": "red",
 }  # fmt: skip
 FACT_COLUMNS = 42, 16
-"""Minimum widths of labels and values of facts in columns, so that the facts of a page align."""
+"""Minimum widths of the labels and values of facts, in terminal columns, so that the facts of a page align."""
 GAP = 2
 """Number of spaces between two columns of a table."""
 INDENT = "  "
@@ -119,7 +119,7 @@ def _shown(item: Item) -> Iterator[Paragraph | Facts | Table]:
 
 
 def _label_columns(items: Sequence[Paragraph | Facts | Table]) -> int:
-    """Returns the width of the first column of all tables that have their title in the header, so that they align."""
+    """Returns the common width of the first columns of all tables that have their title in the header."""
     labels = [0]
     for item in items:
         if isinstance(item, Table) and not item.headers[0]:
@@ -216,7 +216,7 @@ def _parts(
             return first_width + GAP
         return (min(widest(at), WORDS) if at < left else widest(at)) + GAP
 
-    # Columns of long words appear only in the first part of a split table.
+    # In a split table, text columns with long texts appear only in the first part.
     again = [at for at in fixed if at == 0 or widest(at) <= WORDS]
     part = [*fixed]
     for at in free:

@@ -118,7 +118,7 @@ def _latex(table: Table) -> str:
 
 
 def _csv(table: Table) -> str:
-    """Returns a table as CSV, without headings among its rows. The heading precedes row names that occur repeatedly."""
+    """Returns a table as CSV. Headings do not become rows; instead, they precede row names that occur repeatedly."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.headers)

@@ -1,4 +1,6 @@
-"""Records the output of a scheduler above one drive and replays it on a second drive, as in studies of schedulers."""
+"""Records the requests that a scheduler sends to one drive, and replays them on a second drive, as in studies of
+schedulers.
+"""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,7 +14,7 @@ from ssdlab.model.trace import Trace, generate
 
 READ, WRITE = 0, 1
 SYNC = 1
-"""Bit of `flags` that marks a request for which a process waits."""
+"""Bit of `flags` that marks synchronous requests: a process waits for them."""
 
 SECTOR_BYTES = 512
 
@@ -25,12 +27,12 @@ class Taking(NamedTuple):
     sync: bool = False
     """True if processes wait for every write, not only for the writes that the workload marks as synchronous."""
     events: str = "dispatched"
-    """Events of each request to replay; a key of `EVENTS`."""
+    """Key of `EVENTS` that selects which events of each request are replayed."""
     reads: bool = True
     """True if reads are replayed."""
     pages: bool = False
-    """True to replay whole pages: from the page of the first byte, as many pages as the size fills. An unaligned
-    request then touches no extra page.
+    """True to replay whole pages. A request then starts at the page of its first byte, and covers as many pages as its
+    size fills. So an unaligned request touches no extra page.
     """
     seconds: float = 0.0
     """Simulated time in seconds up to which the recording is replayed; 0 for no limit."""
@@ -106,8 +108,9 @@ def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> 
 def _every_event(dispatched: Mapping[str, Any], queued: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns each request three times: when queued, dispatched and completed.
 
-    Recordings of a closed loop have no queueing times, so the order is estimated. The n-th queued byte is placed where
-    n bytes have been dispatched, because few requests wait together. A request completes right after its dispatch.
+    Recordings of a closed loop have no queueing times, so the order is estimated. The n-th byte is assumed to be queued
+    when n bytes have been dispatched, because few requests wait at the same time. A request is assumed to complete
+    right after its dispatch.
     """
     at = [np.cumsum(one["bytes"].astype(np.int64)) for one in (queued, dispatched)]
     early = at[0] <= (at[1][-1] if len(at[1]) else 0)

@@ -1,12 +1,13 @@
 """Runs simulations on the workers of a Dask cluster.
 
-Dask transfers code, results and failures. This file chooses the worker of each task, because Dask does not know the
-memory that a run needs, or the run that killed a worker:
+Dask transfers code, results and failures. This file chooses the worker of each task, because Dask knows neither how
+much memory a run needs nor which run killed a worker:
 
 - A worker gets a run only if the run fits into the worker's free memory.
 - A run whose worker died is repeated alone on a worker, which identifies the run at fault.
 - Short runs share a task, because a Dask task costs several times as much as a short run.
-- A worker reads a trace at the same path if the contents are equal; otherwise it receives a copy once.
+- If a worker has a trace with equal contents at the same path, the worker reads that file. Otherwise it receives one
+  copy.
 """
 
 import asyncio
@@ -53,11 +54,11 @@ AHEAD = 2
 """Maximum number of tasks per worker thread. With two tasks, the next task is sent while a task executes."""
 
 MAX_BATCH = 8
-"""Maximum number of runs per task, at which a task's overhead is relatively small."""
+"""Maximum number of runs per task. With this number of runs, the overhead of a task is relatively small."""
 
 MIN_THREADS, MAX_THREADS = 32, 512
-"""Minimum and maximum number of runs submitted together. The minimum exceeds the needs of a small cluster, which leaves
-runs for workers that join later.
+"""Minimum and maximum number of runs submitted together. A small cluster needs fewer runs than the minimum, so some
+runs are left for workers that join later.
 """
 
 UNLIMITED_BYTES = 1 << 62
@@ -65,7 +66,7 @@ UNLIMITED_BYTES = 1 << 62
 
 @dataclass(eq=False)
 class PendingRun:
-    """A run that waits for a worker, and the future outcome for which a thread waits."""
+    """A run that waits for a worker, and the future that receives its outcome."""
 
     run: Run
     alone: bool
@@ -153,7 +154,7 @@ class DaskWorkers(Workers):
             asyncio.run(_greet(address))
             return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab")
         except ConfigError:
-            # This error says that Dask is not installed.
+            # The message of this error already states that Dask is not installed.
             raise
         except TimeoutError:
             reason = f"no response within {CONNECT_SECONDS:g} s"
@@ -194,7 +195,7 @@ class DaskWorkers(Workers):
             try:
                 self._refresh()
             except Exception:
-                # Any failure must reach the threads that wait for runs as an error.
+                # Any failure must reach the threads that wait for runs.
                 self._is_broken = True
             if self._is_lost:
                 self._dispatch()
@@ -243,7 +244,7 @@ class DaskWorkers(Workers):
         workers = sorted(self._workers.values(), key=lambda worker: worker.load)
         alone = next((one for one in self._pending if one.alone), None)
         if alone is not None:
-            # A worker reserved for one run gets no other tasks. The run starts when the worker is idle.
+            # A worker that is reserved for one run gets no other tasks. The run starts once the worker is idle.
             reserved = next((worker for worker in workers if worker.limit_bytes >= alone.run.memory_bytes), None)
             if reserved is not None and reserved.tasks == 0:
                 return reserved, [alone]
@@ -251,7 +252,7 @@ class DaskWorkers(Workers):
         return next(((worker, task) for worker in workers if (task := worker.next_task(self._pending))), None)
 
     def _carry(self, worker: ClusterWorker, task: list[PendingRun], task_bytes: int) -> None:
-        """Executes a task on a worker. Runs that the task did not execute within its time become pending again."""
+        """Executes a task on a worker. Runs that the task did not start within its time limit become pending again."""
         done: list[Outcome] = []
         left: list[PendingRun] = []
         try:
@@ -280,11 +281,11 @@ class DaskWorkers(Workers):
             WorkerDied: If the worker dies first.
             Stopped: If `stop` is called first.
         """
-        # The call is declared impure; otherwise Dask would merge equal tasks and remember their failures.
+        # `pure=False` prevents Dask from merging equal tasks and from remembering their failures.
         future = self._client.submit(
             function, *arguments, workers=[worker.address], allow_other_workers=False, pure=False, retries=0
         )
-        # Does not poll `result`, because a time-out there may raise errors in Dask.
+        # Waits for a callback instead of polling `result`, because a time-out of `result` may raise errors in Dask.
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
         try:
@@ -367,8 +368,8 @@ class DaskWorkers(Workers):
 
 
 def _mute_dask() -> Callable[[], None]:
-    """Mutes Dask's tracebacks of lost connections, because ssdlab reports these in one line. Returns a function that
-    ends the muting.
+    """Mutes Dask's tracebacks of lost connections, because ssdlab reports a lost connection in one line. Returns a
+    function that ends the muting.
     """
     levels = {name: logging.getLogger(name).level for name in LOGGERS}
     for name in LOGGERS:
@@ -385,7 +386,7 @@ async def _greet(address: str) -> None:
     """Checks that a scheduler answers. Dask's own client hangs if another program listens at the address."""
     async with asyncio.timeout(CONNECT_SECONDS):
         arguments = distributed.Security().get_connection_args("client")
-        # Dask would retry a closed port until the time limit.
+        # Tries the port first, because Dask would retry a closed port until the time limit.
         if (where := urlsplit(address)).port:
             _, writer = await asyncio.open_connection(where.hostname, where.port)
             writer.close()

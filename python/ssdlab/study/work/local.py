@@ -31,7 +31,9 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def free_bytes() -> int:
-    """Returns the free memory of the machine, or the rest of this process's control-group limit if it is smaller."""
+    """Returns the free memory of the machine, or the remaining memory of this process's control group if that is
+    smaller.
+    """
     free = _meminfo() or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     try:
         limit = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
@@ -63,10 +65,10 @@ class Admission:
 
     @contextmanager
     def of(self, bytes: int, stopped: Callable[[], bool]) -> Iterator[None]:
-        """Waits until the memory is available, and reserves it while the context lasts.
+        """Waits until `bytes` of memory are available, and reserves them until the context exits.
 
         Raises:
-            Stopped: If `stopped` returns True; call `wake` after this change.
+            Stopped: If `stopped` returns True. The caller must call `wake` when the result of `stopped` changes.
         """
         with self._changed:
             self._changed.wait_for(lambda: stopped() or self._taken + bytes <= self.limit_bytes)
@@ -192,7 +194,7 @@ class LocalWorkers(Workers):
             process._process.kill()
 
     def close(self) -> None:
-        """Kills all worker processes and waits for their end."""
+        """Kills all worker processes and waits until they have exited."""
         self.stop()
         for process in self._all:
             process.end()

@@ -1,6 +1,6 @@
 """Worker process: executes the runs that it reads from standard input, and ends when the input ends.
 
-A separate thread reads the input; so the process ends immediately after its parent.
+A separate thread reads the input, so the process ends as soon as its parent has ended.
 """
 
 import os
@@ -34,7 +34,7 @@ def _outcome(message: bytes) -> Outcome:
     try:
         run: Run = pickle.loads(message)
     except SsdlabError as error:
-        # This process may not find a plug-in of the configuration.
+        # For example, this process may not find a plug-in that the configuration names.
         return Outcome(None, f"{type(error).__name__}: {error}")
     return execute(run)
 

@@ -105,7 +105,9 @@ class Run(NamedTuple):
     key: str
     """Checksum of all inputs of the run's result."""
     config: Config
-    """Configuration of the run, with its layers of settings: a trace may change only settings with default values."""
+    """Configuration of the run, including its layers of settings. The layers show which settings have default values; a
+    trace may change only these settings.
+    """
     trace: TraceRef | None
     memory_bytes: int
     """Estimated memory in bytes of the process that executes the run."""
@@ -168,7 +170,7 @@ class Outcome(NamedTuple):
 
 
 def execute(run: Run) -> Outcome:
-    """Executes a run. Returns an error as an outcome, because the same run would fail again."""
+    """Executes a run. An error is returned as an outcome instead of raised, because the same run would fail again."""
     try:
         if run.below is None:
             result = simulate(run.config, None if run.trace is None else run.trace.file()).to_dict()

@@ -25,7 +25,7 @@ class Workers(ABC):
     @property
     @abstractmethod
     def threads(self) -> int:
-        """Number of submitting threads that keep all workers busy."""
+        """Number of submitting threads that are needed to keep all workers busy."""
 
     @property
     @abstractmethod

@@ -30,7 +30,7 @@ def _activity(result: Result) -> ActivityColumns:
 
 
 def utilisation(result: Result) -> Chart:
-    """Draws the utilisation of each die and channel over simulated time; stronger colours mean busier."""
+    """Draws the utilisation of each die and channel over simulated time; stronger colours mean a higher utilisation."""
     activity = _activity(result)
     dies, channels = len(activity.dies_busy_ns), len(activity.channels_busy_ns)
     if not result.summary["time"]["elapsed_ns"]:
@@ -129,8 +129,8 @@ def recorded(result: Result) -> Recorded:
 
 
 def operations(recorded: Recorded, first: int = 0) -> Chart:
-    """Draws a Gantt chart of the operations from index `first` on, sorted by start, together with all other operations
-    of their requests.
+    """Draws a Gantt chart of the operations from index `first` on, in order of their start. The chart also shows all
+    other operations of the same requests.
     """
     bars, truncated, dies_per_channel, planes, lanes, lane, in_lanes = recorded
     if not in_lanes.size:
@@ -181,10 +181,10 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
 
 
 def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
-    """Returns indices of operations outside the range `first` to `last` that belong to the same requests as operations
-    in the range; at most `OPERATIONS`, the nearest ones.
+    """Returns the indices of operations outside the range `first` to `last` whose requests also have operations inside
+    the range. If there are more than `OPERATIONS`, returns only the nearest operations.
 
-    `request` has the request number of each operation in order, 0 for none.
+    `request` contains the request number of each operation in order; 0 means no request.
     """
     named = np.isin(request, np.unique(request[first : last + 1])) & (request > 0)
     named[first : last + 1] = False

@@ -156,7 +156,7 @@ def write_amplification(comparison: Comparison) -> Chart:
 
 def course(comparison: Comparison) -> Chart:
     """Draws throughput and mean response times per epoch over simulated time, for the first seed of each case. If one
-    run is much longer than another, the axis is the share of each run's time.
+    run is much longer than another, the horizontal axis shows the elapsed share of each run's time instead.
     """
     timed = {
         at: result
@@ -172,7 +172,7 @@ def course(comparison: Comparison) -> Chart:
     scales = dict.fromkeys(lengths, scale)
     across = Axis(f"simulated time ({unit})", low=0, high=longest / scale, over_time=True)
     if longest > MOST_LENGTHS * min(lengths.values()):
-        # On a common time axis the shortest run would be too narrow to read.
+        # On a common time axis, the curve of the shortest run would be too narrow to read.
         scales = {at: length / 100 for at, length in lengths.items()}
         across = Axis("simulated time (% of each run)", low=0, high=100)
 

@@ -13,7 +13,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 
 
 def heat_map(result: TableResult, which: Which = "ours") -> Chart:
-    """Draws a heat map of the document's values, our values, or their difference; winners have a star.
+    """Draws a heat map of the document's values, our values, or their difference. Winning cells are marked with a star.
 
     Raises:
         ValueError: If no cell has a value to draw.

@@ -8,13 +8,15 @@ from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, SKY
 
 
 def _half_octaves(highest: int) -> Numbers:
-    """Returns ascending whole numbers from 1 to beyond `highest`; each is about 1.4 times the previous number."""
+    """Returns ascending whole numbers from 1 to the first number above `highest`. Each is about 1.4 times the previous
+    number.
+    """
     edges: Numbers = np.unique(np.round(2 ** (np.arange(0, 130) / 2)).astype(float))
     return edges[: int(np.searchsorted(edges, highest, side="right")) + 1]
 
 
 def _shares(values: Counts, weights: Counts, colour: str, title: str, of: str) -> Panel:
-    """Draws the share of the total weight at each value, in percent; the values have a logarithmic axis."""
+    """Draws the share of the total weight at each value, in percent, with the values on a logarithmic axis."""
     edges = _half_octaves(int(values.max()))
     counts, _ = np.histogram(values, edges, weights=weights.astype(float))
     across = Axis(title, "short count", float(edges[0]), float(edges[-1]), log=True)

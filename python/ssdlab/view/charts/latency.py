@@ -103,15 +103,15 @@ def took_time(times: LatencyColumns | None) -> bool:
 
 
 def _waiting(result: Result) -> dict[str, LatencyColumns]:
-    """Returns the waiting times by operation; empty with a cache, where waiting times belong to requests below the
-    cache.
+    """Returns the waiting times by operation. Empty if the run has a cache, because waiting times then belong to
+    requests below the cache.
     """
     return {} if result.activity is None or result.summary["cache"] else result.activity.waiting
 
 
 def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
-    """Returns the histograms per time interval from which an operation's percentile line is computed; None if no
-    intervals were recorded.
+    """Returns the histograms per time interval for computing an operation's percentile line; None if no intervals were
+    recorded.
     """
     if not _waiting(result) or result.activity is None or result.activity.course is None:
         return None
@@ -145,7 +145,7 @@ def _over_the_run(result: Result) -> CourseColumns:
 PARTS_SHOWN = 6
 """Maximum number of response-time parts that are drawn in different colours."""
 COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
-"""Colours of the parts of response times that are not host reads or writes; the largest part gets the first colour."""
+"""Colours of the parts of response times, except host reads and writes. The largest part gets the first colour."""
 
 
 def parts(result: Result) -> Chart:

@@ -44,7 +44,7 @@ def erase_counts(result: Result) -> Chart:
 
 
 def operations(result: Result) -> Chart:
-    """Draws, for flash reads, programs and erases, the share of each cause; the totals stand next to the bars."""
+    """Draws the share of each cause in the flash reads, programs and erases. The totals are shown next to the bars."""
     causes, rows = tables.operations(result.summary)
     if not causes:
         return nothing("The flash executed no operations.", 2.2)

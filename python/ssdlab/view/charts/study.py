@@ -37,7 +37,7 @@ TINTS = 8
 
 
 def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
-    """Returns the positions of axis values along an axis of a chart, and true if all values are numbers. Otherwise the
+    """Returns the positions of axis values along a chart axis, and True if all values are numbers. If they are not, the
     positions are evenly spaced.
     """
     known = [parsed.value for value in values if (parsed := number(value)) is not None]
@@ -132,7 +132,7 @@ def parallel(survey: Study) -> Chart:
         shares.append(_stretched([dict(zip(distinct, at, strict=True))[value] for value in values]))
     shares += [_stretched([means[point] for point in points]) for means in by_point]
     names = [*survey.columns, *(outcome.figure for outcome in outcomes)]
-    # All points of a colour are drawn as one line, in which NaN separates the points.
+    # All points of the study with the same colour are drawn as one line, with NaN between the points.
     x = np.append(np.arange(len(names), dtype=float), np.nan)
     y = np.column_stack([*shares, np.full(len(points), np.nan)])
     tint = np.minimum((shares[len(survey.columns)] * TINTS).astype(int), TINTS - 1)

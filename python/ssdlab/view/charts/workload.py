@@ -21,7 +21,7 @@ class _Kind(NamedTuple):
 
 
 def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
-    """Yields the columns of those operations that occur in the trace."""
+    """Yields the columns of the operations that occur in the trace."""
     for op in ops or ("read", "write", "trim"):
         counts = getattr(columns, f"{op}es" if op == "flush" else f"{op}s").astype(float)
         if counts.any():
@@ -40,7 +40,7 @@ def _areas(edges: Numbers, kinds: Iterator[_Kind], values: Numbers, *, stacked: 
 
 
 def _shares(edges: Numbers, kinds: Iterator[_Kind], values: Numbers) -> list[Mark]:
-    """Returns areas with the share of the requests of each operation, by value along the horizontal axis."""
+    """Returns an area for each operation: the share of its requests at each value along the horizontal axis."""
     each = (_Kind(kind.op, kind.counts * 100 / kind.counts.sum(), kind.colour) for kind in kinds)
     return _areas(edges, each, values, stacked=False)
 

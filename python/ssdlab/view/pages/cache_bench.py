@@ -34,8 +34,8 @@ def page(bench: CacheBench) -> Page:
 
 
 def verdict(bench: CacheBench) -> str:
-    """Returns a sentence that says whether compressing part of the cache pays. If the ranges of the measured runs
-    overlap, it says that the measurement does not decide.
+    """Returns a sentence that states whether compressing part of the cache is worthwhile. If the ranges of the measured
+    runs overlap, the sentence states that the measurement is inconclusive.
     """
     raw = next((cell for cell in bench.cells if cell.codec is None), None)
     compressed = [cell for cell in bench.cells if cell.codec is not None]

@@ -33,8 +33,8 @@ def page(calibration: Calibration) -> Page:
 
 
 def _drawn(calibration: Calibration, op: str) -> list[Figure]:
-    """Returns the figures with throughput curves; none for a single number of requests in flight, for which the table
-    is enough.
+    """Returns the figures with throughput curves. Returns none if only one number of requests in flight was measured,
+    because the table is then enough.
     """
     return [Figure(partial(calibration.plot.chart, op))] if len(calibration.in_flight) > 1 else []
 
@@ -112,7 +112,7 @@ def sentences(calibration: Calibration) -> list[str]:
 
 
 def _region(calibration: Calibration, region: int) -> str:
-    """States why this region is the recommended region."""
+    """States why the given region is recommended."""
     chosen = text.size(calibration.regions[region])
     reached = " and ".join(
         f"{text.percent(table[region].max() / table.max())} of the maximum {op}s per second"

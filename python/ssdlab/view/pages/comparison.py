@@ -50,7 +50,7 @@ def page(comparison: Comparison) -> Page:
         and (len(results) == 1 or line.differs or (at_rate and line.metric.name.startswith("lifetime.host_bytes")))
     ]
     equal = [line for line in lines if line not in first and line not in differing]
-    # What response times mean is said above the table, also if only some rows are shown.
+    # Remarks above the table explain response times, even if only some rows are shown.
     notes = _by_case(
         {
             label: [remark.text for remark in remarks_on(run) if remark.summed != OVERLOADED]
@@ -195,9 +195,9 @@ def _best(line: _Line) -> list[bool]:
 def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) -> list[Row]:
     """Returns table rows of metrics under the titles of their sections, with the best values marked.
 
-    Nothing is marked if a case was cut short, or if the cases differ in flash or in their model of time. Below a cache
-    nothing is marked either, because the case that is best for the host may send only slow requests to the drive. The
-    same holds for metrics of times that include waiting in only some cases.
+    Nothing is marked if a case was cut short, or if the cases differ in flash or in their model of time. Metrics of
+    requests below a cache or block layer are not marked either, because the case that is best for the host may send
+    only slow requests to the drive. Neither are metrics of times that include waiting in only some cases.
     """
     unranked = {*_below(comparison), *([TIMES] if len(_names_of_times(comparison)) > 1 else [])}
     alike = not comparison.cut_short and unlike(comparison.results) is None
@@ -222,7 +222,7 @@ def _names_of_times(comparison: Comparison) -> list[str]:
 
 
 def _titles(comparison: Comparison) -> dict[str, str]:
-    """Returns section titles that differ from the names of the sections."""
+    """Returns the titles of the sections whose title differs from their name."""
     titles, names = _below(comparison), _names_of_times(comparison)
     if len(names) > 1:
         titles[TIMES] = " or ".join(names).capitalize()

@@ -94,8 +94,8 @@ class _Sentence(Formatter):
 
 _SENTENCE = _Sentence()
 _Words = tuple[str, ...]
-"""Templates of a finding's headline and of the pieces of evidence. A piece is omitted if one of its fields is
-missing.
+"""Templates of a finding's headline and of its pieces of evidence. A piece of evidence is omitted if a field of its
+template is missing.
 """
 
 _BUSY = ("busy: {busy}; {outstanding:decimal} requests outstanding{where} on average",)
@@ -253,7 +253,7 @@ def _values(finding: Finding) -> dict[str, Any]:
         "unwritten": " (part of the host's writes is still in the write buffer)"
         if evidence.get("write_amplification", 1.0) < 1.0
         else "",
-        # If no victim was chosen in the measured phase, all copies belong to a victim that was chosen earlier.
+        # If no victim was chosen in the measured phase, all copies come from a victim that was chosen earlier.
         "victims": "no victim was chosen" if valid is None else f"victims are {_percent(valid)} valid",
         "placement": "--set ftl.page.survivors=own and " if "placement" in finding["what_ifs"] else "",
         "changed": changed(name, evidence) if name in UNSETTLED else "",
@@ -324,7 +324,7 @@ COLUMNS = {"all": "all", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}
 
 
 def has_parts(response: Mapping[str, Any]) -> bool:
-    """True if there are reads or writes; trims and flushes are not attributed to parts."""
+    """True if there are reads or writes, because the response times of trims and flushes are not split into parts."""
     return bool(response["read"] or response["write"])
 
 

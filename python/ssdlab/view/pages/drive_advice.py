@@ -37,8 +37,8 @@ def page(advice: DriveAdvice) -> Page:
             Paragraph(f"figures are measured over {advice.measured}", "soft"),
         ],
         partial=left_to_do(study),
-        # With a requested number of drive writes per day, lifetimes do not depend on the capacity that the trace gave
-        # the drive.
+        # With a requested number of drive writes per day, lifetimes do not depend on the drive capacity, even if it was
+        # derived from the trace.
         remarks=[
             *study.failed,
             *(study.caveats_by_trace if advice.dwpd is None else _without_sizing(study.caveats_by_trace)),
@@ -53,7 +53,7 @@ def page(advice: DriveAdvice) -> Page:
 
 
 def _without_sizing(notes: Iterable[str]) -> list[str]:
-    """Returns notes without the remark that the lifetime is unknown."""
+    """Returns the notes without remarks that the lifetime is unknown."""
     return [note.removesuffix(f". {SIZED}") for note in notes if note != NO_LIFETIME]
 
 

@@ -66,5 +66,5 @@ def _impossible(share: float | None) -> bool:
 
 
 def _is_beyond(share: Share) -> bool:
-    """True if an estimated share of the variance is impossible."""
+    """True if an estimated share of the variance is impossible: below 0 or above 1."""
     return share.half_width is not None and (_impossible(share.share) or _impossible(share.total))

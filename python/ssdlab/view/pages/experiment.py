@@ -124,8 +124,8 @@ def _is_course(result: TableResult) -> bool:
 
 
 def number_format(*values: Array) -> Callable[[float], str]:
-    """Returns a formatter for the numbers of a table. The largest number gets five digits. There are at most three
-    decimals, and none if all numbers are whole.
+    """Returns a formatter for the numbers of a table. The largest number is shown with five digits. Numbers have at
+    most three decimals, and none if all numbers are whole.
     """
     known = [float(value) for array in values for value in array.flat if not math.isnan(value)]
     whole = len(f"{max(map(abs, known), default=0.0):.0f}")

@@ -1,4 +1,6 @@
-"""Formats metrics as text: by their entry in `model.metrics` or, if there is none, by the unit in their names."""
+"""Formats metrics as text. The format follows from the metric's entry in `model.metrics` or, without an entry, from the
+unit in the metric's name.
+"""
 
 from collections.abc import Callable
 

@@ -116,8 +116,8 @@ def sentences(fit: DriveFit) -> list[str]:
 
 
 def _to_measure(fit: DriveFit) -> list[str]:
-    """Returns the measurements that would determine further parameters of the drive, each with the names of these
-    parameters.
+    """Returns the measurements that would determine further parameters of the drive. Each measurement is followed by
+    the names of the parameters.
     """
     wanted: dict[str, list[str]] = {}
     for one in fit.fitted:

@@ -52,7 +52,7 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
         ("read", text.size(sum(volume.read_bytes for volume in fleet.volumes))),
         ("time", text.duration(1e9 * fleet.dataset.seconds)),
     ]
-    # In a small fleet, several shares of the volumes may round to the same number of volumes. This number gets only one
+    # In a small fleet, several shares of the volumes may round to the same number of volumes. These shares get a single
     # row.
     busiest = {fleet.count_of(share): fleet.busiest(share) for share in BUSIEST}
     total = text.count(len(fleet.volumes))
@@ -73,7 +73,7 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
 
 
 def _reckoned(fleet: Fleet) -> list[Paragraph]:
-    """States the write rate from which lifetimes are computed, unless no drive has a lifetime."""
+    """States the write rate that is used to compute lifetimes, unless no drive has a lifetime."""
     rate = "replay, because the trace has no timestamps"
     if fleet.rate == "trace":
         rate = f"trace, which repeats every {text.duration(1e9 * fleet.seconds)}"

@@ -89,7 +89,7 @@ def _compressors(plan: CachePlan) -> list[tuple[str, ...]]:
 
 
 def _choices(plan: CachePlan) -> list[tuple[str, ...]]:
-    """Returns a table row for the cache without compression, and one for each compressor under each model."""
+    """Returns a table row for the cache without compression, and one for each compressor with each model."""
     hits = f"{100 * plan.raw_hit_ratio:.1f} %"
     raw = ("", "raw", "0.0 %", hits, f"{plan.raw_us:.1f}", f"{plan.raw_p99_us:.1f}", "1.00x", "", "")
     return [raw, *map(_choice, plan.choices)]

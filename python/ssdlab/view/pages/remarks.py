@@ -22,8 +22,8 @@ def clock_remark(config: Config) -> str | None:
 
 
 def unlike(results: Mapping[str, Result]) -> str | None:
-    """Returns why values of the cases cannot be ranked: their drives differ in capacity or flash, or their models of
-    time differ. None if they can.
+    """Returns the reason why the cases cannot be ranked: their drives differ in capacity or flash, or their models of
+    time differ. Returns None if the cases can be ranked.
     """
     devices = {label: run.summary["device"] for label, run in results.items()}
     compared = {

@@ -122,8 +122,8 @@ def _merges(result: Result) -> Iterator[Section]:
     if result.summary["log"] is None:
         return
 
-    # BAST merges one block per reclaim and FAST fills all log blocks: their charts would have one bar and repeat the
-    # summary.
+    # Omits charts with a single bar, which would only repeat the summary: BAST merges one block per reclaim, and FAST
+    # fills all log blocks.
     def bars(column: str) -> Callable[[], bool]:
         return lambda: int((getattr(result.log, column) > 0).sum()) > 1
 

@@ -35,7 +35,7 @@ CAUSES = {
     "map_gc": Cause("map collection", YELLOW),
     "recovery": Cause("recovery", GREY),
     "padding": Cause("padding", SKY),
-    # An SLC cache needs a map in RAM.
+    # Shares its colour with log and map causes, because an SLC cache needs a map in RAM.
     "fold": Cause("fold of the SLC cache", GREEN),
     "parity": Cause("parity", GREY),
 }
@@ -51,7 +51,7 @@ OF_THE_DRIVE = ("Drive", "Interference", "Waiting", "Lifetime")
 """Sections with metrics of requests to the drive. If the run has a cache, the cache sends these requests."""
 
 STREAMS_SHOWN = 20
-"""Maximum number of streams in a table; a trace may name hundreds."""
+"""Maximum number of streams in a table; a trace may have hundreds of streams."""
 
 OTHER_STREAMS = "all others"
 """Row name for all streams that are not listed individually."""
@@ -67,9 +67,7 @@ Rows = list[tuple[str, list[str]]]
 
 
 def above(summary: Summary) -> dict[str, str]:
-    """Returns the sections of metrics that belong to requests below a layer, each with the name of that layer: cache or
-    block layer.
-    """
+    """Returns the sections with metrics of requests below a cache or block layer, each with the name of that layer."""
     cache = summary["cache"]
     if cache is None:
         return {"Host": "block layer"} if (summary["drive"] or {}).get("block") else {}
@@ -78,7 +76,7 @@ def above(summary: Summary) -> dict[str, str]:
 
 
 def under(section: str, layer: str) -> str:
-    """Returns the title of a section whose metrics are about requests below the given layer."""
+    """Returns the title of a section with metrics of requests below the given layer."""
     return f"Below the {layer}" if section == "Host" else f"{section}, below the {layer}"
 
 
@@ -128,8 +126,8 @@ def merges(summary: Summary) -> Rows:
 
 
 def captures(summary: Summary) -> tuple[Rows, int]:
-    """Returns table rows of the streams with most sub-streams and random pages, with the columns of `CAPTURE_COLUMNS`,
-    and the number of omitted streams.
+    """Returns table rows of the streams with the most sub-streams and random pages, and the number of omitted streams.
+    The rows have the columns of `CAPTURE_COLUMNS`.
     """
     streams = [] if summary["log"] is None else list(summary["log"]["capture_by_stream"])
     streams.sort(key=lambda stream: -(stream["sub_streams"] + stream["random_pages"]))
@@ -164,8 +162,8 @@ def _durations(times: Mapping[str, float]) -> list[str]:
 
 
 def stream_times(summary: Summary) -> tuple[Rows, int]:
-    """Returns table rows of the streams with most requests, with the columns of `STREAM_COLUMNS`, and the number of
-    omitted streams.
+    """Returns table rows of the streams with the most requests, and the number of omitted streams. The rows have the
+    columns of `STREAM_COLUMNS`.
     """
     streams = [] if summary["drive"] is None else list(summary["drive"]["streams"])
 
@@ -176,7 +174,7 @@ def stream_times(summary: Summary) -> tuple[Rows, int]:
     def requests(stream: Mapping[str, Any]) -> int:
         return sum(stream[op]["count"] for op in ("read", "write") if stream[op])
 
-    # If streams are omitted, the row that sums all other streams comes last.
+    # The row that sums all other streams comes last. It has no stream name.
     streams.sort(key=lambda stream: (stream["stream"] is None, -requests(stream)))
     rows = [
         (

@@ -143,7 +143,7 @@ def _concluded(tuned: Tuned) -> list[str]:
     if best.as_given:
         lines = [f"Keep the current drive; {_sets(best)} gives the same drive."]
     elif best.spare is not None and best.spare.key in best.point:
-        # Drives have whole blocks, so their over-provisioning may differ from the setting.
+        # Drives consist of whole blocks, so their over-provisioning may differ from the setting.
         lines = [
             f"Choose {_sets(best)}; rounded to whole blocks, its over-provisioning is {text.percent(best.spare.has)}."
         ]

@@ -9,10 +9,12 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 STEPS = (1, 2, 5, 17, 65, 257)
-"""Smallest distance of each row in the deviation table, in address ranges. Both directions have the same rows."""
+"""Smallest distance covered by each row of the deviation table, in address ranges. The rows are the same for both
+directions.
+"""
 
 TOP = 8
-"""Number of most frequent sizes and ranges in the tables."""
+"""Number of rows in the tables of the most frequent sizes and ranges."""
 
 
 def page(analysis: TraceAnalysis) -> Page:
@@ -155,7 +157,7 @@ def _sizes(analysis: TraceAnalysis, kinds: list[str]) -> Table:
 
 
 def _steps() -> list[tuple[str, float, float]]:
-    """Returns the rows of the table of deviations: name, first and last deviation."""
+    """Returns the rows of the deviation table, each with its name and its first and last deviation."""
     ends = [*(step - 1 for step in STEPS[1:]), float("inf")]
     ahead = [
         (f"{low}" if low == high else f"{low} or more" if high == float("inf") else f"{low} to {high}", low, high)

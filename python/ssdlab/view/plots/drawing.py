@@ -46,9 +46,9 @@ HATCH = "/////"
 LEGEND_COLUMNS = 4
 """Number of legend columns in a figure of full width."""
 ROWS_IN_SMALL = 8
-"""Number of names along an axis above which their font is small."""
+"""If an axis has more names than this, the names get a small font."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
-"""Number of letters available for all names along an axis together, and the minimum for each name."""
+"""Total number of letters available for all names along an axis, and minimum number of letters of each name."""
 STRONGEST = 0.55
 """Maximum strength of the colour of a cell that contains text, so that the text stays readable."""
 DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}
@@ -139,7 +139,7 @@ def written(axis: Drawn, form: Callable[[float], str], *, whole: bool = False) -
     if whole and axis.get_scale() == "linear":
         axis.set_major_locator(MaxNLocator(integer=True))
     axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
-    # Minor ticks are left out: on logarithmic axes they would take a quarter of the time to write a report.
+    # Minor ticks are left out, because on logarithmic axes they would take a quarter of the time to write a report.
     axis.set_minor_locator(NullLocator())
 
 
@@ -151,7 +151,7 @@ def at_values(axis: Drawn, values: Sequence[float], form: Callable[[float], str]
 
 
 def _on_axis(form: Form) -> Callable[[float], str]:
-    """Returns a formatter of values on an axis: without trailing zeros, also for negative values."""
+    """Returns a formatter of axis values. Formatted values have no trailing zeros, even if they are negative."""
 
     def write(value: float) -> str:
         number, *unit = FORMS[form](abs(value)).split()

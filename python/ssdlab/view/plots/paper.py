@@ -16,8 +16,8 @@ WIDTHS = {"": 3.5, "-wide": 7.16}
 
 
 def papers(page: Page, format: FigureFormat, only: Sequence[str] = ()) -> dict[str, bytes]:
-    """Returns the figures of a page as files: contents by name. Figures with equal titles are numbered. `only` chooses
-    figures by the words of their titles.
+    """Returns the figures of a page as files: their contents by file name. Figures with equal titles are numbered.
+    `only` selects figures by words in their titles.
 
     Raises:
         ConfigError: If the format does not exist, or no figure has a name in `only`.

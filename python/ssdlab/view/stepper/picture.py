@@ -17,7 +17,7 @@ from ssdlab.analyse.steps import Explanation
 from ssdlab.view.stepper import HERE
 
 SECONDS = 2
-"""Time for which an animation shows each step."""
+"""Time in seconds for which an animation shows each step."""
 _WIDTHS = {1: 640, 2: 480}
 """Width of each drive in pixels, by the number of drives."""
 _MARGIN, _LINE, _GAP = 12, 17, 8
@@ -43,7 +43,9 @@ def pictures(explanation: Explanation, first: int, last: int) -> Iterator[str]:
 
 
 def animation(explanation: Explanation, first: int, last: int) -> str:
-    """Returns a picture that shows the steps from `first` to `last` in turn, again and again, without a script."""
+    """Returns an animated picture that shows the steps from `first` to `last` in an endless loop. The picture needs no
+    script.
+    """
     drawing = _Drawing(explanation, first, last)
     count = len(drawing.steps)
     pieces = [f'<animate id="clock" attributeName="x" begin="0s;clock.end" dur="{count * SECONDS}s"/>']
@@ -57,7 +59,9 @@ def animation(explanation: Explanation, first: int, last: int) -> str:
 
 
 def _shown(piece: str, begin: int, end: int, count: int) -> str:
-    """Shows a piece from step `begin` until step `end` begins. Viewers without animation show the first step."""
+    """Makes a piece of a picture visible from step `begin` until step `end` begins. Viewers without animation show the
+    first step.
+    """
     if end - begin == count:
         return piece
     if begin == 0:
@@ -126,7 +130,7 @@ class _Lane:
         self._across = max(1, (width + _GAP) // (self._block[0] + _GAP))
 
     def request(self, after: int) -> str:
-        """Returns the request that is served after a number of steps, in words."""
+        """Describes the request that is being served after the given number of steps."""
         requests = [step for step in self._recording["steps"] if step["step"] == "request"]
         begun = sum(step["step"] == "request" for step in self._recording["steps"][:after])
         if not begun:
@@ -135,12 +139,16 @@ class _Lane:
         return f"Request {begun} of {len(requests)}: {op} {page}{f'–{page + count - 1}' if count > 1 else ''}"
 
     def _around(self, after: int) -> list[int]:
-        """Returns the numbers of the spans of the last step, without its request; longer spans first."""
+        """Returns the numbers of the spans that contain the last step, longer spans first. The span of the request is
+        left out.
+        """
         spans = enumerate(self._recording["spans"])
         return [at for at, span in spans if span["from"] < after <= span["to"] + 1 and span["span"] != "request"]
 
     def caption(self, after: int) -> list[tuple[str, str]]:
-        """Returns the lines about a step with their font weights: the spans that contain the step, and the step."""
+        """Returns the caption lines with their font weights: first the spans that contain the step, then the step
+        itself.
+        """
         told = [(self._recording["summaries"][at], "600") for at in self._around(after)]
         told.append((self._recording["sentences"][after - 1] if after else "Before the first request.", "400"))
         return [(line, weight) for words, weight in told for line in textwrap.wrap(words, int(self._width / _LETTER))]
@@ -151,7 +159,7 @@ class _Lane:
         return (lines + 3) * _LINE + down * (self._block[1] + _GAP) + _MARGIN
 
     def parts(self, after: int, top: int, lines: int) -> Parts:
-        """Draws the drive after a number of steps."""
+        """Draws the drive after the given number of steps."""
         frame = self._frames[after - self._first]
         step = self._recording["steps"][after - 1] if after else {"step": ""}
         marks = {step.get("ppn"): step["step"], step.get("from"): "read", step.get("to"): "program"}
@@ -204,7 +212,7 @@ class _Lane:
         return f"<rect {box} {stroke}/>" + "".join(_text(left + 5, above + down, *more) for down, *more in words)
 
     def _arrows(self, after: int, top: int) -> Iterator[str]:
-        """Draws the copies of the merge or collection so far; the last one is bold."""
+        """Draws an arrow for each page copy so far of the current merge or collection; a copy in the last step is bold."""
         spans = self._around(after)
         begin = self._recording["spans"][spans[-1]]["from"] if spans else max(0, after - 1)
         for at, step in enumerate(self._recording["steps"][begin:after], begin + 1):
