@@ -21,8 +21,9 @@ class Named(NamedTuple):
 def search(query: str, known: Iterable[Named]) -> list[Named]:
     """Returns the names that match every word of the query, best matches first.
 
-    The order is: names equal to the query, names that end with it, names that contain its words, names with words that
-    begin with its words, and names with such words in their description. Among equal matches, shorter names come first.
+    The order is: names equal to the query, names that end with the query, names that contain the query's words, names
+    that contain words beginning with the query's words, and names with such words in the description. Among equal
+    matches, shorter names come first.
     """
     return [one for _, one in _ranked(query, known)]
 
@@ -34,7 +35,9 @@ def corrected(query: str, known: Iterable[Named]) -> str:
 
 
 def unknown_setting(key: str, known: Sequence[str]) -> str:
-    """Returns the error for an unknown setting or table of settings: its new name, or suggestions."""
+    """Returns the error for an unknown setting or table of settings. The error states the new name, or suggests similar
+    names.
+    """
     renamed = _ssdlab.renamed(key)
     if renamed:
         return f"{text.path(key)}: {renamed}"

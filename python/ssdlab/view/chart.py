@@ -45,7 +45,7 @@ class Axis:
     whole: bool = False
     """True if only whole numbers get ticks."""
     ticks: Sequence[tuple[float, str]] = ()
-    """Values with ticks, each with the label of its tick; empty for automatic ticks."""
+    """Positions of the ticks, each with its label; empty for automatic ticks."""
     percentiles: bool = False
     """True for an axis of percentiles. Its values are -log10 of the share above the percentile, so 2 means the 99th
     percentile.
@@ -284,7 +284,7 @@ class Chart:
     hatching: str = ""
     """Meaning of hatched bars in the chart."""
     dashes: str = ""
-    """Meaning of the dashed lines; each has the name of a solid line."""
+    """Meaning of the dashed lines. Each dashed line has the same name as a solid line."""
     shared: bool = True
     """True if the panels share the horizontal axis."""
     legend: str = ""

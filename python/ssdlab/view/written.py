@@ -100,7 +100,7 @@ def _markdown(table: Table) -> str:
 
 
 def _latex(table: Table) -> str:
-    """Returns a table of the LaTeX package booktabs, with thin spaces between numbers and units."""
+    """Returns a table for the LaTeX package booktabs, with thin spaces between numbers and units."""
     escaped = str.maketrans(IN_LATEX)
 
     def line(row: Row) -> str:

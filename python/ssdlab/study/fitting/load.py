@@ -188,7 +188,7 @@ class Load:
             "host.warmup": requests // 2,
             "host.repeat": "times",
             "precondition.fill": "100%",
-            # Only random writes collect garbage; a sequential job runs on a drive that was filled in order.
+            # Only random writes cause garbage collection; a sequential job runs on a drive that was filled in order.
             "precondition.overwrite": "steady" if self.pattern == "random" and self.has_writes else "none",
             "block.scheduler": "direct",
         }
@@ -222,7 +222,7 @@ class Measured:
     figures: Mapping[Figure, float]
 
     def chosen(self, op: str, *names: str) -> "dict[Figure, float]":
-        """Returns the named metrics of an operation; without names, all its latencies."""
+        """Returns the named metrics of an operation, or all its latencies if no metric is named."""
         return {
             figure: value
             for figure, value in self.figures.items()
@@ -263,7 +263,7 @@ def _of_stream(summary: Mapping[str, Any], figure: Figure) -> float:
 
 
 def _quantile(columns: LatencyColumns, figure: Figure) -> float:
-    """Returns a percentile of a histogram; requests are spread evenly within a bucket."""
+    """Returns a percentile of a histogram, assuming that requests are spread evenly within each bucket."""
     percentile = figure.percentile
     assert percentile is not None
     if not len(columns.requests):

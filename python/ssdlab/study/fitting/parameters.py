@@ -151,7 +151,9 @@ def _suspend(part: str) -> Callable[[Config, Values], dict[str, str]]:
 
 
 def _write_rate(measured: Sequence[Measured]) -> float | None:
-    """Returns the writes per second at saturation: as measured, or by Little's law from median latencies."""
+    """Returns the writes per second at saturation: as measured or, if not measured, computed by Little's law from
+    median latencies.
+    """
     rates = _figures(measured, "write", RATE)
     medians = [one.load.outstanding / latency * 1e9 for one in measured for latency in _figures([one], "write", "p50")]
     return max(rates) if rates else max(medians) if medians else None

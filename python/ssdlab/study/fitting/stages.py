@@ -46,7 +46,9 @@ class Stage:
 
     name: str
     parameters: tuple[str, ...]
-    """Names of the parameters. If the measurements cannot distinguish two parameters, the earlier one is fitted."""
+    """Names of the parameters. If the measurements cannot distinguish two parameters, only the parameter named first is
+    fitted.
+    """
     choose: Callable[[Sequence[Measured]], list[Measured]]
     """Returns the loads and metrics to which the stage is fitted; empty if they were not measured."""
     variants: Callable[[Config, Sequence[Measured]], list[Change]] = lambda _base, _chosen: [{}]

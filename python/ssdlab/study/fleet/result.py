@@ -32,7 +32,7 @@ OWN_TIMES = ("read.mean_ns", "read.p99_ns", "write.mean_ns", "write.p99_ns")
 """Latencies that can be reported for each volume."""
 
 BUSIEST = (0.01, 0.1, 0.2)
-"""Shares of the volumes, counted from the busiest, for which the share of requests is reported."""
+"""Shares of the volumes. For each share, the report contains the share of requests that go to the busiest volumes."""
 
 MAX_YEARS = 1000
 """Maximum number of years of service that users may request."""

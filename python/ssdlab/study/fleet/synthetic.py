@@ -36,7 +36,7 @@ from ssdlab.model.requests import Monitor
 
 BATCH_REQUESTS = 1 << 20
 FIRST_US = 1_577_808_000_000_000
-"""Start of Alibaba's trace in microseconds: 1 January 2020, Chinese time."""
+"""Start of Alibaba's trace in microseconds: 1 January 2020 in China Standard Time."""
 
 PAGE_BYTES = 4096
 MIN_SHARE = 2.0**-53

@@ -73,7 +73,7 @@ class Claim:
 
     figure: str
     against: str
-    """Statistic of the other schedulers to compare to, one of `BASELINES`."""
+    """Statistic of the other schedulers with which the claim compares the tested scheduler; one of `BASELINES`."""
     least: float
     """Minimum gain according to the claim, in percent."""
     says: str

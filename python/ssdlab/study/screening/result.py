@@ -23,7 +23,7 @@ CAUSES = ("below.flash.programs", "below.flash.erases", "below.log.merges")
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a screening: either varies all factors, or refines a claim by varying the strongest factors."""
+    """A part of a screening. It either varies all factors, or refines a claim by varying the strongest factors."""
 
     name: str
     factors: tuple[str, ...]
@@ -71,7 +71,7 @@ class Answer(NamedTuple):
 
 
 class Operations(NamedTuple):
-    """A metric, or the number of operations with a given cause: its mean over seeds for each scheduler."""
+    """Means of a metric, or of the number of operations with a given cause, over seeds for each scheduler."""
 
     name: str
     """Name of the metric, or dotted path of the count of operations in the result of the second drive."""

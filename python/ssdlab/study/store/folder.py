@@ -164,7 +164,7 @@ class Store:
 
 
 def _to_disk(path: Path) -> None:
-    """Flushes a file, or the directory of a folder, to disk; it then survives a power loss."""
+    """Flushes a file or a directory to disk, so that it survives a power loss."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)

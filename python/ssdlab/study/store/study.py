@@ -86,7 +86,7 @@ class Study(Questions):
 
     def to_pandas(self) -> Any:
         """Returns the study's table as a pandas data frame."""
-        # pyarrow needs pandas here; accessing the lazy module fails with a remedy if pandas is missing.
+        # pyarrow needs pandas here; if pandas is missing, accessing the lazy module raises an error with a remedy.
         assert pd.DataFrame is not None
         return self.table.to_pandas()
 

@@ -14,7 +14,7 @@ SPACE = {"device.op", "device.spare"}
 """Settings of spare space, which drives round to whole blocks."""
 
 MAX_DRIVES = 3
-"""Maximum number of notes on different values that give the same drive."""
+"""Maximum number of notes on different values that result in the same drive."""
 
 
 class Ran(NamedTuple):
@@ -44,8 +44,8 @@ def same_drive(one: Ran, other: Ran) -> bool:
 
 
 def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
-    """Returns notes on the runs: capacities derived from traces, settings that give the same drive, and remarks with
-    the number of runs.
+    """Returns notes on the runs: capacities derived from traces, settings that result in the same drive, and remarks
+    with the number of runs.
 
     Args:
         runs: Runs with a result.
@@ -60,7 +60,9 @@ def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
 
 
 def _same_drives(runs: Sequence[Ran]) -> list[str]:
-    """Returns notes on different values of spare space with the same drive, because drives consist of whole blocks."""
+    """Returns notes on different values of spare space that result in the same drive, because drives consist of whole
+    blocks.
+    """
     drives: dict[str, dict[str, dict[str, dict[str, None]]]] = {key: {} for key in sorted(SPACE)}
     for one in runs:
         for key in SPACE & one.levels.keys():

@@ -119,7 +119,7 @@ def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
         means = [sum(values) / len(group) for values in by_seed if None not in values]
         known = estimate(means) if means else Estimate(math.nan, None, 0)
         if any(len(point.values) > len(means) for point in group):
-            # The mean uses all values; the confidence interval uses only seeds that all points have.
+            # The mean uses all values. The confidence interval uses only seeds for which all points have a value.
             known = known._replace(mean=sum(point.mean for point in group) / len(group))
         cells_of.append(Cell(at, other, known))
     return cells_of

@@ -41,7 +41,7 @@ class Share(NamedTuple):
     share: float
     half_width: float | None = None
     total: float | None = None
-    """Share of the variance that is explained by the axis and all its interactions, if estimated."""
+    """Share of the variance that is explained by the axis and all its interactions; None if it was not estimated."""
     total_half_width: float | None = None
 
 
@@ -61,8 +61,8 @@ class Loss(NamedTuple):
 class Effects(Survey):
     """Effects of all axes on one outcome.
 
-    Files: `report.html`, `effects.json`, and `effects.csv` with a line per effect. For some designs also `variance.csv`
-    with shares of the variance, and `losses.csv`.
+    Files: `report.html`, `effects.json`, and `effects.csv` with a line per effect. Some designs also have
+    `variance.csv` with shares of the variance, and `losses.csv`.
     """
 
     _page = "effects"

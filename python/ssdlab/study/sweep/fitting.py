@@ -21,7 +21,8 @@ def fitted(axes: Sequence[Axis], base: Config) -> list[Axis]:
 
     Args:
         axes: Axes of the sweep.
-        base: Configuration that the points' settings override. Some settings must be multiples of its values.
+        base: Configuration that the points' settings override. Some settings must be multiples of values in this
+            configuration.
     """
     # Some settings must be multiples of another setting, such as the page size. So there are two passes, and the first
     # pass restricts the page size to powers of two.

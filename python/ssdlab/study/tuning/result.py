@@ -70,7 +70,9 @@ class Tuned(Finding):
     """True if every point of the space was tried."""
     trials: Sequence[Trial]
     finalists: Sequence[Finalist]
-    """Best trials, best first by fresh seeds; with several outcomes, the trials on the Pareto front."""
+    """Best trials, sorted by their results with fresh seeds, best first. With several outcomes, the trials on the
+    Pareto front.
+    """
     unchanged: Measured | None
     """Measurements of the unchanged configuration with the fresh seeds; None if that configuration was not run."""
     importance: Mapping[str, Mapping[str, float]]
@@ -103,8 +105,8 @@ class Tuned(Finding):
         return self.best is not None and self.best.fresh.feasible(self.constraints)
 
     def lead(self) -> Estimate | None:
-        """Returns the lead of the best finalist over the second-best finalist, from differences seed by seed. None with
-        several outcomes, or if only one of the two meets the constraints.
+        """Returns the lead of the best finalist over the second-best finalist, computed from the differences for each
+        seed. Returns None with several outcomes, or if only one of the two meets the constraints.
         """
         if len(self.goals) > 1 or len(self.finalists) < 2:
             return None

@@ -234,7 +234,8 @@ def _check_values(space: Space, runs: Runs) -> None:
     faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
         at_corners = [fault for point in corners if (fault := runs.fault(point))]
-        # A value that is valid with some values of the other axes is no error; the search avoids the invalid points.
+        # A value that is valid with only some values of the other axes is not an error, because the search avoids the
+        # invalid points.
         if len(at_corners) < len(corners):
             continue
         lines = at_corners[0].splitlines()

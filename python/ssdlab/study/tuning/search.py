@@ -220,7 +220,8 @@ LEAST_FOR_IMPORTANCE = 20
 def _storage(path: Path) -> Any:
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(path, check_same_thread=False)
-        # The database survives a kill. A power loss may lose the last trials, which are then proposed again.
+        # The database survives if the process is killed. A power loss may lose the last trials, which are then proposed
+        # again.
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         return connection

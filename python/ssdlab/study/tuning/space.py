@@ -33,7 +33,7 @@ class Space:
 
     axes: tuple[Axis, ...]
     needs: Mapping[str, tuple[tuple[str, str], ...]]
-    """Conditions for each axis to apply, by axis name: keys of other axes with the required values."""
+    """For each axis, the conditions under which it applies: keys of other axes with the required values."""
 
     @classmethod
     def of(cls, axes: Sequence[Axis]) -> "Space":
@@ -77,7 +77,7 @@ class Space:
     def _spanned(
         self, axes: Sequence[Axis], point: Point, parameters: dict[str, Parameter], draw: Random
     ) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Yields every point that continues `point`, which already has values for the earlier axes."""
+        """Yields every point that completes `point`, which already has values for the earlier axes."""
         if not axes:
             yield point, parameters
         elif not self.applies(axes[0], point):

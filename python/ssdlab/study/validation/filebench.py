@@ -64,8 +64,8 @@ of its files. The service time is the median time from a read to the write of th
 SPAN = "24GiB"
 
 SHARE_POINTS, RELATIVE = 5.0, 0.1
-"""Maximum differences between similar captured and generated workloads: in percentage points for shares, as a fraction
-for other statistics.
+"""Maximum differences at which captured and generated workloads count as similar: in percentage points for shares, as a
+fraction for other statistics.
 """
 
 
@@ -156,7 +156,9 @@ class Outcome:
 
     @property
     def alike(self) -> bool:
-        """True if the difference is within the general limits: 5 points for shares, 10 % for other statistics."""
+        """True if the difference is within the general limits: 5 percentage points for shares, 10 % for other
+        statistics.
+        """
         is_share = STATISTICS[self.row.statistic][1] == "%"
         return abs(self.difference) <= (SHARE_POINTS if is_share else RELATIVE * self.row.captured)
 

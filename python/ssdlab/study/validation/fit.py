@@ -4,8 +4,8 @@ A black box is a simulated drive whose parameters are drawn at random. The fit m
 measurements determine.
 
 Real drives are fitted to measurements at a third of their write rate at saturation, and to the sequential write
-bandwidth of their data sheets. The fitted drive must predict the write rate at saturation, which the fit has not seen.
-`fit_reference.csv` has measurements of SSD-iq (Haas and others, "SSD-iq: Uncovering the Hidden Side of SSD
+bandwidth of their data sheets. The fitted drive must predict the write rate at saturation, which was not used for the
+fit. `fit_reference.csv` has measurements of SSD-iq (Haas and others, "SSD-iq: Uncovering the Hidden Side of SSD
 Performance", VLDB 2025): a probe of 10,000 requests per second, half of them reads, with six background writers.
 """
 
@@ -48,8 +48,8 @@ BASE = "client-nvme"
 
 DRIVE = {"device.capacity": "960197124096B", "device.op": "13.6%", "device.reserve": "extra"}
 """Capacity and over-provisioning of the real drives. With 1,024 GiB of flash, the over-provisioning is 14.5 %, less the
-space for metadata. Such drives amplify writes 4.27 times: 1.036 times the closed form for 14.5 %. A simulated drive
-with 13.6 % has the same write amplification.
+space for metadata. Such drives have a write amplification of 4.27, which is 1.036 times the closed form for 14.5 %. A
+simulated drive with 13.6 % has the same write amplification.
 """
 
 DRAWN = {

@@ -66,7 +66,7 @@ class Below(NamedTuple):
 
 
 def issued(workload: Trace, taking: Taking) -> Trace:
-    """Returns the requests of a workload with the addresses and flags of a file system in a partition."""
+    """Returns a workload's requests, moved into the partition. If `taking.sync` is set, all writes are synchronous."""
     columns = workload.columns()
     if taking.partition:
         # Flushes have no address that could be moved to the partition.

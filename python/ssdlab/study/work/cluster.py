@@ -349,7 +349,7 @@ class DaskWorkers(Workers):
                 offset += len(chunk)
 
     def stop(self) -> None:
-        """Fails pending runs and abandons runs in flight; their results are ignored."""
+        """Fails pending runs and abandons runs in flight. The results of abandoned runs are ignored."""
         self._is_stopped = True
         self._dispatch()
 
@@ -400,12 +400,12 @@ async def _greet(address: str) -> None:
 
 
 def _same_file(path: str, digest: str) -> str | None:
-    """Runs on a worker: returns the path if the file at this path has the given checksum."""
+    """Runs on a worker. Returns the path if the file at this path has the given checksum; otherwise None."""
     return path if identified({"kind": "trace", "paths": [path]})["sha256"] == [digest] else None
 
 
 def _receive(digest: str, name: str, offset: int, chunk: bytes) -> str:
-    """Runs on a worker: writes a chunk of a file and returns the file's path."""
+    """Runs on a worker. Writes a chunk of a file and returns the file's path."""
     path = Path(distributed.get_worker().local_directory) / "ssdlab-traces" / digest / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("r+b" if offset else "wb") as file:

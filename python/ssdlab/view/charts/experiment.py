@@ -42,7 +42,8 @@ def _strengths(result: TableResult, which: Which) -> Numbers:
         # differences stay pale.
         limit = max(1.0, float(np.nanmax(np.abs(result.difference))))
         return result.difference / limit
-    # Both tables share a colour scale, unless reference cells (anchors) make their levels incomparable.
+    # The document's values and our values share a colour scale, unless reference cells (anchors) make their levels
+    # incomparable.
     values: Array = getattr(result, which)
     shown = values if result.table.comparison.anchor else np.array([result.document, result.ours])
     low, high = float(np.nanmin(shown)), float(np.nanmax(shown))

@@ -29,7 +29,7 @@ from ssdlab.view.colours import BLUE, GREY, INK, ORANGE, blended, colour, dash
 from ssdlab.view.pages.figures import form, form_name
 
 MOST_CURVES = 12
-"""Maximum number of curves in a chart, because readers cannot tell more apart."""
+"""Maximum number of curves in a chart, because readers cannot tell more curves apart."""
 MOST_LABELS = 12
 MOST_EFFECTS = 24
 TINTS = 8

@@ -222,7 +222,7 @@ def _names_of_times(comparison: Comparison) -> list[str]:
 
 
 def _titles(comparison: Comparison) -> dict[str, str]:
-    """Returns the titles of the sections whose title differs from their name."""
+    """Returns the titles of the sections whose titles differ from their names."""
     titles, names = _below(comparison), _names_of_times(comparison)
     if len(names) > 1:
         titles[TIMES] = " or ".join(names).capitalize()

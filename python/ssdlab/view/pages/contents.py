@@ -38,7 +38,7 @@ def factors_page(screening: Screening) -> Page:
 
 
 def page(experiment: Experiment) -> Page:
-    """Returns a report page with the tables of an experiment and the traces to supply."""
+    """Returns a report page with the tables of an experiment and the traces that the user must supply."""
     sections = [Section("", [Table(HEADERS, [*map(_row, experiment.tables)], left=3)])]
     supplied = [replay for replay in experiment.traces.values() if replay.supplied]
     if supplied:

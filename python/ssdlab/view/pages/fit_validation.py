@@ -1,5 +1,5 @@
-"""Builds the report page that validates fits: fits of simulated drives with known parameters, and fits of real drives,
-which are tested on loads that the fit did not use.
+"""Builds the report page that validates fits of simulated and of real drives. The parameters of the simulated drives
+are known. Fits of real drives are tested on loads that were not used for the fit.
 """
 
 from ssdlab import text
@@ -10,7 +10,7 @@ from ssdlab.view.pages.fit import about
 
 
 def page(validation: FitValidation) -> Page:
-    """Returns a page with a row for each real drive, for each black box, and for each parameter of the boxes."""
+    """Returns a page with a row for each real drive, each black box, and each parameter of a black box."""
     sure = [one for box in validation.boxes for one in box.parameters if one.identifiable]
     within = sum(one.passed for one in sure)
     kept = sum(one.passed for one in validation.held_out)

@@ -12,7 +12,7 @@ from ssdlab.view.page import Beside, Facts, Page, Section, Table
 from ssdlab.view.pages.tables import operation_cells, response_times
 
 BEHIND = 0.1
-"""Share of the response time above which the page reports that replies were delayed."""
+"""If the mean delay of replies exceeds this share of the mean response time, the page reports the delay."""
 
 
 def page(service: Service) -> Page:

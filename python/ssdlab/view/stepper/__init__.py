@@ -1,8 +1,8 @@
 """Builds the page that plays the steps of an FTL forward and back, offline in one file.
 
-`state.js` applies steps, `names.js` names blocks, `draw.js` draws the state, `player.js` moves in time, and `own.js`
-simulates the reader's own requests with `simulator.wasm` (crate `ssdlab-explain`, built by `make wasm`). Without
-`simulator.wasm`, the page only plays the recording. The simulator describes the steps in words.
+`state.js` applies steps, `names.js` names blocks, `draw.js` draws the state, `player.js` moves between steps, and
+`own.js` simulates the reader's own requests with `simulator.wasm` (crate `ssdlab-explain`, built by `make wasm`).
+Without `simulator.wasm`, the page only plays the recording. The simulator describes the steps in words.
 """
 
 import base64
