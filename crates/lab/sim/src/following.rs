@@ -12,7 +12,8 @@ use ssdlab_trace::Request;
 
 use crate::caches::{CacheChoice, LOOK_EVERY, Watch, watched};
 
-/// A batch of successive accesses, and the number of distinct items up to the end of the batch.
+/// A batch of successive accesses. `items` is the number of distinct items from the start of the trace to the end of
+/// the batch.
 #[derive(Debug)]
 struct Part {
     accesses: Vec<Access>,

@@ -256,7 +256,7 @@ impl DataChecker {
                     self.blame(format!("logical page {lpn} was trimmed but reappeared at flash page {ppn}"))
                 }
                 Some(ppn) => {
-                    // The FTL may have read another page than `ppn`, because loading a map page may have moved the
+                    // The FTL may have read a page other than `ppn`, because loading a map page may have moved the
                     // data.
                     if served.next() != Some(&lpn) {
                         self.blame(format!("a read of logical page {lpn} did not read the flash page that holds it"));

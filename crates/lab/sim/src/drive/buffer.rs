@@ -66,7 +66,7 @@ pub(crate) struct Buffer {
     free: Vec<u32>,
     /// Newest slot of each buffered page.
     newest: FxHashMap<u32, u32>,
-    /// Waiting slots with the numbers of their pages, oldest first; entries of trimmed pages are stale.
+    /// Waiting slots, each with the acceptance number of its page, oldest first; entries of trimmed pages are stale.
     order: VecDeque<(u32, u64)>,
     waiting: u32,
     accepted: u64,
@@ -77,7 +77,8 @@ pub(crate) struct Buffer {
     forced: u64,
     /// True while the watermark policy drains the buffer.
     draining: bool,
-    /// Numbers of filled slots at which the watermark policy starts and stops programming; `None` for the eager policy.
+    /// Number of waiting pages at which the watermark policy starts programming, and number at which it stops; `None`
+    /// for the eager policy.
     marks: Option<(u32, u32)>,
     pub protected: bool,
     pub counters: BufferCounters,
@@ -110,7 +111,7 @@ impl Buffer {
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
                     // In a small buffer, both fill levels could round to the same number of pages. The time of a flush
-                    // would then depend on the number of calls of [`Self::flush_next`].
+                    // would then depend on how often [`Self::flush_next`] is called.
                     Some((high, share(low).min(high - 1)))
                 }
             },
@@ -190,8 +191,8 @@ impl Buffer {
             let filled = self.waiting;
             self.draining = if self.draining { filled > low } else { filled >= high };
         }
-        // In a full buffer, if only the gathered pages are being programmed, no slot becomes free until further pages
-        // join them. Then pages are programmed regardless of the policy.
+        // If the buffer is full and only gathered pages are being programmed, no slot becomes free until more pages
+        // join them. In that case, pages are programmed regardless of the policy.
         let blocked = self.free.is_empty() && self.held() == self.waiting + gathered;
         while let Some(&(slot, number)) = self.order.front() {
             let held = &self.slots[slot as usize];
@@ -211,7 +212,7 @@ impl Buffer {
         None
     }
 
-    /// Returns the page that will be programmed after `count` others, if so many wait.
+    /// Returns the page that will be programmed after `count` others; `None` if no more than `count` pages wait.
     pub fn ahead(&self, count: usize) -> Option<u32> {
         self.order.get(count).map(|&(slot, _)| self.slots[slot as usize].lpn)
     }
@@ -232,8 +233,8 @@ impl Buffer {
             self.release(slot, lpn, number);
             return true;
         }
-        // A page that is being programmed cannot be dropped. From now on the FTL serves reads of this page, after it
-        // has trimmed the page.
+        // A page that is being programmed cannot be dropped. The FTL trims this page too, and then serves all reads of
+        // it.
         self.newest.remove(&lpn);
         false
     }
@@ -258,13 +259,13 @@ impl Buffer {
         self.accepted
     }
 
-    /// Returns true if no page that [`Self::force`] flushes is still waiting.
+    /// Returns false while any page that [`Self::force`] flushes is still waiting.
     pub fn has_forced_all(&self) -> bool {
         self.unprogrammed().next().is_none_or(|held| held.number >= self.forced)
     }
 
-    /// Returns true if the pages that the buffer accepted before [`Self::force`] returned `mark` are all programmed or
-    /// trimmed.
+    /// Returns true if all pages accepted before the call of [`Self::force`] that returned `mark` have been programmed
+    /// or trimmed.
     pub fn is_safe(&self, mark: u64) -> bool {
         self.oldest() >= mark
     }

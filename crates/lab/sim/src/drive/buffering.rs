@@ -54,7 +54,7 @@ pub(super) struct BufferStage {
     flushes: VecDeque<WaitingFlush>,
     /// True if pages of the latest waiting request may still be part of an incomplete program unit.
     incomplete: bool,
-    /// Number of pages that waited in the buffer to be programmed when measuring began; `held_at_start` counts all
+    /// Number of buffered pages that had not started programming when measuring began; `held_at_start` counts all
     /// buffered pages at that time.
     waiting_at_start: u32,
     held_at_start: u32,
@@ -117,7 +117,7 @@ impl BufferStage {
     }
 
     /// Accepts pages of the oldest writes. Returns a write once all of its pages that have arrived are in the buffer,
-    /// and true if no further pages follow. `None` if no write waits, the buffer is full or no token is left.
+    /// and true if no further pages follow. Returns `None` if no write waits, the buffer is full or no token is left.
     fn accept_write(&mut self, requests: &Slab<InFlightRequest>, page: PageSize, now_ns: u64) -> Option<(u32, bool)> {
         self.is_paced = false;
         while let Some(&StalledWrite { index, pages, accepted, is_last }) = self.stalled.front() {
@@ -210,7 +210,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         self.accept_pages();
         let stage = self.buffer.as_mut().expect("the drive has a buffer");
-        // The part came last, so it is the last to wait.
+        // If any write of this request waits, it is the last in the queue, because this part arrived last.
         if stage.stalled.back().is_some_and(|stalled| stalled.index == index) {
             let has_stalled = std::mem::replace(&mut self.requests[index].has_stalled, true);
             stage.buffer.counters.writes_stalled += u64::from(!has_stalled);

@@ -174,8 +174,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.stop_at_violation()
     }
 
-    /// Issues all host requests that are due. Returns the time of the host's next action; `None` if this run of the
-    /// loop ends.
+    /// Issues all host requests that are due. Returns the time of the host's next action, or `None` if this run of the
+    /// loop is over.
     fn issue_requests(&mut self, host: &mut HostReplay<'_>, until: Until) -> Result<Option<u64>, SimError> {
         loop {
             // In a live run, the caller collects the completed requests, so the host does not.

@@ -30,7 +30,8 @@ pub(crate) struct Queues {
     /// Number of requests that have arrived in all queues.
     arrived: u64,
     arbitration: Arbitration,
-    /// Queue that is being served, and the number of requests that may still be taken from it in this round.
+    /// Index of the queue being served, and the number of requests that the drive may still take from this queue in
+    /// this round.
     turn: (usize, u32),
 }
 
@@ -108,15 +109,16 @@ impl Queues {
         Some(request)
     }
 
-    /// Returns the queue whose first request arrived earliest, among the queues for which the drive has room.
+    /// Returns the queue whose first request arrived earliest. Ignores queues that already have their maximum number of
+    /// requests in the drive.
     fn earliest(&self) -> Option<usize> {
         let with_room = self.queues.iter().enumerate().filter(|(_, queue)| queue.inside < self.depth);
         let first = with_room.filter_map(|(at, queue)| Some((queue.waiting.front()?.0, at)));
         first.min().map(|(_, at)| at)
     }
 
-    /// Returns the first queue that has requests and for which the drive has room; starts at the queue whose turn it
-    /// is.
+    /// Returns the first queue that has a waiting request and fewer than its maximum number of requests in the drive.
+    /// The search starts at the queue whose turn it is.
     #[inline]
     fn next_in_turn(&mut self) -> Option<usize> {
         for _ in 0..=self.queues.len() {
@@ -185,7 +187,8 @@ impl<T: Copy> Pipe<T> {
         self.0.front().map_or(NEVER, |&(time_ns, _)| time_ns)
     }
 
-    /// Adds an item whose processing ends at `end_ns`. Returns false, without adding the item, if that time has come.
+    /// Adds an item whose processing ends at `end_ns`. Returns false, without adding the item, if `end_ns` has already
+    /// passed.
     #[inline]
     pub fn enter(&mut self, item: T, now_ns: u64, end_ns: u64) -> bool {
         if end_ns > now_ns {
@@ -205,12 +208,12 @@ impl<T: Copy> Pipe<T> {
     }
 }
 
-/// Data of a request on the link or in the DRAM: all of the request's data, or one of its pages.
+/// Data of a request that moves over the link or through the DRAM: all of the request's data, or one of its pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Transfer {
     pub request: u32,
     pub bytes: u32,
-    /// Number of times that the data passes the DRAM: into it, out of it, or both.
+    /// Number of times that the data moves through the DRAM interface: once in, once out, or both.
     pub dram_passes: u32,
 }
 
@@ -316,7 +319,7 @@ impl FrontEnd {
         self.use_dram(self.page_bytes.into(), now_ns);
     }
 
-    /// Returns the time when the DRAM has moved this number of bytes.
+    /// Moves `bytes` into or out of the DRAM, after earlier transfers. Returns the time when the move ends.
     fn use_dram(&mut self, bytes: u64, now_ns: u64) -> u64 {
         let duration_ns = self.options.dram_bytes_per_s.map_or(0, |rate| duration_ns(bytes, rate));
         self.dram.serve(now_ns, duration_ns)

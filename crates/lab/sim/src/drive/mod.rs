@@ -75,14 +75,14 @@ struct InFlightRequest {
     issued_ns: u64,
     /// Time when the drive took the request from its queue into the drive.
     taken_ns: u64,
-    /// Time when the FTL or the buffer received the request, for a write together with all its data.
+    /// Time when the FTL or the buffer received the request. A write counts as received once all its data has arrived.
     submitted_ns: u64,
     /// Time when the first flash operation of a read began, if the read has several parts; [`NEVER`] before.
     began_ns: u64,
-    /// Time for which the request waited: in its queue, and from its submission until its service began.
+    /// Time that the request spent waiting in its queue, plus the time from its submission until its service began.
     waited_ns: u64,
     queue: u16,
-    /// Number of the request in the order in which the drive received requests, from 1.
+    /// Sequence number of the request, in the order in which the drive received requests; starts at 1.
     number: u64,
     /// True if a request of the other direction (read or write) was in the drive when the drive took this request.
     met_other: bool,
@@ -92,7 +92,7 @@ struct InFlightRequest {
     parts: u32,
     /// Number of pages in the read cache for which the request waits.
     cached_parts: u32,
-    /// Delay of the request by look-ups that fetched map entries from host memory, in nanoseconds.
+    /// Delay caused by look-ups that fetched map entries from host memory, in nanoseconds.
     lookup_ns: u64,
     /// Number of transfers of a read's data to the host that have not ended.
     sending: u32,
@@ -320,7 +320,8 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
     }
 }
 
-/// Programs the pages that wait in the buffer. Returns the drive's FTL, idle, on the same flash without a time model.
+/// Programs the pages that wait in the buffer. Returns the drive's stack with its flash idle and its time model
+/// removed.
 fn shut_down<P: TimedParts>(stack: Stack<P>, buffer: Option<BufferStage>) -> Stack<Untimed<P>> {
     let (geometry, slc_blocks) = (stack.setup.geometry, stack.ftl.slc_blocks());
     let mut stack = stack.with_flash(|flash| {

@@ -21,7 +21,7 @@ impl Pacer {
         }
     }
 
-    /// Returns true if a page may enter the buffer now; the page then takes a token or a credit.
+    /// Returns true if a page may enter the buffer now; if so, takes a token or a credit for the page.
     pub fn take(&mut self, now_ns: u64) -> bool {
         match self {
             Self::Tokens(bucket) => bucket.take(now_ns),
@@ -29,8 +29,8 @@ impl Pacer {
         }
     }
 
-    /// Returns the time from which the token bucket has a token, or [`NEVER`] with credits, because credits do not
-    /// depend on time.
+    /// Returns the earliest time at which the token bucket has a token. Returns [`NEVER`] with credits, because credits
+    /// do not depend on time.
     pub fn next_ns(&self) -> u64 {
         match self {
             Self::Tokens(bucket) => bucket.next_ns(),
@@ -57,8 +57,8 @@ impl Credits {
         may_enter
     }
 
-    /// Adds credits for the pages that collection has freed. The number is negative if collection has only copied
-    /// pages. The next erased block then gives fewer credits: only its invalid pages.
+    /// Adds credits for the pages that collection has freed. `pages` is negative if collection has only copied pages.
+    /// These copies are subtracted from the credits for the next erased block.
     pub fn give(&mut self, pages: i64) {
         let freed = pages - self.copied_pages as i64;
         self.left += freed.max(0) as u64;
@@ -94,7 +94,7 @@ impl TokenBucket {
         has_token
     }
 
-    /// Returns the time from which the bucket has a token; 0 if it has had a token since time 0.
+    /// Returns the earliest time at which the bucket has a token; 0 if the bucket has always had one.
     fn next_ns(&self) -> u64 {
         (self.full_ns + self.interval_ns).saturating_sub(self.fill_ns)
     }

@@ -49,7 +49,7 @@ pub(super) struct Counts {
 pub(super) struct ReadCache {
     options: ReadAhead,
     page: PageSize,
-    /// End address in bytes of each stream, with the number of its requests so far. The most recently read stream comes
+    /// For each stream, the end address in bytes and the number of requests so far. The most recently read stream comes
     /// last.
     streams: VecDeque<(u64, u32)>,
     slots: Vec<Slot>,
@@ -101,7 +101,8 @@ impl ReadCache {
         self.slot_of.contains_key(&lpn)
     }
 
-    /// Takes a slot for a page that the flash is about to read; `None` if the flash still reads the slot's page.
+    /// Assigns a slot to a page that the flash is about to read. Returns `None` if the flash is still reading the
+    /// slot's previous page.
     pub fn load(&mut self, lpn: u32) -> Option<u32> {
         let number = self.turn;
         if self.slots[number as usize].is_loading {

@@ -21,7 +21,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let (owner, requester) = (Owner::Request(index).number(), self.requests[index].requester());
         let (buffer, cache) = (&mut self.buffer, &mut self.read_cache);
         let (mut parts, mut cached_parts) = (0, 0);
-        // Bytes for which the request waits, and bytes of the job that is being submitted.
+        // Number of bytes that the request still waits for, and number of bytes of the job that is being submitted.
         let (mut awaited_bytes, mut job_bytes) = (0, 0);
         self.stack.sinks.flash.submit(owner, requester, JobKind::Request);
         self.stack.take(request, |stack, offset, end| {
@@ -46,8 +46,9 @@ impl<P: TimedParts> TimedDrive<P> {
                     continue;
                 }
                 job_bytes += bytes;
-                // The page may have caused only operations for which the job does not wait, such as writes of map
-                // pages. A job ends only if it waits for operations, so otherwise the job also takes the next page.
+                // The page may have caused only operations that the job does not wait for, such as writes of map pages.
+                // A job ends only if it waits for at least one operation. So in this case, the next page joins the same
+                // job.
                 if by_page && has_only_awaited_reads(&(stack.sinks.flash.counts() - before.0)) {
                     (parts, awaited_bytes) = (parts + 1, awaited_bytes + job_bytes);
                     job_bytes = 0;

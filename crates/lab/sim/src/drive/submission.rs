@@ -211,7 +211,7 @@ impl<P: TimedParts> TimedDrive<P> {
             self.served(index, now_ns, 1);
         }
         if self.buffer.is_some() {
-            // A flush may have waited only for the page that was just trimmed in the buffer.
+            // The page that was just trimmed in the buffer may have been the last page that a flush waited for.
             self.page_left_buffer();
             self.flush_buffer();
         }
@@ -247,7 +247,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.part_done(index, began_ns, 2);
     }
 
-    /// Continues a request after the flash has read a part of its data. This part passes the DRAM `dram_passes` times.
+    /// Continues a request after the flash has read a part of its data. The data of this part moves into or out of the
+    /// DRAM `dram_passes` times.
     pub(super) fn part_done(&mut self, index: u32, began_ns: u64, dram_passes: u32) {
         let in_flight = &mut self.requests[index];
         in_flight.began_ns = in_flight.began_ns.min(began_ns.max(in_flight.submitted_ns));
@@ -262,7 +263,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// Completes the service by buffer and flash, which began at `began_ns`, and returns the request to the host. The
-    /// rest of a read's data passes the DRAM `dram_passes` times.
+    /// remaining data of a read moves into or out of the DRAM `dram_passes` times.
     pub(super) fn served(&mut self, index: u32, began_ns: u64, dram_passes: u32) {
         let in_flight = &mut self.requests[index];
         in_flight.waited_ns = (in_flight.taken_ns - in_flight.issued_ns) + (began_ns - in_flight.submitted_ns);
@@ -278,7 +279,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Moves data of a read to the host, after the delay by look-ups in host memory.
+    /// Moves data of a read to the host, after the delay caused by map look-ups in host memory.
     pub(super) fn leave_memory(&mut self, index: u32, bytes: u32, dram_passes: u32) {
         let now_ns = self.now_ns();
         let in_flight = &mut self.requests[index];
@@ -357,7 +358,7 @@ impl<P: TimedParts> TimedDrive<P> {
     #[inline(always)]
     pub(super) fn finish_host_requests(&mut self, index: Option<u32>, service_ns: u64) {
         while let Some(request) = self.block.as_mut().and_then(BlockStage::take_done) {
-            // A merged bio was issued before the service of its request began.
+            // Merged bios, too, were issued before the service of their request began.
             let waited_ns = (self.now_ns() - request.issued_ns).saturating_sub(service_ns);
             self.finish(&request, index, waited_ns);
         }
@@ -404,8 +405,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Records that a request begins to wait for buffer space, or for fewer flash operations in flight. Its own flash
-    /// operations have not started.
+    /// Records that a request begins to wait for buffer space, or for fewer flash operations in flight. None of its own
+    /// flash operations has started yet.
     pub(super) fn wait_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {
             attribution.wait_for_flash(index, &self.stack.sinks.flash);

@@ -46,7 +46,7 @@ impl Throttle {
         self.options.ambient + self.above_ambient
     }
 
-    /// Heats the drive by a request that took `served_ns`. Returns the time by which throttling delays the request, in
+    /// Adds the heat of a request that took `served_ns`. Returns the delay that throttling adds to the request, in
     /// nanoseconds.
     pub fn request_served(&mut self, op: Op, bytes: u32, served_ns: u64, now_ns: u64) -> u64 {
         let Thermal { threshold, release, resistance, time_constant, read_energy, write_energy, factor, .. } =

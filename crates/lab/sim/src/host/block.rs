@@ -46,7 +46,7 @@ pub struct BlockSummary {
     pub idle_rules: Vec<&'static str>,
 }
 
-/// Properties of requests that schedulers use, but which traces may lack.
+/// Request properties that schedulers use and that a trace may lack.
 #[derive(Clone, Copy, Debug, Default)]
 struct Marks {
     /// Process (stream) of the first bio.
@@ -83,8 +83,8 @@ pub(crate) struct BlockStage {
     kind: BlockLayerKind,
     /// True if processes plug requests until they sleep (multi-queue layer).
     plug: bool,
-    /// True if every process sleeps after issuing requests: in a closed loop, because it waits for a completion; in the
-    /// multi-queue layer, because it always releases its plug then.
+    /// True if every process sleeps after it has issued requests. In a closed loop, it waits for a completion. In the
+    /// multi-queue layer, it releases its plug each time.
     all_sleep: bool,
     /// Host requests, each with the number of its bios that have not ended.
     requests: Slab<(HostRequest, u32)>,

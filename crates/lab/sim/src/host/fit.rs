@@ -22,7 +22,7 @@ pub struct AddressMapper {
 /// A host request mapped to the device.
 #[derive(Clone, Copy, Debug)]
 pub struct Fitted {
-    /// The mapped request, which begins on the device. The part past the end of the device wraps to the beginning, see
+    /// The mapped request, which begins on the device. Any part past the end of the device wraps to the beginning; see
     /// [`runs`].
     pub request: Request,
     /// True if the original request ended past the end of the device and was wrapped.

@@ -143,11 +143,11 @@ pub struct Activity {
     /// the requester of its programs, even if they are issued later from the write buffer. It is also the requester of
     /// the collection and map loads that it needs.
     pub gantt: Vec<Segment>,
-    /// True if more operations fall into the recorded time window than can be recorded.
+    /// True if the recorded time window contains more operations than can be recorded.
     pub gantt_truncated: bool,
     /// Waiting times of requests, by operation ([`Op`]).
     pub waiting: [LatencyHistogram; 4],
-    /// Response and waiting times of requests by time intervals; needs latency attribution.
+    /// Response and waiting times of requests, by time interval; `None` without latency attribution.
     pub timeline: Option<Timeline>,
     /// Requests that the block layer dispatched, if recorded; their times count from the start of measuring.
     pub dispatched: Option<Vec<Request>>,

@@ -8,9 +8,9 @@
 //! or link), the time since it left the previous station is charged to this station. Below the FTL, the flash reports
 //! the time by [`StallCause`].
 //!
-//! A request may wait for the flash in general, not for its own operations: in its queue while too many flash
-//! operations are in flight, or for buffer space. That time is divided among the causes in proportion to the work of
-//! the dies meanwhile, without idle time.
+//! Some waits are not for a request's own flash operations. A request may wait in its queue because too many flash
+//! operations are in flight, or wait for buffer space. Such a wait is divided among the causes in proportion to the
+//! work that the dies do meanwhile; idle time does not count.
 
 use ssdlab_core::{InBucket, numbered};
 use ssdlab_nand::backend::Flash;

@@ -143,8 +143,7 @@ pub struct ResponseSummary {
 }
 
 fn by_work<S: Serializer>(dies: &StallTimes, serializer: S) -> Result<S::Ok, S::Error> {
-    // The cause `StallCause::Service` (a request's own service) is left out, because a die has no such time. It is the
-    // last cause.
+    // Omits the last cause, `StallCause::Service`, because it applies only to requests, not to dies.
     let names = PART_NAMES[..StallCause::Dependency as usize].iter().chain(&["idle"]);
     serializer.collect_map(names.zip(dies))
 }

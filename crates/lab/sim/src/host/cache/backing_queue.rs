@@ -64,7 +64,7 @@ pub(super) struct BackingQueue {
     epochs: VecDeque<Epoch>,
     /// Number of flushes before the oldest epoch.
     flushes: u64,
-    /// Backing requests that wait for no other request, so that they may be sent.
+    /// Backing requests that may be sent, because they wait for no other request.
     ready: VecDeque<u32>,
 }
 

@@ -226,7 +226,8 @@ impl CacheStage {
     }
 
     /// Returns true if a writer must wait for pages to become clean. `dirtied` is the number of pages that were made
-    /// dirty up to its write. The writer waits while more of these pages are dirty than the limit allows.
+    /// dirty up to and including its write. The writer waits while the number of these pages that are still dirty
+    /// exceeds the limit.
     fn is_above_limit(&self, dirtied: u64) -> bool {
         let counters = self.cache.write_back.counters();
         let clean = self.written_back + counters.overwritten + counters.discarded;

@@ -112,7 +112,7 @@ impl<'s, 'm> Cached<'s, 'm> {
     }
 
     /// Returns the results of the cache in the measured phase, a flag that is true if the run was stopped, and the
-    /// number of wrapped requests. `latency` holds the latencies below the cache; empty if time is not modelled.
+    /// number of wrapped requests. `latency` holds the latencies below the cache, and is empty if time is not modelled.
     ///
     /// # Errors
     /// Returns the error that ended the run, if any.
@@ -175,7 +175,7 @@ impl<'s, 'm> Cached<'s, 'm> {
         self.free_ns
     }
 
-    /// Returns true if the warm-up is over, but the end was not reported to the drive yet.
+    /// Returns true if the warm-up is over, but its end has not been reported to the drive yet.
     fn at_end_of_warmup(&self) -> bool {
         self.warmup == Some(self.mapper.requests())
     }

@@ -12,7 +12,7 @@ use crate::observe::latency::LatencyByOp;
 pub struct CacheSummary {
     /// Name of the replacement policy.
     pub policy: &'static str,
-    /// Number of bytes per page of the cache.
+    /// Page size of the cache in bytes.
     pub page_bytes: u32,
     /// Capacity in uncompressed pages, including the compressed pool.
     pub capacity_pages: u64,
@@ -56,7 +56,7 @@ pub struct WaitSummary {
     pub drive_ns: u128,
     /// Time spent waiting while the number of dirty pages was at its limit.
     pub limit_ns: u128,
-    /// Share of the time in which the cache worked on pages.
+    /// Fraction of time that the cache spent working on pages.
     pub utilisation: f64,
 }
 

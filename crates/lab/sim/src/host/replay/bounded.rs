@@ -1,5 +1,5 @@
-//! The open loop with bounded streams: a stream at its maximum number of outstanding requests holds further requests
-//! back.
+//! The open loop with bounded streams: a stream at its maximum number of outstanding requests holds back further
+//! requests.
 
 use std::collections::VecDeque;
 

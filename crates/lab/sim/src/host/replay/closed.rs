@@ -8,7 +8,7 @@ use ssdlab_nand::backend::parallel::NEVER;
 use super::reader::{Issued, Next, TraceReader};
 use crate::run::error::SimError;
 
-/// Closed loop. For each completed request it issues the next request of the trace, after the think time.
+/// Closed loop: for each completed request, the host issues the next request of the trace after the think time.
 pub(super) struct ClosedLoop {
     /// Number of requests that the host may issue now.
     tokens: u32,

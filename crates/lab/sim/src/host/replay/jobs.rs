@@ -136,7 +136,7 @@ impl JobReplay {
         self.unfinished -= usize::from(state.is_over && state.outstanding == 0);
     }
 
-    /// Takes the measurements of the jobs.
+    /// Returns the measurements of the jobs.
     pub fn outcomes(self) -> Vec<JobOutcome> {
         self.jobs.into_iter().map(|state| state.outcome).collect()
     }

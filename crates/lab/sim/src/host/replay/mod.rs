@@ -67,7 +67,7 @@ pub(crate) struct HostReplay<'s> {
     pub held_up: bool,
     /// True if an open replay issues nothing, because [`MOST_OUTSTANDING`] requests are outstanding.
     pub is_full: bool,
-    /// Outstanding requests when the last request was issued.
+    /// Number of outstanding requests when the last request was issued.
     pub backlog: Option<Backlog>,
 }
 

@@ -3,7 +3,7 @@
 use super::reader::{Issued, Next, TraceReader};
 use crate::run::error::SimError;
 
-/// Latest possible arrival time: half the range of 64 bits, 292 years.
+/// Latest possible arrival time: half of the 64-bit range in nanoseconds, or 292 years.
 const LATEST_NS: u64 = u64::MAX / 2;
 
 /// Converts times of the trace into times of the run.

@@ -8,7 +8,7 @@ use crate::run::monitor::{Control, Monitor, Phase, SoFar, Status, prepare_source
 
 /// Number of requests read from a source in one batch.
 pub(crate) const BATCH: usize = 4096;
-/// Number of bytes replayed between two progress reports; a whole batch of large requests would take too long.
+/// Number of bytes replayed between two progress reports. Reports once per batch would be too rare for large requests.
 const REPORT_BYTES: u64 = BATCH as u64 * 4096;
 
 /// A request, and the time when the host issued it.
