@@ -34,7 +34,7 @@ pub struct PreconditionSummary {
     /// Number of host pages programmed by earlier runs of a saved drive; the totals above include them. Pages
     /// overwritten in a write buffer do not count.
     pub runs_pages_written: u64,
-    /// Write amplification at the end of overwriting, if any.
+    /// Write amplification at the end of overwriting; `None` if it was not measured.
     pub write_amplification: Option<f64>,
     /// True if write amplification was steady; `None` unless the set-up preconditions until it is steady.
     pub stable: Option<bool>,

@@ -1,4 +1,4 @@
-//! Prepares the FTL of a drive that holds bytes, which continues where a simulated drive stopped.
+//! Prepares the FTL of a drive that stores real data. The drive continues from the state of a simulated drive.
 
 use ssdlab_core::Archive;
 use ssdlab_ftl::Ftl;
@@ -20,13 +20,14 @@ use crate::state::{self, Origin, States};
 /// State of an FTL before the first request.
 #[derive(Clone, Debug)]
 pub struct PreparedFtl {
-    /// State as [`Ftl::archive`] saves it.
+    /// State in the format of [`Ftl::archive`].
     pub state: Vec<u8>,
-    /// Writes that led to this state.
+    /// Summary of the writes that led to this state.
     pub summary: PreconditionSummary,
 }
 
-/// Preconditions the drive of `setup`, or loads the drive in `states`, like a run. Returns the state of its FTL.
+/// Preconditions the drive of `setup`, or loads the drive in `states`, as [`crate::run()`] does. Returns the state of
+/// its FTL.
 ///
 /// # Errors
 /// Fails if the set-up is invalid, a saved drive cannot be used, the FTL cannot save its state, or the monitor stops

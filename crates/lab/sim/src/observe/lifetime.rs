@@ -6,7 +6,7 @@ const NANOS_PER_SECOND: f64 = 1e9;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 const DAYS_PER_YEAR: f64 = 365.25;
 
-/// Usual warranty in years, to which drive writes per day refer.
+/// Usual warranty period in years, used to convert lifetime into drive writes per day.
 const WARRANTY_YEARS: f64 = 5.0;
 
 /// Source of the host's write rate that a lifetime projection assumes.
@@ -15,8 +15,8 @@ const WARRANTY_YEARS: f64 = 5.0;
 pub enum WriteRate {
     /// Write rate of the trace; the drive keeps up with it.
     Trace,
-    /// Write rate of a closed replay. Used if the trace has no timestamps, or if the trace writes faster than the
-    /// replay. The drive or the host may limit this rate.
+    /// Write rate of a closed replay, if the trace has no timestamps or writes faster than the replay. The drive or the
+    /// host may limit this rate.
     Replay,
     /// Write rate that the drive achieved; the drive cannot keep up with the trace.
     Drive,
@@ -37,7 +37,7 @@ pub struct LifetimeSummary {
     pub rate: Option<WriteRate>,
     /// Bytes that the host writes per day.
     pub host_bytes_per_day: Option<f64>,
-    /// Host writes per day, in capacities of the drive.
+    /// Host writes per day, in drive capacities.
     pub host_drive_writes_per_day: Option<f64>,
     /// Years until the flash is worn out at the assumed write rate.
     pub years: Option<f64>,
@@ -52,7 +52,7 @@ pub struct LifetimeSummary {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     pub capacity_bytes: u64,
-    /// Factor between the simulated drive and the drive whose lifetime is projected; `None` without such a drive.
+    /// Ratio of the drive whose lifetime is projected to the simulated drive; `None` if no lifetime is projected.
     pub scale: Option<f64>,
     pub physical_pages: u64,
     pub endurance_cycles: u32,

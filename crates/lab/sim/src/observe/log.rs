@@ -32,7 +32,7 @@ pub(crate) struct LogMeter {
     utilisation: Vec<u64>,
     reclaim_costs: BTreeMap<MergeCost, u64>,
     streams: Vec<(PageRun, CaptureCounters)>,
-    /// The current write: stream, first page and number of pages.
+    /// Stream, first page and page count of the current write.
     write: (u16, u32, u32),
     /// Pages of the current write that were captured: written to a sequential log block.
     captured: Vec<u32>,

@@ -37,7 +37,8 @@ pub(crate) struct Measurement {
     arrivals_ns: Option<(u64, u64)>,
     /// Constant added to the timestamps of the trace to obtain arrival times on the clock of the run.
     shift_ns: u64,
-    /// Incomplete requests when the last request was issued; `None` if the drive serves one request at a time.
+    /// Number of incomplete requests when the last request was issued; `None` if the drive serves one request at a
+    /// time.
     backlog: Option<Backlog>,
     cycles: Cycles,
     start: Start,
@@ -132,8 +133,8 @@ impl Measurement {
         &self.latency
     }
 
-    /// Records the first and latest arrival in trace time, the delay on the clock of the run, and the backlog when the
-    /// last request was issued.
+    /// Records the first and latest arrival in trace time, the delay on the clock of the run, and the number of
+    /// incomplete requests when the last request was issued.
     pub fn arrived(&mut self, (first_ns, latest_ns): (u64, u64), shift_ns: u64, backlog: Option<Backlog>) {
         self.shift_ns = shift_ns;
         self.backlog = backlog;
@@ -333,13 +334,13 @@ impl Measurement {
     }
 }
 
-/// Returns the number of pages programmed, where pages in SLC mode have a different weight. Such a page takes the cells
-/// of a whole word line, which endure more cycles in this mode.
+/// Returns the number of programmed pages, weighted by the wear that they cause. A page in SLC mode wears the cells of
+/// a whole word line, but these cells endure more cycles in this mode.
 fn worn_pages(setup: &Setup, counts: &Counts, slc: Option<&SlcSummary>) -> f64 {
     let Some(slc) = slc else { return counts.programmed() as f64 };
     let wear = f64::from(setup.endurance_cycles) / f64::from(slc.endurance_cycles);
     let cells = f64::from(setup.geometry.units.word_line);
-    // Cached pages and their parity.
+    // Pages written to the SLC cache, including their parity.
     let cached = slc.pages_cached as f64 * (setup.geometry.flash_pages() as f64 / setup.geometry.pages() as f64);
     counts.programmed() as f64 - cached + cached * cells * wear
 }

@@ -44,13 +44,13 @@ use crate::setup::{Method, Overwrite, Setup};
 const LARGE_PAGES: u32 = 1 << 24;
 /// Minimum number of pages in the sampled part of the device, so that random differences average out.
 const PART_PAGES: u64 = 1 << 22;
-/// The sampled part is overwritten a little more before each copy of its state: at most 1/STRIDE of it. This causes
-/// dozens of collections in each plane.
+/// Before each copy of its state, the sampled part is overwritten a little more: by at most 1/STRIDE of its pages. This
+/// causes dozens of collections in each plane.
 const STRIDE: u64 = 32;
 
 type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;
 
-/// Preconditions a device by a sample, if its set-up requires it or the device is large; otherwise returns `None`.
+/// Preconditions a device by sampling if its set-up requires this or the device is large; otherwise returns `None`.
 ///
 /// # Errors
 /// Fails if the set-up requires a sample that the device does not allow.
@@ -198,8 +198,8 @@ fn take_sections<P: Parts<Flash: Resume>>(
     (summary, control)
 }
 
-/// Completes a device of `count` equal parts after `counts` operations. The parts leave a few logical pages unwritten,
-/// fewer than there are parts. These pages are written one by one.
+/// Completes a device of `count` equal parts. `counts` holds the flash operations so far. The parts leave fewer than
+/// `count` logical pages unwritten; these pages are written here.
 fn finish<P: Parts<Flash: Resume>>(
     counts: Counts,
     count: u32,

@@ -1,5 +1,5 @@
-//! [`run`] preconditions the device. Then, for each replay of the source, it replays the warm-up without measuring, and
-//! replays and measures the remaining requests.
+//! [`run`] preconditions the device. It then replays the source as often as required. In each replay, the warm-up is
+//! not measured, and the remaining requests are.
 
 pub mod error;
 pub mod monitor;

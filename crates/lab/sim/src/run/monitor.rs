@@ -49,7 +49,7 @@ pub struct SoFar {
     pub latency: Option<LatencyByOp>,
     /// Number of free blocks now.
     pub free_blocks: u32,
-    /// Number of all blocks.
+    /// Total number of blocks.
     pub blocks: u32,
 }
 
@@ -58,8 +58,8 @@ pub struct SoFar {
 pub struct Status {
     /// Phase that is running.
     pub phase: Phase,
-    /// Progress in this phase: pages written during preconditioning; otherwise the source's own unit, bytes or
-    /// requests.
+    /// Progress in this phase. While preconditioning, the unit is pages written; otherwise it is the unit of the
+    /// source, bytes or requests.
     pub done: u64,
     /// Total number of units in this phase, if known; an estimate while the drive is overwritten until steady.
     pub total: Option<u64>,

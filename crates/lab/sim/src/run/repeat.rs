@@ -27,7 +27,7 @@ pub(crate) trait Replayer {
     /// Restarts the measurement of the replay.
     fn start_measuring(&mut self);
 
-    /// Returns two counts since measuring began: pages that the host wrote, and pages programmed.
+    /// Returns the numbers of pages written by the host and programmed since measuring began.
     fn written(&self) -> Written;
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Replays<'s> {
     shifts: bool,
     /// Time that is added to the trace times of requests in this replay.
     shift_ns: u64,
-    /// Number of requests in this replay, then the trace times of the first and the last request.
+    /// Number of requests in this replay. The next two fields hold the trace times of its first and last request.
     requests: u64,
     first_ns: u64,
     last_ns: u64,

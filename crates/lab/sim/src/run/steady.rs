@@ -16,13 +16,13 @@ pub struct RepeatSummary {
     pub replays: u64,
     /// True if write amplification became steady; `None` unless the trace is repeated until it is steady.
     pub steady: Option<bool>,
-    /// Number of logical pages written in all replays, in capacities of the device.
+    /// Number of logical pages written in all replays, in device capacities.
     pub capacities_written: f64,
     /// Write amplification of each complete replay without its warm-up; `None` if the replay wrote nothing.
     pub write_amplification: Vec<Option<f64>>,
 }
 
-/// Numbers of pages written and programmed in a part of the run.
+/// Numbers of pages written by the host and programmed in a part of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Written {
     /// Number of pages that the host wrote.

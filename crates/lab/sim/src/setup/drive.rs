@@ -114,7 +114,7 @@ pub struct CommandTimes {
 /// Time that a request spends in the controller at one stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StageTime {
-    /// Time for which a processor works on the request and on no other request.
+    /// Time during which a processor works only on this request.
     pub work: Nanos,
     /// Delay of the request after the processor has finished its work. It does not occupy the processor.
     pub latency: Nanos,
@@ -249,7 +249,7 @@ pub struct Thermal {
     pub release: f64,
     /// Thermal resistance between drive and ambient, in kelvin per watt.
     pub resistance: f64,
-    /// Time in which the difference to ambient falls to 1/e without requests; above 0.
+    /// Time in which the temperature difference from ambient falls to 1/e if there are no requests; above 0.
     pub time_constant: Nanos,
     /// Heat per byte that the host reads, in nanojoules.
     pub read_energy: f64,

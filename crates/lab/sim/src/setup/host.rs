@@ -27,8 +27,8 @@ pub enum Replay {
     Open {
         /// Speed relative to the timestamps of the trace; 2 issues requests twice as fast.
         speed: f64,
-        /// Limits of the outstanding requests of each stream; needs [`Clock::Event`]. A stream at its limit issues its
-        /// next request when an earlier one completes.
+        /// Limits on the number of outstanding requests of each stream; needs [`Clock::Event`]. A stream at its limit
+        /// issues its next request when an earlier one completes.
         ///
         /// [`Clock::Event`]: crate::Clock::Event
         depths: Option<StreamDepths>,
@@ -111,8 +111,8 @@ pub enum Fit {
     },
 }
 
-/// Returns the default options of the block layer to which the scheduler belongs, for a drive without a volatile cache.
-/// The simulation later sets the size of the device.
+/// Returns the default options of the block layer that the scheduler belongs to. They suit a drive without a volatile
+/// cache. The simulation later sets the size of the device.
 ///
 /// # Panics
 /// Panics if no scheduler has this name.

@@ -1,4 +1,4 @@
-//! Complete options of a simulation, in plain numbers.
+//! Complete options of a simulation, as plain values.
 
 pub mod drive;
 pub mod host;
@@ -36,7 +36,7 @@ impl Clock {
     }
 }
 
-/// Way in which the device is overwritten after filling.
+/// Method of overwriting the device after it has been filled.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Overwrite {
     /// The device is not overwritten.
@@ -79,7 +79,7 @@ impl Method {
 pub struct Precondition {
     /// Share (0 to 1) of the logical pages that is written once, in order.
     pub fill: f64,
-    /// Way in which pages are overwritten after filling; random overwrites touch only filled pages.
+    /// Method of overwriting pages after the device has been filled. Random overwrites affect only filled pages.
     pub overwrite: Overwrite,
 }
 
@@ -88,7 +88,7 @@ pub struct Precondition {
 pub struct Setup {
     /// Geometry of the flash.
     pub geometry: Geometry,
-    /// Number of logical pages, which the host sees.
+    /// Number of logical pages visible to the host.
     pub logical_pages: u32,
     /// Size of the drive, compared with the drive whose lifetime the run projects.
     pub size: Size,

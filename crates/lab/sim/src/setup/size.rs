@@ -18,7 +18,7 @@ pub enum Size {
 pub struct ScaleModel {
     /// Capacity of the nominal drive in bytes.
     pub nominal_capacity_bytes: u64,
-    /// Flash of the nominal drive divided by the flash of the scale model.
+    /// Flash capacity of the nominal drive divided by the flash capacity of the scale model.
     pub ratio: f64,
     /// Capacity in bytes that the trace needs. The scale model is larger if this capacity has too few blocks.
     pub needed_bytes: u64,

@@ -25,7 +25,7 @@ use super::frames::{self, damaged};
 
 /// First bytes of the file of a saved drive.
 const MAGIC: &[u8; 14] = b"ssdlab drive\x1a\n";
-/// Format number of the files, increased with every change of the archive.
+/// Version number of the file format, increased with every change to the archive.
 const FORMAT: u32 = 11;
 
 /// Description of a saved drive, which is read before the state of the drive.
@@ -58,7 +58,7 @@ impl From<io::Error> for Unusable {
     }
 }
 
-/// The file of a saved drive while it is read.
+/// A saved-drive file that is being read.
 pub(super) struct Reader {
     file: File,
     frames: Cursor<Vec<u8>>,
@@ -166,7 +166,7 @@ impl Input for Reader {
     }
 }
 
-/// The file of a saved drive while it is written.
+/// A saved-drive file that is being written.
 struct Writer {
     file: File,
     /// Bytes of all fields written so far. They are stored after the arrays, in frames with checksums.

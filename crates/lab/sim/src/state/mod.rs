@@ -29,7 +29,8 @@ use file::{Reader, Unusable};
 pub struct States<'a> {
     /// File of the drive to start from, instead of preconditioning a new drive.
     pub from: Option<&'a Path>,
-    /// File of the preconditioned drive. The drive is loaded if the file exists, otherwise it is saved to the file.
+    /// File of the preconditioned drive. The drive is loaded if the file exists; otherwise it is preconditioned and
+    /// saved to the file.
     pub cache: Option<&'a Path>,
     /// File in which the drive is saved after the run, unless the run is stopped.
     pub save: Option<&'a Path>,

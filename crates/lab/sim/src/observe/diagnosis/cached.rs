@@ -1,4 +1,4 @@
-//! Waits of host requests above a cache: for the drive, at the dirty limit, or for the cache.
+//! Diagnoses what host requests wait for above a cache: the drive, the dirty limit or the cache itself.
 //!
 //! Backing requests have separate findings, because host requests do not wait for many of them, such as write-backs.
 

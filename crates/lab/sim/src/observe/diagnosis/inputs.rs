@@ -9,16 +9,16 @@ use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// Share of repeated misses in all accesses above which a cache counts as too small. First misses do not count, because
-/// no cache avoids them.
+/// A cache counts as too small if repeated misses are more than this share of all accesses. First misses do not count,
+/// because no cache avoids them.
 const MISSES: f64 = 0.5;
 
-/// Number of flash capacities that the host must write before write amplification depends only on the host's requests:
-/// one until collection begins, and one until all blocks have been collected, as in `run/steady.rs`.
+/// Number of flash capacities that the host must write before write amplification depends only on the host's requests.
+/// Collection begins after one capacity; all blocks have been collected after another, as in `run/steady.rs`.
 const SETTLES_AFTER: f64 = 2.0;
 
-/// Relative difference between the write amplification of the whole run and of its last part, above which it counts as
-/// not steady.
+/// Write amplification counts as not steady if its last part differs from the whole run by more than this relative
+/// difference.
 const SETTLED: f64 = 0.05;
 
 /// If at least this fraction of garbage collection runs in idle time, the diagnosis treats all collection as hidden
@@ -87,7 +87,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
         }
     }
     if whole && *trace_ns > 0 && !matches!(setup.replay, Replay::Open { .. }) {
-        // The effect of ignoring the trace's timestamps is unknown, so the finding explains a share of 0.
+        // It is unknown how much ignoring the trace's timestamps matters, so this finding has a share of 0.
         let elapsed_ns = summary.time.as_ref().map(|time| time.elapsed_ns as f64);
         findings.push(new("times_ignored", 0.0).with("trace_ns", *trace_ns as f64).with_any("elapsed_ns", elapsed_ns));
     }

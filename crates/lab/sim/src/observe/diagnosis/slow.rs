@@ -92,8 +92,8 @@ fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdow
     }
 }
 
-/// Returns the changes that shorten waits above the drive. If all request slots are occupied, a faster drive is also
-/// suggested, because it is always possible, unlike more slots.
+/// Returns the changes that shorten waits above the drive. If all request slots are occupied, also suggests a faster
+/// drive, because the number of slots cannot always be raised.
 fn above_drive(setup: &Setup, summary: &Summary, parts: &LatencyBreakdown) -> Vec<WhatIf> {
     let mut changes = throughput::above_drive(setup, summary, parts).to_vec();
     if changes.contains(&WhatIf::Slots) {

@@ -1,9 +1,9 @@
 //! Finds the limits of throughput, the likeliest first.
 //!
 //! If the drive keeps up, arrivals are the limit; otherwise the limit is a resource that is busy most of the time. If
-//! no resource is busy most of the time, each notable wait of requests is a cause, and so is a host that thinks or
-//! keeps too few requests outstanding. Only runs with what-if changes can show which cause costs most. A cache, which
-//! works on one page at a time, counts as a resource.
+//! no resource is busy most of the time, there may be several causes: every notable wait of requests, think time, or
+//! too few outstanding requests. Only runs with what-if changes can show which cause costs most. A cache, which works
+//! on one page at a time, counts as a resource.
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
