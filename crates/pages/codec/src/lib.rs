@@ -29,8 +29,7 @@ pub trait Codec: Send {
     /// Restores a page from `bytes`, the complete output of [`Codec::compress`].
     ///
     /// # Errors
-    /// Fails if `bytes` are not a compressed page of exactly the length of `page`. The contents of `page` are then
-    /// unspecified.
+    /// Fails if `bytes` do not decompress to exactly the length of `page`. The contents of `page` are then unspecified.
     fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt>;
 
     /// Returns the modelled costs of a codec that stores no data. A cache of real pages must refuse such a codec.

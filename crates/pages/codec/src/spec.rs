@@ -51,7 +51,7 @@ pub enum SpecError {
     UnknownCodec {
         /// Name given by the user.
         name: String,
-        /// Question that suggests a similar codec name; only a full stop if no name is similar.
+        /// Question that suggests a similar codec name. If no name is similar, only a full stop.
         hint: String,
         /// List of all codec names.
         known: String,

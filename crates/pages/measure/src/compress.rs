@@ -365,8 +365,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         })
     }
 
-    /// Calls `work` for each page until `work` returns false. Returns the time spent on each file, and when the first
-    /// call began and the last call ended.
+    /// Calls `work` for each page until `work` returns false. Returns the time spent on each file, and the period from
+    /// the start of the first call to the end of the last call.
     fn timed(&self, mut work: impl FnMut(usize, &[u8]) -> bool) -> (Vec<Time>, Span) {
         let mut times = vec![Time::default(); self.files.len()];
         let begin_ns = self.epoch.elapsed().as_nanos() as u64;

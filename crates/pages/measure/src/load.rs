@@ -58,8 +58,9 @@ pub enum Error<E: std::error::Error> {
 
 /// Sends `accesses` through `pool`; `threads` threads take the accesses in turn.
 ///
-/// A read copies the page. A write stores the page of `contents` with the same number; past the end, `contents` repeat.
-/// `go_on` is called periodically with the number of completed accesses; it returns false to cancel.
+/// A read copies the page. A write stores the page of `contents` with the same number; page numbers past the end wrap
+/// around to the first page. `go_on` is called periodically with the number of completed accesses; it returns false to
+/// cancel.
 ///
 /// # Errors
 /// See [`Error`].

@@ -272,7 +272,7 @@ impl<C> Storage<C> {
     }
 }
 
-/// Returns page `id` of `contents`; past the end, `contents` repeat.
+/// Returns page `id` of `contents`. Page numbers past the end wrap around to the first page.
 pub(crate) fn page_of(contents: &[u8], id: PageId, page_bytes: usize) -> &[u8] {
     let at = (id % (contents.len() / page_bytes) as u64) as usize * page_bytes;
     &contents[at..at + page_bytes]

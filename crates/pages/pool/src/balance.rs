@@ -46,7 +46,7 @@ impl Balance {
             restore_us,
             margin_bytes,
             frame_bytes,
-            // The table of evicted pages suffices even if pages shrink to a quarter of their size.
+            // The table covers all evicted pages even if pages shrink to a quarter of their size.
             evicted: Ghosts::new(4 * frames),
             demoted: 0,
             nearly_compressed: 0,
@@ -81,8 +81,8 @@ impl Balance {
         self.events += 1;
     }
 
-    /// Returns the pool that should get more memory. Returns `None` within a window, and if the savings differ too
-    /// little.
+    /// Returns the pool that should get more memory. Returns `None` until enough events have been counted, or if the
+    /// savings of the pools differ too little.
     pub fn verdict(&mut self) -> Option<Verdict> {
         if self.events < self.window {
             return None;

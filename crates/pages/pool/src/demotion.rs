@@ -267,7 +267,7 @@ pub fn cancel_on_drop<J: IntoIterator<Item = Job>>(
     })
 }
 
-/// Returns the checksum that detects damaged bytes: half of XXH3, which is faster than a CRC.
+/// Returns a checksum to detect damaged data: the low 32 bits of XXH3-64, which is faster than a CRC.
 fn checksum(bytes: &[u8]) -> u32 {
     XxHash3_64::oneshot(bytes) as u32
 }

@@ -11,14 +11,15 @@ use crate::policy::{self, Choice};
 pub enum Share {
     /// Fixed percentage, from 0 (no compressed pool) to 100 (only the minimum number of uncompressed pages).
     Fixed {
-        /// Percentage of the budget that is left for pages: C_% in Harper 2018, chapter 3.
+        /// Percentage for the compressed pool, of the budget that remains for pages: C_% in Harper 2018, chapter 3.
         percent: f64,
     },
     /// The share adapts: memory moves to the pool where more memory saves more time.
     ///
-    /// Each shard counts two types of events. With a sixteenth of the budget more, the compressed pool would have
-    /// avoided misses on recently dropped pages; each avoided miss saves `miss_us - restore_us`. The uncompressed pool
-    /// would have avoided restoring recently compressed pages; each such hit saves `restore_us`.
+    /// Each shard counts two types of events. With another sixteenth of the budget, the compressed pool would have
+    /// avoided misses on recently dropped pages; each avoided miss saves `miss_us - restore_us`. With the same
+    /// additional memory, the uncompressed pool would have avoided restoring recently compressed pages; each avoided
+    /// restoration saves `restore_us`.
     Adaptive {
         /// Time to load a page, in microseconds.
         miss_us: f64,
@@ -133,7 +134,8 @@ impl Options {
         (f64::from(self.page_bytes) * self.max_stored_percent / 100.0).min(f64::from(self.page_bytes - 1)) as usize
     }
 
-    /// Validates the options, except that [`Shard::new`](crate::shard::Shard::new) checks if the budget suffices.
+    /// Checks all options, but not if the budget is large enough, which [`Shard::new`](crate::shard::Shard::new)
+    /// checks.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let page = self.page_bytes;
         if !PAGE_BYTES.contains(&page) || !page.is_power_of_two() {

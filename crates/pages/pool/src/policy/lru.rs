@@ -1,8 +1,9 @@
 //! Exact LRU without a list that every hit would modify.
 //!
 //! A hit only writes the value of a shared counter to its slot, as a timestamp. A heap holds one timestamp per slot,
-//! which may be older than the timestamp in the slot but never newer. To find a victim, outdated minima are reinserted
-//! with their current timestamp. The first minimum that is up to date is the least recently used page.
+//! which may be older than the timestamp in the slot but never newer. The search for a victim removes the minimum of
+//! the heap. If this timestamp is outdated, it is reinserted with its current value. The first minimum that is up to
+//! date belongs to the least recently used page.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

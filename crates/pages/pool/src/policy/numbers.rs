@@ -1,4 +1,4 @@
-//! Dense numbers for present pages and recently removed pages, by which simulated policies identify pages.
+//! Assigns dense numbers to present and recently removed pages. Simulated policies identify pages by these numbers.
 
 use super::links::{Links, List, NONE};
 use crate::PageId;
@@ -67,7 +67,7 @@ impl Numbers {
         self.next[previous as usize] = next;
     }
 
-    /// Inserts a page and returns its number, and true if another page had this number before.
+    /// Inserts a page. Returns its number, and a flag that is true if another page had this number before.
     pub fn insert(&mut self, id: PageId) -> (u32, bool) {
         if let Some(number) = self.find(id) {
             self.links.remove(&mut self.removed, number);

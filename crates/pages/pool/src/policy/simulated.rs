@@ -3,7 +3,7 @@
 //! A simulated policy evicts pages on its own at a fixed capacity. In contrast, the pool decides when and how many
 //! pages leave. Therefore the adapter requests victims in advance and sets the capacity to the expected number of
 //! pages. Pages that the policy evicts or rejects while the pool has free memory stay cached and become the next
-//! victims. If the policy evicts a page that the pool cannot evict, the adapter inserts the page again by an access.
+//! victims. If the policy evicts a page that the pool cannot evict, the adapter accesses the page to insert it again.
 //!
 //! Policies identify pages by numbers. A removed page keeps its number, so that the policy recognises the page when it
 //! returns. There are about twice as many numbers as slots. When no number is unused, a new page takes the number of
