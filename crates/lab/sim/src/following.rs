@@ -41,7 +41,7 @@ impl Followers {
         Self { granularity, caches: Vec::new(), uses: 0 }
     }
 
-    /// Adds a cache to simulate, from the next access on.
+    /// Adds a cache, which is simulated from the next access on.
     ///
     /// # Errors
     /// Fails if the parameters of the cache are invalid, or its policy needs to know future requests.

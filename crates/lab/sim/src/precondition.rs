@@ -378,7 +378,7 @@ fn least_windows(pages: u64, flash_pages: u64) -> u64 {
     ((2 * flash_pages - pages) / window(pages)).max(WINDOWS_PER_PASS)
 }
 
-/// Estimates the number of windows until write amplification is steady, given `done` windows. Assumes that the
+/// Estimates the number of windows until write amplification is steady after `done` windows. Assumes that the
 /// differences between windows keep shrinking by the last factor. `None` if the differences do not shrink.
 fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, may_take: Range<u64>) -> Option<u64> {
     let Range { start: least, end: limit } = may_take;

@@ -1,4 +1,4 @@
-//! Deflate by the library libdeflate, which compresses only whole buffers. It needs half the time of zlib and
+//! Deflate with the library libdeflate, which compresses only whole buffers. It takes half the time of zlib and
 //! compresses better.
 
 use std::io;

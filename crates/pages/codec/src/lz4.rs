@@ -1,4 +1,4 @@
-//! LZ4 blocks by the C library. A higher acceleration is faster but compresses less.
+//! LZ4 blocks with the C library. A higher acceleration is faster but compresses less.
 //!
 //! The C library decompresses 8 KiB pages in three quarters of the time of a Rust port. `lzzzz` keeps each thread's
 //! hash table between calls; the one-shot functions would clear 16 KiB for every page.

@@ -1,4 +1,4 @@
-//! Zstandard by the C library, with one context for each direction. Negative levels are faster.
+//! Zstandard with the C library, using one context for each direction. Negative levels are faster.
 
 use std::io;
 

@@ -17,9 +17,9 @@ use crate::watch::until_ended;
 /// Options of a measurement of codecs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Codecs. Each run measures all codecs, one after the other.
+    /// Codecs to measure. Each run measures all codecs, one after the other.
     pub codecs: Vec<CodecSpec>,
-    /// Page length in bytes; `None` takes each file as one page. The last page of a file may be shorter.
+    /// Page length in bytes; `None` treats each file as one page. The last page of a file may be shorter.
     pub page_bytes: Option<usize>,
     /// Number of concurrent threads. Each thread has its own codec and its part of the pages.
     pub threads: usize,

@@ -53,7 +53,7 @@ pub struct PagedFile {
     direct: bool,
     writable: bool,
     page_bytes: usize,
-    /// Buffers of one page that are not in use, aligned for direct I/O.
+    /// Unused buffers, each one page long and aligned for direct I/O.
     buffers: Mutex<Vec<Aligned>>,
 }
 

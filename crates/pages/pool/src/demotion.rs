@@ -14,7 +14,7 @@ use crate::loader::{CodecFactory, Loader};
 use crate::shard::{Compressed, Job, JobResult, VictimAction};
 use crate::sync::{Condvar, Mutex};
 
-/// Codec with its buffers, for one thread at a time.
+/// A codec and its buffers, used by one thread at a time.
 pub struct CodecContext {
     codec: Box<dyn Codec>,
     /// Copy of a compressed page that is to be restored.

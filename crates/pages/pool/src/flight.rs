@@ -1,4 +1,4 @@
-//! Shards that threads share: their locks, the threads that wait for changes, and the pages in flight.
+//! Shards shared by threads, each with its lock, the threads that wait for changes, and the pages in flight.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};

@@ -104,7 +104,7 @@ impl Options {
             raw_policy: policy::policy("clock").expect("the default policy exists"),
             compressed_policy: policy::policy("fifo").expect("the default policy exists"),
             demotion: Demotion::Background { workers: 1, batch: (pages / 64).clamp(1, 32) as u32 },
-            // Uses at least 2048 pages per shard, because smaller shards waste too much in partly filled chunks.
+            // Uses at least 2048 pages per shard, because smaller shards waste too much memory in partly filled chunks.
             shards: prev_power_of_two((pages / 2048).clamp(1, 64) as u32),
             chunk_bytes: (64 << 10).max(page_bytes.saturating_mul(8)),
         }

@@ -93,7 +93,7 @@ impl DataChecker {
         self.violation.get_or_insert(violation.into());
     }
 
-    /// Checks that the sequence numbers of programs and trims ascend.
+    /// Checks that the sequence numbers of programs and trims always increase.
     fn follow(&mut self, sequence: u64, what: impl FnOnce() -> String) {
         if self.last_sequence.is_some_and(|last| sequence <= last) {
             self.blame(format!("{}: sequence number {sequence} does not exceed the previous sequence number", what()));

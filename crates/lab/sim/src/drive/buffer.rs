@@ -45,7 +45,7 @@ pub(crate) struct Held {
     pub context: WriteContext,
     /// True if the buffer has the whole page; otherwise the missing part must be read before the page is programmed.
     pub whole: bool,
-    /// Number of the host write that wrote the page; all page writes of the host are numbered.
+    /// Sequence number of the page write that wrote the page, among all page writes of the host.
     pub version: u64,
     state: SlotState,
     /// Number of pages that the buffer accepted before this page.

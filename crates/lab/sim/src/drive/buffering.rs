@@ -346,8 +346,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Completes with padding the incomplete program units that contain host pages, or all incomplete program units if
-    /// `everything` is true.
+    /// Pads the incomplete program units that contain host pages, or all incomplete program units if `everything` is
+    /// true.
     pub(super) fn complete_units(&mut self, everything: bool) {
         let kind = JobKind::BufferedPage;
         self.stack.sinks.flash.submit(Owner::Padding.number(), Requester::default(), kind);

@@ -58,7 +58,7 @@ impl CollectionAhead {
         matches!(self.collect, Collect::Background { .. }) && self.is_active.contains(&true)
     }
 
-    /// Returns the number of pages freed by operations of collection: pages of erased blocks, less the copied pages.
+    /// Returns the number of pages that collection freed: the pages of erased blocks minus the copied pages.
     pub fn freed_by(&self, operations: &Counts) -> i64 {
         (operations.erased() * u64::from(self.pages_per_block)) as i64 - operations.programs[Cause::Gc as usize] as i64
     }

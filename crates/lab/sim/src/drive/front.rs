@@ -21,7 +21,7 @@ struct Queue {
 #[derive(Debug)]
 pub(crate) struct Queues {
     queues: Vec<Queue>,
-    /// Maximum number of requests from one queue that the drive holds.
+    /// Maximum number of requests that the drive holds from one queue.
     depth: u32,
     /// Maximum number of requests that the drive holds from all queues together.
     slots: u32,

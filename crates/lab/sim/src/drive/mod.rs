@@ -86,7 +86,8 @@ struct InFlightRequest {
     number: u64,
     /// True if a request of the other direction (read or write) was in the drive when the drive took this request.
     met_other: bool,
-    /// Number of bytes of a write that have arrived, or of a read that have left the flash or the buffer.
+    /// For a write, the number of bytes that have arrived; for a read, the number of bytes that have left the flash or
+    /// the buffer.
     moved_bytes: u32,
     /// Number of parts of a read whose data is still in the flash; at most 1 if the request is read in one part.
     parts: u32,
@@ -94,7 +95,7 @@ struct InFlightRequest {
     cached_parts: u32,
     /// Delay caused by look-ups that fetched map entries from host memory, in nanoseconds.
     lookup_ns: u64,
-    /// Number of transfers of a read's data to the host that have not ended.
+    /// Number of transfers of read data to the host that are in progress.
     sending: u32,
     /// True if the write has waited for buffer space or a token.
     has_stalled: bool,

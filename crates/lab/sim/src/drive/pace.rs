@@ -74,7 +74,7 @@ impl Credits {
 #[derive(Debug)]
 pub(super) struct TokenBucket {
     interval_ns: u64,
-    /// Time in which an empty token bucket fills.
+    /// Time to fill an empty token bucket.
     fill_ns: u64,
     /// Time at which the bucket is full again if no token is taken until then.
     full_ns: u64,

@@ -12,7 +12,7 @@ pub(crate) struct Sinks<D, C, M> {
     pub flash: D,
     pub checker: C,
     pub meter: M,
-    /// Number of bytes of a page that host reads transfer; `None` for whole pages.
+    /// Number of bytes that a host read transfers from a page; `None` if it transfers whole pages.
     pub read_bytes: Option<u32>,
     /// The controller's own map memory, if the FTL's map cache is in host memory.
     pub own_map_memory: Option<Box<OwnMapMemory>>,

@@ -50,7 +50,7 @@ impl<P: Parts> Stack<P> {
         }
     }
 
-    /// Replaces the flash model with another flash model, which continues with the same state of the flash.
+    /// Replaces the flash model with another flash model that continues from the same flash state.
     pub fn with_flash<Q>(self, flash: impl FnOnce(P::Flash) -> Q::Flash) -> Stack<Q>
     where
         Q: Parts<Ftl = P::Ftl, Checker = P::Checker, Meter = P::Meter>,

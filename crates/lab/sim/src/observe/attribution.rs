@@ -41,7 +41,7 @@ impl InDrive {
 
 /// Latency attribution of a run.
 pub(crate) struct LatencyAttribution {
-    /// Latency attribution of the requests in the drive, by number of the request in the drive.
+    /// Latency attribution of each request in the drive, indexed by the number of the request in the drive.
     in_drive: Vec<InDrive>,
     /// Total time of all dies by stall cause, when a request began to wait for buffer space or for fewer flash operations in
     /// flight. Indexed by the number of the request.

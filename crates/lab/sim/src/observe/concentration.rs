@@ -15,7 +15,7 @@ const ENOUGH_PAIRS: u64 = 200;
 /// Counts the writes to the pages of a sample.
 #[derive(Clone, Debug)]
 pub(crate) struct Concentration {
-    /// Number of writes of each page in the sample, by scrambled page number.
+    /// Number of writes to each page in the sample, by scrambled page number.
     writes: Vec<u32>,
     /// Bit mask for scrambled page numbers. Pages whose masked number is an index of `writes` are in the sample.
     mask: u32,

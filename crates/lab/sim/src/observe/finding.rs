@@ -37,7 +37,7 @@ pub struct Finding {
     pub about: Subject,
     /// Name of the finding.
     pub name: &'static str,
-    /// Share of the time or work that the finding explains, 0 to 1.
+    /// Share of the time or work that the finding explains, from 0 to 1.
     pub share: f64,
     /// Metrics that support the finding, by name.
     pub evidence: BTreeMap<&'static str, f64>,

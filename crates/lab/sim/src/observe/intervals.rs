@@ -149,7 +149,7 @@ impl Intervals {
     }
 }
 
-/// Requests of one interval in one bucket of a latency histogram.
+/// Requests that fall into one interval and one bucket of a latency histogram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InInterval {
     /// Number of the interval, counted from the start of measuring.

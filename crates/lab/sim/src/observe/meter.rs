@@ -120,7 +120,7 @@ pub struct LogSummary {
     pub reclaim_mean_ns: Option<f64>,
     /// Number of log blocks that left the log.
     pub retired_blocks: u64,
-    /// Mean share of the pages of a retired log block that had been programmed.
+    /// Mean share of the pages of a log block that had been programmed when the block was retired.
     pub utilisation_mean: Option<f64>,
     /// Metrics of the pages captured by sequential log blocks, for all streams together; `None` for a log without such
     /// blocks.

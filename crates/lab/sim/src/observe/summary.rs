@@ -107,7 +107,7 @@ impl CollectionSummary {
 /// Distribution of the erases of the measured phase over the blocks, without erases in SLC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WearSummary {
-    /// Number of erases of all blocks, without erases in SLC mode.
+    /// Total number of erases over all blocks, without erases in SLC mode.
     pub erases: u64,
     /// Mean number of erases per block.
     pub erase_mean: f64,
@@ -135,7 +135,7 @@ impl WearSummary {
     }
 }
 
-/// Metrics of the SLC cache in the measured phase. The pages that the cache folded are in [`FlashSummary`].
+/// Metrics of the SLC cache in the measured phase. [`FlashSummary`] counts the pages that the cache folded.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SlcSummary {
     /// Number of host pages written to the cache.

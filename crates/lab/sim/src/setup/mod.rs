@@ -64,7 +64,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Returns the name of the method in settings.
+    /// Returns the name of the method as used in settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",

@@ -48,7 +48,7 @@ struct HostRequest {
 struct Times {
     /// Bytes of host requests, by operation.
     bytes: [u64; Op::ALL.len()],
-    /// Sums over host requests: of the latencies, of the time below the cache, and of the time in the cache.
+    /// Total latency, total time below the cache and total time in the cache of host requests.
     total_ns: u128,
     drive_ns: u128,
     cache_ns: u64,

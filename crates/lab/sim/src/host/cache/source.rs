@@ -58,7 +58,7 @@ pub(crate) struct Cached<'s, 'm> {
     warmup_requests: u64,
     /// Number of the last host request that belongs to the warm-up; `None` once measuring has begun.
     warmup: Option<u64>,
-    /// Number of host requests wrapped around the device in the measured phase.
+    /// Number of host requests that wrapped around the device in the measured phase.
     wrapped: u64,
     /// Time that host requests spent in the cache in the measured phase.
     cache_ns: u64,

@@ -44,7 +44,7 @@ impl ClosedLoop {
     }
 }
 
-/// Sums of the think times and waiting times of all streams of a host with think time.
+/// Total think time and total waiting time of all streams, for a host with think time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cycles {
     thinking_ns: u128,

@@ -197,7 +197,8 @@ type Work = (StallCause, &'static str, &'static [WhatIf]);
 
 fn work(summary: &Summary) -> [Work; 5] {
     let internal = match summary.log {
-        // Merges: proposes faster cells first, because they always help. More log blocks help only for some workloads.
+        // For merges, faster cells are proposed first, because they always help. More log blocks help only for some
+        // workloads.
         Some(_) => (StallCause::Collection, "merges", &[WhatIf::Dies, WhatIf::Spare][..]),
         None => (StallCause::Collection, "collection", &[WhatIf::Spare, WhatIf::Placement, WhatIf::Dies][..]),
     };
