@@ -1,7 +1,7 @@
 //! Simulates caches while their trace is read. Each cache follows the reader on its own thread.
 //!
-//! The reader passes accesses on in batches. A batch is freed once all caches have processed it; slow caches hold the
-//! batches that they have not processed.
+//! The reader passes accesses on in batches. A batch is freed once all caches have processed it. Batches that a slow
+//! cache has not processed stay in memory.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

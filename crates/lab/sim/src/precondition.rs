@@ -43,7 +43,7 @@ pub struct PreconditionSummary {
     /// Number of planes in the sample. Only these planes were preconditioned, and their state was applied to all
     /// planes. `None` without this sampling.
     pub sampled_planes: Option<u32>,
-    /// Number of sections of each superblock. Only one section was preconditioned, and its state was applied to all
+    /// Number of sections per superblock. Only one section was preconditioned, and its state was applied to all
     /// sections. `None` without this sampling.
     pub sampled_sections: Option<u32>,
 }
@@ -67,9 +67,9 @@ const FILL_CHUNK: u64 = 1 << 18;
 /// Number of pages overwritten between two reports to the monitor. It is small, because each page may cost merges of
 /// whole blocks.
 const OVERWRITE_CHUNK: u64 = 1 << 12;
-/// Number of writes ahead for which map entries are prefetched.
+/// Number of writes to look ahead when map entries are prefetched.
 const LOOKAHEAD: usize = 16;
-/// Number of windows in one device capacity written by the host. Write amplification is measured over each window.
+/// Number of windows per device capacity of host writes. Write amplification is measured over each window.
 const WINDOWS_PER_PASS: u64 = 4;
 /// Relative difference below which two successive windows count as steady.
 const SETTLED: f64 = 0.005;

@@ -1,8 +1,8 @@
 //! A simulated drive in real time: a thread that requests a page waits until the drive would complete the request.
 //!
-//! The waiting threads themselves run the drive. Each advances the simulation to the present, then checks if its own
-//! request is complete. If a thread waits too long, because it slept too long or the simulation was slow, the excess is
-//! counted as lateness.
+//! The waiting threads themselves run the drive. Each waiting thread advances the simulation to the present, then
+//! checks if its own request is complete. If a thread waits too long, because it slept too long or the simulation was
+//! slow, the excess is counted as lateness.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};

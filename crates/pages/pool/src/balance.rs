@@ -12,7 +12,7 @@ use crate::ghosts::Ghosts;
 /// Memory moves only if the savings of the pools differ by this factor, so that noise has no effect.
 const HYSTERESIS: f64 = 1.25;
 
-/// Pool to which memory should move.
+/// Pool that should get more memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     MoreCompressed,

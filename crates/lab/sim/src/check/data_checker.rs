@@ -134,8 +134,8 @@ impl FlashSink for DataChecker {
                 }
                 self.host_reads.push(lpn);
             }
-            // The FTL must read the newest version of a map page. A map that computes flash pages has no map pages. It
-            // reads data pages, whose spare areas point to other pages.
+            // The FTL must read the newest version of a map page. An FTL that computes flash addresses has no map
+            // pages; it reads data pages, whose spare areas point to other pages.
             Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate => {
                 let has_map_pages = self.versions.len() > self.logical_pages as usize;
                 if let Some(PageData { lpn, stamp }) = data

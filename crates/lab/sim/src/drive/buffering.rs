@@ -189,7 +189,7 @@ impl BufferStage {
         if from < end {
             stack.read(from, end);
         }
-        // The FTL counted these pages as never written, but the buffer holds them.
+        // The FTL counted these pages as unwritten, but their data is in the buffer.
         stack.host.unmapped_pages_read -= only_here;
         buffer.counters.pages_read += only_here;
     }
@@ -229,8 +229,7 @@ impl<P: TimedParts> TimedDrive<P> {
             self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests, self.stack.page, now_ns))
         {
             self.waited_for_flash(index);
-            // The time for which a write waited for a token counts as controller time, because the controller paces
-            // writes.
+            // Waiting for a token counts as controller time, because the controller paces writes.
             self.charge(index, Part::Controller);
             if !is_last {
                 continue;

@@ -157,8 +157,8 @@ impl Servers {
         Self { free_ns: vec![0; count as usize] }
     }
 
-    /// Returns the end time of work that arrives now, takes the given duration and waits for the next free server. Work
-    /// of duration 0 does not wait.
+    /// Returns the end time of work that arrives now and takes the given duration. The work waits for the next free
+    /// server, unless its duration is 0.
     fn serve(&mut self, now_ns: u64, duration_ns: u64) -> u64 {
         if duration_ns == 0 {
             return now_ns;

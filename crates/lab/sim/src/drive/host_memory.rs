@@ -15,7 +15,7 @@ use crate::setup::drive::HostMemory;
 #[derive(Debug)]
 pub(crate) struct OwnMapMemory {
     options: HostMemory,
-    /// Sequence number of the last use of each line of map entries.
+    /// For each line of map entries, the sequence number of its last use.
     last_use: FxHashMap<u32, u64>,
     /// Lines of map entries, by the sequence number of their last use.
     by_use: BTreeMap<u64, u32>,

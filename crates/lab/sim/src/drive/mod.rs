@@ -89,9 +89,9 @@ struct InFlightRequest {
     /// For a write, the number of bytes that have arrived; for a read, the number of bytes that have left the flash or
     /// the buffer.
     moved_bytes: u32,
-    /// Number of parts of a read whose data is still in the flash; at most 1 if the request is read in one part.
+    /// Number of parts of a read that have not left the flash yet; at most 1 if the request is read in one part.
     parts: u32,
-    /// Number of pages in the read cache for which the request waits.
+    /// Number of pages in the read cache that the request waits for.
     cached_parts: u32,
     /// Delay caused by look-ups that fetched map entries from host memory, in nanoseconds.
     lookup_ns: u64,
@@ -132,7 +132,7 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     collection: CollectionAhead,
     /// Number of fetches of map entries from host memory when measuring began.
     fetches_at_start: u64,
-    /// Maximum number of flash operations in flight. At this number, the drive takes no further request and flushes no
+    /// Maximum number of flash operations in flight. At this limit, the drive takes no further request and flushes no
     /// further page of the buffer.
     most_under_way: usize,
     /// Completed requests that were not yet reported to the host.

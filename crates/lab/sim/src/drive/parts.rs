@@ -1,4 +1,4 @@
-//! Combinations of FTL, flash model, data checker and meter for which a drive is compiled.
+//! Combinations of FTL, flash model, data checker and meter that drives are compiled for.
 
 use std::marker::PhantomData;
 

@@ -54,7 +54,7 @@ pub(super) struct ReadCache {
     streams: VecDeque<(u64, u32)>,
     slots: Vec<Slot>,
     slot_of: FxHashMap<u32, u32>,
-    /// Slot that the next page takes.
+    /// Slot for the next page that is read in advance.
     turn: u32,
     pub counts: Counts,
 }

@@ -23,7 +23,7 @@ use crate::setup::Setup;
 use crate::setup::host::Replay;
 use crate::state::{self, Origin};
 
-/// Number of requests ahead for which map entries are prefetched.
+/// Number of requests to look ahead when map entries are prefetched.
 pub(crate) const LOOKAHEAD: usize = 16;
 
 /// A drive that serves one request after the other.

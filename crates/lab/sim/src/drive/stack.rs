@@ -181,7 +181,7 @@ impl<P: Parts> Stack<P> {
     }
 }
 
-/// Returns the hints that the FTL gets with a write request. Stream numbers serve as placement identifiers, because
+/// Returns the hints that the FTL receives with a write request. Stream numbers serve as placement identifiers, because
 /// traces have no such identifiers.
 #[inline(always)]
 pub(crate) fn context_of(request: &Request, page: PageSize) -> WriteContext {

@@ -80,7 +80,7 @@ pub struct DriveSummary {
     pub dies: u32,
     /// Number of planes per die.
     pub planes_per_die: u32,
-    /// Share of time in which the cells of a die work: mean, minimum and maximum over the dies.
+    /// Share of time in which the cells of a die are busy: mean, minimum and maximum over the dies.
     pub die_utilisation: Spread,
     /// Share of time in which a channel moves data: mean, minimum and maximum over the channels.
     pub channel_utilisation: Spread,
@@ -103,7 +103,7 @@ pub struct DriveSummary {
     /// Response times by stream, if there are several streams.
     pub streams: Vec<StreamSummary>,
     /// Jain's fairness index of the throughput of streams (Jain, Chiu, Hawe 1984): 1 if all throughputs are equal, 1/n
-    /// if one of n streams has all throughput. Only streams that are active for more than half of the time count,
+    /// if one of n streams has all the throughput. Only streams that are active for more than half of the time count,
     /// because any two of them overlap. `None` with fewer than two such streams, or more than 256 streams.
     pub fairness: Option<f64>,
     /// Results of the host's block layer, if any.

@@ -115,8 +115,8 @@ impl LatencyAttribution {
         }
     }
 
-    /// Counts a completed host request with its response and waiting times. `number` is the drive request with which it
-    /// completed, if any. Time outside the drive is charged to the block layer.
+    /// Counts a completed host request with its response and waiting times. `number` is the drive request that
+    /// completed it, if any. Time outside the drive is charged to the block layer.
     pub fn request_done(&mut self, request: &Request, number: Option<u32>, now_ns: u64, times: [InBucket; 2]) {
         let mut outside = InDrive::default();
         let in_drive = number.map_or(&mut outside, |number| &mut self.in_drive[number as usize]);

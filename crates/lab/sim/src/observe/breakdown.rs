@@ -59,7 +59,7 @@ pub struct LatencyBreakdown {
     pub requests: u64,
     /// Sum of the response times of the requests.
     pub sum_ns: u128,
-    /// Sums of the parts of the response times of all requests.
+    /// For each part, the sum over the response times of all requests.
     #[serde(serialize_with = "by_part")]
     pub parts_ns: [u128; PARTS],
 }
@@ -158,7 +158,7 @@ impl ResponseSummary {
         Self { all: BreakdownByPercentile::of(&all.take()), read: of(Op::Read), write: of(Op::Write), dies_ns }
     }
 
-    /// Returns the share of one type of work in the busy time of the dies; 0 if all dies were idle.
+    /// Returns the share of the dies' busy time that one type of work takes; 0 if all dies were idle.
     pub(crate) fn share_of_work(&self, kind: StallCause) -> f64 {
         let busy_ns: u64 = self.dies_ns[..StallCause::Dependency as usize].iter().sum();
         self.dies_ns[kind as usize] as f64 / busy_ns.max(1) as f64

@@ -41,7 +41,7 @@ pub struct Finding {
     pub share: f64,
     /// Metrics that support the finding, by name.
     pub evidence: BTreeMap<&'static str, f64>,
-    /// Changes whose simulation would confirm the finding.
+    /// Changes to simulate in order to confirm the finding.
     pub what_ifs: Vec<WhatIf>,
 }
 

@@ -188,7 +188,7 @@ pub struct Slow {
     pub part_ns: u64,
 }
 
-/// Response and waiting times by interval. Arrays of two hold reads, then writes.
+/// Response and waiting times by interval. In arrays of length 2, index 0 is for reads and index 1 for writes.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     /// Length of an interval, in nanoseconds.

@@ -10,8 +10,8 @@ pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
     (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
 }
 
-/// A drive keeps up with the trace if the time from the last arrival to the last completion, minus the mean service
-/// time, is at most this share of simulated time.
+/// A drive keeps up with the trace if it falls behind by at most this share of simulated time. The lag is the time from
+/// the last arrival to the last completion, minus the mean service time.
 const BEHIND: f64 = 0.05;
 
 /// Rates of requests over the measured phase.
@@ -110,7 +110,7 @@ pub struct LatencyByOp {
 }
 
 impl LatencyByOp {
-    /// Summarises one histogram of response times per [`ssdlab_trace::Op`].
+    /// Summarises the response times of each operation, given one histogram per [`ssdlab_trace::Op`].
     pub fn of(histograms: &[LatencyHistogram; 4]) -> Self {
         let mut all = LatencyHistogram::default();
         histograms.iter().for_each(|histogram| all.merge(histogram));

@@ -93,8 +93,8 @@ struct End<'a> {
 pub(crate) struct OfDrive {
     pub summary: DriveSummary,
     pub activity: Activity,
-    /// Number of pages that the host wrote but the drive did not program: pages overwritten or trimmed in the write
-    /// buffer, and pages waiting in it at the end, minus the pages waiting at the start.
+    /// Number of pages that the host wrote but the drive did not program. These pages were overwritten or trimmed in
+    /// the write buffer, or still wait in it at the end. Pages that already waited at the start are subtracted.
     pub absorbed_pages: i64,
     /// Number of pages in the write buffer at the end, minus their number at the start.
     pub buffered_pages: i64,

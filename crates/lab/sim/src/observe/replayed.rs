@@ -33,7 +33,7 @@ pub struct ReplaySummary {
     /// Number of incomplete requests when the last request of an open replay arrived, including this request; `None` if
     /// the drive serves one request at a time.
     pub backlog_requests: Option<u64>,
-    /// Speed relative to the trace at which the drive served an open replay; `None` if the drive kept up.
+    /// Speed at which the drive served an open replay, relative to the trace; `None` if the drive kept up.
     pub sustained_speed: Option<f64>,
 }
 

@@ -200,8 +200,8 @@ pub struct Summary {
     pub time: Option<TimeSummary>,
     /// Response times of the requests in `time`, if time is modelled.
     pub latency: Option<LatencyByOp>,
-    /// Metrics of channels, dies, queues and buffer, and of requests in the drive, if modelled; with a cache, of
-    /// requests below the cache.
+    /// Metrics of channels, dies, queues, buffer and requests in the drive, if modelled. With a cache, the requests are
+    /// the requests below the cache.
     pub drive: Option<DriveSummary>,
     /// Metrics of merges and captures, for a log-block FTL.
     pub log: Option<LogSummary>,

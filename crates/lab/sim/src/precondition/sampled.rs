@@ -87,8 +87,8 @@ fn is_wanted(setup: &Setup) -> bool {
     wanted && setup.filled_pages() > 0
 }
 
-/// Returns the number of sections into which the superblocks of a sampled device are divided; `None` if the device is
-/// not sampled by sections. A section consists of whole program units.
+/// Returns the number of sections per superblock if a sampled device is divided into sections, otherwise `None`. A
+/// section consists of whole program units.
 pub(crate) fn sections(setup: &Setup) -> Option<u32> {
     let Setup { geometry, ftl: FtlChoice::Page(options, map), check: false, .. } = setup else { return None };
     let of_superblocks = geometry.units.collected == Collected::Superblock && geometry.units.parity == 0;
@@ -116,7 +116,7 @@ fn part_of<P: Parts>(stack: &Stack<P>) -> Option<(P::Ftl, u32)> {
     Some((stack.ftl.part(part_planes, *seed)?, planes / part_planes))
 }
 
-/// Fills the part of the device, which is one of `count` equal parts, and overwrites it until it is steady.
+/// Fills one of `count` equal parts of the device, and overwrites it until it is steady.
 fn steady<P: Parts>(
     part: P::Ftl,
     count: u32,
@@ -136,7 +136,7 @@ fn steady<P: Parts>(
     (part, summary, control)
 }
 
-/// Returns the number of filled logical pages of one of `count` equal parts of the device.
+/// Returns the number of filled logical pages in each of `count` equal parts of the device.
 fn part_pages(setup: &Setup, count: u32) -> u64 {
     setup.filled_pages() / u64::from(count)
 }
@@ -215,8 +215,8 @@ fn finish<P: Parts<Flash: Resume>>(
 
 /// Numbers of host pages after which the open blocks of all copied planes are filled to the same level.
 ///
-/// In a drive that is preconditioned without sampling, the open blocks of all planes become full at the same time,
-/// because host pages go to the planes in turn. Thus the dies can program all planes with one command.
+/// In a drive preconditioned without sampling, host pages go to the planes in turn. So the open blocks of all planes
+/// become full at the same time, and the dies can program all planes with one command.
 struct InStep {
     /// Number of host pages that fill one block in each plane of the sampled part of the drive.
     round: u64,

@@ -41,7 +41,7 @@ pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) ->
 /// preconditioned drive is replaced.
 ///
 /// # Errors
-/// See [`run`] for the errors; also fails if the saved drive to start from is unreadable or differs from the set-up, or
+/// See [`run`] for the errors. Also fails if the drive to start from is unreadable or differs from the set-up, or if
 /// the drive cannot be saved.
 pub fn run_with_states(
     setup: &Setup,

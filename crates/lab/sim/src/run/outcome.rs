@@ -16,9 +16,9 @@ pub struct Outcome {
     pub trace_ns: u64,
     /// Number of logical pages that the host wrote in warm-ups.
     pub warmup_pages: u64,
-    /// Effective number of written pages, as a share of the logical pages: even writes to this share of the pages would
-    /// be as concentrated. `None` after few writes, without [`crate::Setup::attribution`], and for FTLs other than page
-    /// mapping.
+    /// Effective number of written pages, as a share of the logical pages: uniform writes to this share of the pages
+    /// would be equally concentrated. `None` after few writes, without [`crate::Setup::attribution`], and for FTLs
+    /// other than page mapping.
     pub written_share: Option<f64>,
     /// Number of pages copied and blocks erased by garbage collection in advance in the measured phase.
     pub collected_ahead: u64,

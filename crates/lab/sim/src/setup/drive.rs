@@ -62,15 +62,15 @@ pub struct Front {
 /// Unit in which the data of a request moves between host and drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransferUnit {
-    /// All data of a request is transferred at once: for a write before the buffer takes the data, for a read after the
-    /// last page is read.
+    /// All data of a request is transferred at once. The data of a write is transferred before the buffer accepts it,
+    /// and the data of a read after its last page has been read.
     Request,
     /// Each page is transferred separately. A page of a read is transferred once it has left the flash; a page of a
     /// write enters the write buffer once it has arrived.
     Page,
 }
 
-/// Packets in which the link transfers the data of a request.
+/// Packets that carry the data of a request over the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packets {
     /// Maximum number of data bytes in a packet, at least 1.
@@ -207,8 +207,8 @@ pub enum Pace {
         /// Number of tokens that the full bucket holds, at least 1.
         burst: u32,
     },
-    /// Each page takes a credit. Each block that background collection erases gives as many credits as it had invalid
-    /// pages. While no plane needs collection, pages need no credit.
+    /// Each page takes a credit. Each block that background collection erases adds a credit for every invalid page that
+    /// it had. While no plane needs collection, pages need no credit.
     Credits {
         /// Initial number of credits.
         initial: u32,

@@ -43,7 +43,7 @@ impl StreamDepths {
     /// Number of streams whose depths can be set.
     pub const COUNT: usize = 16;
 
-    /// Creates the depths of streams 1, 2 and so on. The last depth applies to all later streams. Stream 0 (requests
+    /// Assigns `depths` to streams 1, 2 and so on. The last depth applies to all later streams. Stream 0 (requests
     /// without a stream) gets the first depth. Returns `None` if `depths` is empty.
     pub fn new(depths: &[u32]) -> Option<Self> {
         let last = depths.last()?;

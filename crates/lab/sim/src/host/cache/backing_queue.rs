@@ -26,8 +26,7 @@ struct Sent {
     host: Option<u32>,
     /// Other host requests that wait for this backing request to complete.
     hosts: Vec<u32>,
-    /// Number of earlier backing requests that must complete first. The number is one higher while this request is
-    /// being added.
+    /// Number of earlier backing requests that must complete first, plus one while this request is being added.
     blockers: u32,
     /// Backing requests that wait for this backing request.
     followers: Vec<u32>,

@@ -34,8 +34,7 @@ struct HostRequest {
     request: Request,
     issued_ns: u64,
     submitted_ns: u64,
-    /// Number of backing requests for which this host request waits. The number is one higher until the request's
-    /// look-up is done.
+    /// Number of backing requests that this host request waits for, plus one until the request's look-up is done.
     waits: u32,
     /// Duration of the cache's work on the pages of this host request.
     work_ns: u64,
@@ -43,7 +42,7 @@ struct HostRequest {
     dirtied: u64,
 }
 
-/// Measurements of the host requests and of the backing requests of a cache.
+/// Measurements of a cache's host requests and backing requests.
 #[derive(Debug, Default)]
 struct Times {
     /// Bytes of host requests, by operation.

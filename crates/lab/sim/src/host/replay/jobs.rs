@@ -1,7 +1,7 @@
 //! Replays jobs: closed loops that run concurrently, each with its own requests, queue depth, pauses and end.
 //!
-//! A job that cannot issue a request now waits for a completion or for a time; the other jobs continue. At equal times,
-//! jobs take turns.
+//! A job that cannot issue a request now waits for a completion or until a given time; the other jobs continue. At
+//! equal times, jobs take turns.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

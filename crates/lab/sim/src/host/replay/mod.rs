@@ -32,8 +32,8 @@ pub(crate) use open::{ArrivalClock, scaled};
 pub(crate) use reader::{BATCH, Issued, Next, TraceReader};
 use streams::StreamReplay;
 
-/// Number of outstanding requests at which an open replay reads no further request from the trace, which bounds its
-/// memory. Requests keep their arrival times.
+/// Number of outstanding requests at which an open replay stops reading requests from the trace, to bound its memory.
+/// Requests keep their arrival times.
 pub(crate) const MOST_OUTSTANDING: u32 = 1 << 16;
 
 /// Replay model, which decides which request is issued next.

@@ -1,9 +1,9 @@
 //! Replays streams independently: each stream is a closed loop, or a process that waits for reads and synchronous
 //! writes.
 //!
-//! The host looks ahead in the trace, by up to [`LOOK_AHEAD`] requests, for streams that may issue. A stream whose next
-//! request is further ahead waits. Asynchronous writes of processes keep their place in the trace: write-back cannot
-//! precede the writes that dirtied its pages.
+//! The host looks up to [`LOOK_AHEAD`] requests ahead in the trace for requests of streams that may issue. A stream
+//! whose next request is further ahead waits. Asynchronous writes of processes keep their place in the trace:
+//! write-back cannot precede the writes that dirtied its pages.
 
 use std::collections::VecDeque;
 

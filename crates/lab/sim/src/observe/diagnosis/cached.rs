@@ -1,6 +1,6 @@
 //! Diagnoses what host requests wait for above a cache: the drive, the dirty limit or the cache itself.
 //!
-//! Backing requests have separate findings, because host requests do not wait for many of them, such as write-backs.
+//! Backing requests have separate findings, because many of them, such as write-backs, do not delay host requests.
 
 use crate::observe::finding::{Finding, Subject};
 use crate::observe::summary::Summary;

@@ -126,8 +126,8 @@ fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     Some(finding.with("collected", all as f64).with("collected_idle", idle as f64))
 }
 
-/// Returns a finding if write amplification is not yet steady: it differs between the last two replays, or between the
-/// last part of a single replay and the whole replay.
+/// Returns a finding if write amplification is not yet steady. After repeated replays, it compares the last two
+/// replays; after a single replay, it compares the last part with the whole replay.
 fn unsettled(summary: &Summary, series: &Series) -> Option<Finding> {
     let replays = summary.repeat.as_ref().map_or(&[][..], |repeat| &repeat.write_amplification);
     let (name, before, now) = match *replays {

@@ -10,8 +10,8 @@ use crate::observe::summary::Summary;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// Returns findings for the largest part of the response times of slow reads and of slow writes, the slower operation
-/// first. Empty without latency attribution. With a cache, only backing requests count.
+/// Returns findings for slow reads and for slow writes, the slower operation first. Each finding names the largest part
+/// of the response times. Empty without latency attribution. With a cache, only backing requests count.
 pub(super) fn requests(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let (Some(latency), Some(response)) =
         (&summary.latency, summary.drive.as_ref().and_then(|drive| drive.response.as_ref()))

@@ -240,7 +240,7 @@ fn is_small(buffer: &WriteBuffer, drive: &DriveSummary) -> bool {
     f64::from(buffer.pages) < ENOUGH * f64::from(drive.dies)
 }
 
-/// Returns the name of the metric for the share of the cells' busy time that a type of work takes.
+/// Returns the name of the metric that shows how much of the cells' busy time a type of work takes.
 fn of_cells(kind: &str) -> &'static str {
     match kind {
         "host_reads" => "cells_host_reads",
