@@ -1,4 +1,4 @@
-//! Hashes of page numbers for access patterns with runs and strides.
+//! Hash functions for page numbers, suited to access patterns with runs and strides.
 
 use crate::PageId;
 

@@ -9,7 +9,7 @@ use super::event_loop::Owner;
 use super::parts::TimedParts;
 use crate::setup::drive::Collect;
 
-/// State of garbage collection in advance, by plane.
+/// State of garbage collection in advance, for each plane.
 pub(super) struct CollectionAhead {
     collect: Collect,
     /// Planes that may need garbage collection and are not being collected.

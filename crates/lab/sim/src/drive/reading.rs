@@ -98,7 +98,8 @@ impl<P: TimedParts> TimedDrive<P> {
         in_memory.into_iter().for_each(|slot| self.read_ahead_done(slot, 0));
     }
 
-    /// Continues the requests that wait for a page that was read in advance; `began_ns` is the time when its job began.
+    /// Continues the requests that wait for a page that was read in advance; `began_ns` is the time when the read job
+    /// began.
     pub(super) fn read_ahead_done(&mut self, slot: u32, began_ns: u64) {
         self.front.page_passes_dram(self.now_ns());
         let waiting = self.read_cache.as_mut().map(|cache| cache.loaded(slot)).unwrap_or_default();

@@ -102,7 +102,7 @@ pub struct Controller {
     pub write: CommandTimes,
 }
 
-/// Times of one type of request in the controller.
+/// Controller times for one type of request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CommandTimes {
     /// Controller time before the first flash operation of a request.
@@ -221,7 +221,7 @@ pub struct ReadAhead {
     /// Number of consecutive reads after which pages are read in advance; above 0. Each read starts where the previous
     /// read ended.
     pub requests: u32,
-    /// Number of pages after a read that are read in advance, at least 1.
+    /// Number of pages to read in advance after a read, at least 1.
     pub pages: u32,
     /// Number of pages in the read cache, at least `pages`.
     pub cache_pages: u32,

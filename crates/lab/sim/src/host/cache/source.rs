@@ -164,7 +164,8 @@ impl<'s, 'm> Cached<'s, 'm> {
         Ok(())
     }
 
-    /// Does the cache's work for a request that arrives at `time_ns`. Returns the end of the work in trace time.
+    /// Performs the cache's work for a request that arrives at `time_ns`. Returns the trace time at which the work
+    /// ends.
     fn work(&mut self, time_ns: u64, work_ns: u64) -> u64 {
         let Some(speed) = self.speed else {
             self.cache_ns += work_ns;
