@@ -134,8 +134,7 @@ impl Options {
         (f64::from(self.page_bytes) * self.max_stored_percent / 100.0).min(f64::from(self.page_bytes - 1)) as usize
     }
 
-    /// Checks all options, but not if the budget is large enough, which [`Shard::new`](crate::shard::Shard::new)
-    /// checks.
+    /// Validates the options. [`Shard::new`](crate::shard::Shard::new) later checks if the budget suffices.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let page = self.page_bytes;
         if !PAGE_BYTES.contains(&page) || !page.is_power_of_two() {

@@ -1,8 +1,8 @@
 //! Measures a log-block FTL: merges by type, cost of reclaiming, utilisation of log blocks, and pages captured by
 //! sequential log blocks.
 //!
-//! Captures are counted by *run*: a series of consecutive pages that one stream of the trace writes in sequence. A run
-//! of two or more pages is a sequential sub-stream; a run of one page is a random page.
+//! Captures are counted by *run*. A run is a series of consecutive pages that one stream of the trace writes in
+//! sequence. A run of two or more pages is a sequential sub-stream; a run of one page is a random page.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! [`run`] preconditions the device. It then replays the source as often as required. In each replay, the warm-up is
-//! not measured, and the remaining requests are.
+//! [`run`] preconditions the device. It then replays the source as often as required. Each replay begins with the
+//! warm-up, which is not measured; the remaining requests are measured.
 
 pub mod error;
 pub mod monitor;

@@ -27,7 +27,7 @@ pub(crate) trait Replayer {
     /// Restarts the measurement of the replay.
     fn start_measuring(&mut self);
 
-    /// Returns the numbers of pages written by the host and programmed since measuring began.
+    /// Returns the number of pages that the host wrote, and the number of pages programmed, since measuring began.
     fn written(&self) -> Written;
 }
 
