@@ -1,8 +1,8 @@
 //! The table of FTLs and maps, and the function that builds an FTL.
 //!
-//! FTLs and maps are types that are compiled for every sink; therefore their tables are macros. Each line becomes a
-//! table entry and an arm of [`FtlChoice::build`]. FTLs and maps of other crates provide a constructor, and run behind
-//! `dyn`.
+//! FTLs and maps are types that are compiled for every sink. Their tables are therefore macros: each line becomes a
+//! table entry and an arm of [`FtlChoice::build`]. FTLs and maps of other crates supply a constructor instead, and are
+//! called through `dyn`.
 
 use ssdlab_core::Registry;
 
@@ -22,19 +22,20 @@ pub enum FtlChoice {
     Log(LogChoice, u32),
 }
 
-/// State of the device with which a new FTL starts.
+/// Initial state of the device for a new FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// The FTL starts with an erased device.
+    /// The device is erased.
     Erased,
-    /// A saved state is loaded next ([`Ftl::archive`]). Memory that the load will fill is not allocated in advance.
+    /// The caller loads a saved state next ([`Ftl::archive`]). Memory that the load will fill is not allocated in
+    /// advance.
     Loaded,
 }
 
-/// Receives an FTL of any type. The method depends on the notes (`Note`: a decision and its reason) that the FTL may
-/// emit. A visitor that ignores notes implements only `plain`.
+/// Receives an FTL of any type. One of the methods is called, depending on the notes that the FTL may emit (`Note`: a
+/// decision and its reason). A visitor that ignores notes implements only `plain`.
 pub trait Visitor: Sized {
-    /// Result of each method of the visitor.
+    /// Result type of every method.
     type Output;
 
     /// Receives an FTL that emits no notes.
@@ -45,8 +46,8 @@ pub trait Visitor: Sized {
         self.plain(ftl)
     }
 
-    /// Receives an FTL with log blocks, which emits [`ssdlab_nand::Note::Merged`]; `_captures` is true if the FTL has a
-    /// sequential log.
+    /// Receives an FTL with log blocks, which emits [`ssdlab_nand::Note::Merged`]; the second argument is true if the
+    /// FTL has a sequential log.
     fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
         self.plain(ftl)
     }
@@ -175,8 +176,8 @@ impl FtlChoice {
         }
     }
 
-    /// Returns the number of blocks that the FTL needs in addition to data blocks (per plane with page mapping),
-    /// excluding blocks for a map in flash.
+    /// Returns the number of blocks that the FTL needs in addition to data blocks and blocks for a map in flash. With
+    /// page mapping, the number is per plane.
     pub fn reserve_blocks(&self) -> u32 {
         match self {
             Self::Page(options, _) => options.reserve_blocks(),

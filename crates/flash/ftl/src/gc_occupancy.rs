@@ -12,8 +12,8 @@ counters! {
     /// the number of pages that the first collection freed. The mean number of occupied pages is therefore half-way
     /// between the numbers before and after a collection. This holds even if several blocks are collected together.
     ///
-    /// These relations hold for complete rounds of collection. If a run ends within a round, it may have written host
-    /// pages but not the relocated pages that belong to them, or the reverse.
+    /// These relations hold for complete rounds of collection. If a run ends in the middle of a round, its host pages
+    /// may be counted without the corresponding relocated pages, or the reverse.
     pub struct GcOccupancy {
         victims: "blocks", "Victims chosen.";
         before: "pages", "Occupied pages (written, not yet erased) before each collection, summed over all victims.";

@@ -11,8 +11,8 @@
 //! - **A page is valid if the flat map leads to it.** Page mapping also keeps a validity bit per page. With these bits,
 //!   garbage collection finds the next valid page of a victim without an unpredictable branch, and without reading the
 //!   map entries of invalid pages.
-//! - **An FTL knows only the planes of the geometry.** Planes are numbered in stripe order. Page mapping collects each
-//!   plane separately; log blocks are taken from the planes in turn.
+//! - **Planes are the only part of the geometry that an FTL sees.** They are numbered in stripe order. Page mapping
+//!   collects each plane separately; log blocks are taken from the planes in turn.
 //! - **Policies that decide once per block are trait objects**, because one decision serves dozens of page copies.
 //!   Policies called for every page are generic.
 //! - **FTLs buffer no pages**, and need no flush. Flash may gather several pages into a program unit;
@@ -21,8 +21,8 @@
 //!   recovery is always possible; each family of FTLs has a file for its part of recovery.
 //!
 //! [`choice`] lists the FTLs and builds them. [`page`] is page mapping, with [`gc`] for victims, [`placement`] for open
-//! blocks and [`map`] for a map in flash. [`log`] has the log-block FTLs. [`blocks`] is the block table that all FTLs
-//! share.
+//! blocks and [`map`] for a map in flash. [`log`] contains the log-block FTLs. [`blocks`] is the block table that all
+//! FTLs share.
 //!
 //! Memory: 4 bytes per logical page and per physical page, and about 30 bytes per block. Page mapping adds a bit per
 //! physical page.
@@ -75,7 +75,7 @@ pub struct Shape {
 /// Hints that the host gives with a write request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WriteContext {
-    /// Number of the stream (process) that writes, as numbered in the trace.
+    /// Number of the stream (process) that writes the data, as numbered in the trace.
     pub stream: u16,
     /// Placement identifier chosen by the host (NVMe Flexible Data Placement, multi-stream); 0 if there is none.
     pub placement: u16,
@@ -236,8 +236,8 @@ pub trait Ftl {
     {
     }
 
-    /// Returns the entries in RAM of a map in flash; empty if the whole map is in RAM. If the eviction order is known,
-    /// the next victims come first.
+    /// Returns the map entries that are cached in RAM; empty if the whole map is in RAM. If the eviction order is
+    /// known, the next victims come first.
     fn cached_entries(&self) -> Vec<CachedEntries> {
         Vec::new()
     }
@@ -250,9 +250,9 @@ pub trait Ftl {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this FTL cannot save its state"))
     }
 
-    /// Visits the programmed pages of an idle device in an order in which they may have been programmed: flash page,
-    /// logical page and role. Returns the sequence number of the next program, which is at least the number of visited
-    /// pages.
+    /// Visits the programmed pages of an idle device, in a possible order of their programs. The visitor receives the
+    /// flash page, the logical page and the role of each page. Returns the sequence number of the next program, which
+    /// is at least the number of visited pages.
     ///
     /// # Errors
     /// Fails if the FTL does not know the contents of its flash.
@@ -287,8 +287,8 @@ pub trait Ftl {
         None
     }
 
-    /// Copies the current state of the smaller device `part` (see [`Self::part`]) to the erased planes of share number
-    /// `share` (see [`Shares`]).
+    /// Copies the current state of the smaller device `part` (see [`Self::part`]) to the planes of one share, which
+    /// must be erased. `share` is the number of the share (see [`Shares`]).
     fn take_over(&mut self, _part: &Self, _share: u32, _shares: &Shares)
     where
         Self: Sized,

@@ -117,7 +117,7 @@ pub(crate) struct Maps<'a> {
     pub pages_per_block: u32,
 }
 
-/// Lowest and highest version in a block. Before the block is scanned, the bounds exclude no version.
+/// Lowest and highest version in a block. Until the block is scanned, the range includes every version.
 struct Bounds([AtomicU64; 2]);
 
 impl Bounds {
@@ -134,7 +134,8 @@ impl Bounds {
     }
 }
 
-/// Maps of an FTL that several threads fill. For any order of additions, the newest copy of each page is mapped.
+/// Maps of an FTL that several threads fill. In whatever order the copies are added, the newest copy of each page is
+/// mapped.
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],

@@ -30,7 +30,7 @@ pub struct Shares {
     pages: u32,
     /// Number of pages that each share contributes to a tile; the last tile may have fewer.
     slice: Reciprocal,
-    /// For each share, the number of the page at which its ring of pages begins.
+    /// For each share, the number of the page at which the ring of its pages begins.
     begins: Vec<u32>,
     functions: [[u8; HALF]; ROUNDS],
     /// Keys of the permutations. Each tile has a separate key.

@@ -25,7 +25,7 @@ const SEARCHED: usize = 16;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PlaneState {
-    /// Closed blocks in the order of closing; blocks are numbered within the plane.
+    /// Closed blocks in the order in which they were closed. Block numbers are relative to the plane.
     order: Queue,
     closed: u32,
 }
@@ -63,7 +63,7 @@ impl ClosedBlocks {
         }
     }
 
-    /// Records the properties that the victim policy uses, from now on.
+    /// Starts to record the properties that the victim policy uses.
     pub fn watch(&mut self, uses: Uses) {
         let watched = || Box::new(Watched::new(uses, self.closed_at.len(), self.planes.len()));
         self.watched = (uses != Uses::default()).then(watched);
@@ -160,7 +160,7 @@ impl ClosedBlocks {
         self.changed(block);
     }
 
-    /// Invalidates page `ppn` of `block` at time `now`, which uses the clock of [`Self::close`].
+    /// Invalidates page `ppn` of `block` at time `now`, on the same clock as [`Self::close`].
     #[inline]
     pub fn invalidate(&mut self, ppn: u32, block: BlockId, now: u64) {
         self.valid.clear(ppn);
@@ -193,14 +193,14 @@ impl ClosedBlocks {
         self.changed(block);
     }
 
-    /// Returns the validity bits of the `count` pages (at most 64) from `first` on; the first page is the lowest bit.
+    /// Returns the validity bits of `count` pages (at most 64), starting at page `first`, which has the lowest bit.
     #[inline]
     pub fn valid_among(&self, first: u32, count: u32) -> u64 {
         self.valid.window(first, count)
     }
 
-    /// Marks pages of a block that is not closed as invalid, because they were moved or will never be written. Returns
-    /// how many of the pages had counted as valid.
+    /// Marks pages as invalid that were moved or will never be written. Their block must not be closed. Returns the
+    /// number of these pages that had counted as valid.
     pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
         let valid = self.valid.count(pages.clone());
         self.valid.fill(pages, false);
@@ -215,7 +215,7 @@ impl ClosedBlocks {
         self.changed(block);
     }
 
-    /// Returns a taken block to the free blocks, without counting wear.
+    /// Returns a block from [`Self::take`] to the free blocks, without counting wear.
     pub fn give_back(&mut self, block: BlockId) {
         self.table.give_back(block);
     }
@@ -237,8 +237,9 @@ impl ClosedBlocks {
         self.table.valid(block)
     }
 
-    /// Copies the block states of an equally large plane of `other`, without the validity bits of pages. Blocks of this
-    /// plane have `multiple` times as many pages. `closed_at` converts the closing times of blocks.
+    /// Copies the states of a plane's blocks from `other`, without the validity bits of pages. The plane of `other` has
+    /// the same number of blocks; the blocks of this plane have `multiple` times as many pages. `closed_at` converts
+    /// the closing times of blocks.
     pub fn take_over(
         &mut self,
         plane: usize,
@@ -268,13 +269,13 @@ impl ClosedBlocks {
         }
     }
 
-    /// Copies the validity bits of the page range `pages` from `other` to the pages from `first` on.
+    /// Copies the validity bits of the pages `pages` of `other` to the pages of this table, starting at page `first`.
     pub fn take_over_valid(&mut self, first: u32, other: &Self, pages: Range<u32>) {
         self.valid.copy(first, &other.valid, pages);
     }
 
-    /// Fills this table of erased blocks with the surveyed state of a device in use. Partly written blocks become open
-    /// blocks.
+    /// Fills this table of erased blocks with the state that a survey found on a device in use. Partly written blocks
+    /// become open blocks.
     pub(crate) fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.valid.copy(0, &survey.valid, 0..self.table.len() * self.pages_per_block());
@@ -314,7 +315,7 @@ impl ClosedBlocks {
         self.table.memory_bytes() + self.valid.memory_bytes() + own as u64
     }
 
-    /// Verifies the bits, the minima and the order lists against the counts.
+    /// Compares the bits, the minima and the order lists with the counts.
     pub fn check(&self) -> Result<(), String> {
         for block in (0..self.table.len()).map(BlockId) {
             let (bits, counted) = (self.valid.count(self.pages_of(block)), self.valid(block));
@@ -353,7 +354,7 @@ pub struct PlaneView<'a> {
 }
 
 impl<'a> PlaneView<'a> {
-    /// Returns the view with the plane's closed blocks of map pages.
+    /// Adds the plane's closed blocks of map pages to the view.
     pub(crate) fn with_map_blocks(self, map_blocks: &'a BTreeSet<(u32, BlockId)>) -> Self {
         Self { map_blocks: Some(map_blocks), ..self }
     }
@@ -408,15 +409,16 @@ impl<'a> PlaneView<'a> {
         self.blocks.watched.as_ref()?.invalidated_at.as_deref().map(|times| self.of(times))
     }
 
-    /// Returns the stream that owns each block of the plane: the stream of the host page for which the block was
-    /// opened. A block opened by garbage collection belongs to the owner of the victim. 0 for a block of map pages, for
-    /// an unknown owner, and if the host names no streams. None unless [`Uses::owners`] is set.
+    /// Returns the owner of each block of the plane: the stream of the host page for which the block was opened. A
+    /// block opened by garbage collection inherits the owner of the victim. The owner is 0 for a block of map pages,
+    /// for an unknown owner, and if the host names no streams. Returns None unless [`Uses::owners`] is set.
     pub fn owners(self) -> Option<&'a [u16]> {
         self.blocks.watched.as_ref()?.owners.as_deref().map(|owners| self.of(owners))
     }
 
-    /// Returns the blocks of the plane that have changed since the last choice in this plane, each once, in any order: a
-    /// policy that keeps data about blocks need look only at them. None unless [`Uses::changes`] is set.
+    /// Returns the blocks of the plane that have changed since the policy last chose a victim in this plane. The list
+    /// has no duplicates and no particular order. A policy that keeps data about blocks only needs to update these.
+    /// Returns None unless [`Uses::changes`] is set.
     pub fn changes(self) -> Option<&'a [u32]> {
         Some(self.blocks.watched.as_ref()?.changes.as_ref()?.of_plane(self.plane))
     }
@@ -426,7 +428,7 @@ impl<'a> PlaneView<'a> {
         self.map_blocks.is_some_and(|blocks| blocks.contains(&(self.valid(block), block)))
     }
 
-    /// Returns the validity bits of the `count` pages (at most 64) of a block from `first` on; the first page is the
+    /// Returns the validity bits of `count` pages of a block (at most 64), starting at page `first`, which has the
     /// lowest bit.
     pub fn valid_among(self, block: BlockId, first: u32, count: u32) -> u64 {
         self.blocks.valid_among(block.0 * self.pages_per_block() + first, count)
@@ -449,13 +451,13 @@ impl<'a> PlaneView<'a> {
         self.blocks.closed_at[block.index()]
     }
 
-    /// Returns the closed block with the fewest valid pages, the lowest number on ties.
+    /// Returns the closed block with the fewest valid pages; ties go to the lowest block number.
     pub fn least_valid(self) -> Option<BlockId> {
         let (keys, minima) = (&self.blocks.table.counts, &self.blocks.chunk_min);
         let Range { start, end } = self.blocks();
         let (start, end) = (start as usize, end as usize);
-        // The stored minima cover chunks that lie completely within the plane. At both ends of the plane, single blocks
-        // are compared.
+        // The stored minima are used for chunks that lie completely within the plane. The blocks at both ends of the
+        // plane, outside these chunks, are compared one by one.
         let first = start.next_multiple_of(CHUNK).min(end);
         let after = (end / CHUNK * CHUNK).max(first);
         let chunks = after / CHUNK - (after - first) / CHUNK..after / CHUNK;
@@ -473,7 +475,7 @@ impl<'a> PlaneView<'a> {
         block.map(|block| BlockId(block as u32))
     }
 
-    /// Returns the closed blocks in the order of closing.
+    /// Returns the closed blocks in the order in which they were closed.
     pub fn oldest_first(self) -> impl Iterator<Item = BlockId> + 'a {
         let first = self.blocks().start;
         self.blocks.planes[self.plane].order.iter().map(move |number| BlockId(first + number))

@@ -13,7 +13,7 @@ use crate::recovery;
 pub enum Allocation {
     /// The block that was erased longest ago comes first.
     Fifo,
-    /// The block with the fewest erases comes first (dynamic wear levelling); ties by block number.
+    /// The block with the fewest erases comes first (dynamic wear levelling); ties go to the lowest block number.
     LeastWorn,
 }
 
@@ -22,7 +22,7 @@ pub enum Allocation {
 pub enum FreeList {
     /// The block erased longest ago comes first.
     Fifo(VecDeque<u32>),
-    /// The block with the fewest erases comes first; ties by block number.
+    /// The block with the fewest erases comes first; ties go to the lowest block number.
     LeastWorn(BinaryHeap<Reverse<(u32, u32)>>),
 }
 
@@ -118,9 +118,9 @@ pub struct BlockTable {
 pub(super) const FLAG: u32 = 1 << 31;
 
 impl BlockTable {
-    /// Creates a table of erased blocks with `pages_per_block` pages each (below 2^31). All lists have an equal number
-    /// of blocks, in the order of block numbers. The array of valid counts has `padding` additional entries, because
-    /// callers read whole chunks.
+    /// Creates a table of erased blocks with `pages_per_block` pages each (below 2^31). Block numbers are assigned to
+    /// the lists in turn: the first list has the lowest numbers, and all lists have the same number of blocks. The
+    /// array of valid counts has `padding` additional entries, because callers read whole chunks.
     pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
         debug_assert!(pages_per_block < FLAG, "a block must have fewer than 2^31 pages");
         let blocks: usize = lists.iter().map(FreeList::len).sum();
@@ -237,8 +237,8 @@ impl BlockTable {
         self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
     }
 
-    /// Fills this table of erased blocks with the surveyed state of a device in use. Each free list keeps its order,
-    /// because the order of past erases is unknown.
+    /// Fills this table of erased blocks with the state that a survey found on a device in use. Each free list keeps
+    /// its order, because the order of past erases is unknown.
     pub(crate) fn take_up(&mut self, blocks: &[recovery::BlockSurvey]) {
         for state in blocks {
             self.erases[state.block.index()] = state.erases;

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Archive, Archived, BlockId};
 
-/// Properties of blocks that a victim policy uses. By default it uses none of them, and they cost nothing.
+/// Properties of blocks that a victim policy uses. By default it uses none; unused properties cost nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Uses {
     /// The policy reads [`PlaneView::invalidation_times`](super::PlaneView::invalidation_times).
@@ -57,7 +57,7 @@ impl Watched {
         }
     }
 
-    /// Saves or loads the properties. After loading, all blocks have changed.
+    /// Saves or loads the properties. After loading, every block counts as changed.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { invalidated_at, owners, changes } = self;
         invalidated_at.iter_mut().try_for_each(|times| archive.array(times))?;
@@ -73,7 +73,7 @@ impl Watched {
 #[derive(Debug)]
 pub(super) struct Changes {
     of_planes: Vec<Vec<u32>>,
-    /// True for each block in one of the lists.
+    /// For each block, true if one of the lists contains it.
     is_listed: Vec<bool>,
 }
 
@@ -89,7 +89,7 @@ impl Changes {
         &self.of_planes[plane]
     }
 
-    /// Empties the list of a plane.
+    /// Empties the list of changed blocks of a plane.
     pub fn forget(&mut self, plane: usize) {
         for block in self.of_planes[plane].drain(..) {
             self.is_listed[block as usize] = false;

@@ -38,7 +38,7 @@ pub type VictimInfo = Info<BuildVictim>;
 /// Builds a victim policy from its parameters and the seed of its random stream.
 pub type BuildVictim = &'static (dyn Fn(&Settings, u64) -> Box<dyn VictimPolicy> + Send + Sync);
 
-/// A victim policy, chosen with its parameters.
+/// A selected victim policy with its parameters.
 pub type VictimChoice = Choice<BuildVictim>;
 
 /// Every registered victim policy.

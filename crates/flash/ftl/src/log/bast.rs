@@ -42,14 +42,14 @@ pub static INFO: LogInfo = LogInfo {
     },
 };
 
-/// The log of BAST: log blocks, each for pages of one logical block.
+/// The log of BAST. Each log block holds pages of only one logical block.
 pub struct Bast {
     victim: LogVictim,
-    /// Index of each logical block's log block in `slots`.
+    /// Index in `slots` of the log block of each logical block; [`NONE`] if the logical block has no log block.
     log_of: Vec<u32>,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
-    /// Indexes of the slots in use, in the order of eviction: next victim first.
+    /// Indexes of the slots in use, in eviction order (next victim first).
     order: Queue,
 }
 
@@ -135,8 +135,8 @@ impl Log for Bast {
         Role::Log
     }
 
-    /// Returns the size of the tables that BAST searches. Each log block has a table with the numbers of the log block
-    /// and its logical block, and the offset of each page in the logical block.
+    /// Returns the size of the tables that BAST searches. The table of a log block holds two block numbers (log block
+    /// and logical block), and the offset in the logical block of each page.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let offset_bits = u64::from(device.pages_per_block().next_power_of_two().ilog2());
         let page_table = (u64::from(device.pages_per_block()) * offset_bits).div_ceil(8);

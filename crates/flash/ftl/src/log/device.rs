@@ -222,7 +222,7 @@ impl LogDevice {
         }
     }
 
-    /// Writes a page without a valid copy to its own offset in the data block, if that flash page can be programmed.
+    /// Writes a page that has no valid copy to its own offset in the data block, if that flash page can be programmed.
     /// Returns true if the page was written.
     #[inline]
     pub(crate) fn write_in_place<S: FlashSink>(&mut self, page: HostPage, sink: &mut S) -> bool {
@@ -440,7 +440,7 @@ impl LogDevice {
         self.table.bad().try_for_each(|block| assign(block.0, "bad"))?;
         self.data.iter().filter(|&&block| block != NONE).try_for_each(|&block| assign(block, "a data block"))?;
         log.iter().try_for_each(|&block| assign(block, "a log block"))?;
-        // Blocks without a role are possible only if the FTL ran out of erased blocks while it used them.
+        // A block may lack a role only if the FTL ran out of erased blocks while it was using the block.
         if let Some(block) = roles.iter().position(|role| role.is_empty())
             && !self.stuck
         {

@@ -13,16 +13,16 @@
 //!     once it has no valid page
 //! ```
 //!
-//! In its new block, a copied page precedes all host pages. One offset per block therefore marks the end of the pages
-//! on their second chance.
+//! In the block to which pages are copied, the copies precede all host pages. One offset per block therefore marks the
+//! end of the pages on their second chance.
 //!
 //! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides). The authors' later
 //! code adds details that the slides omit: the size of the isolation area, the first rule of reclaiming, and
 //! `keep_sparse`. `keep_sparse` is off by default, because the results match the slides' table without it. Neither
-//! source has a drain rule for every log size (the code adjusts an interval by constants, and overshoots). A free
-//! quarter of the isolation area has room for the pages of one victim; merges then occur one by one. Two features of
-//! the authors' code are not implemented: detection of sequential writes by counting appends, and a page of logical
-//! page numbers in every log block.
+//! source has a drain rule that works for every log size: the authors' code adjusts an interval by constants, and
+//! overshoots. This implementation keeps a quarter of the isolation area free. This is enough room for the pages of one
+//! victim, and merges then occur one by one. Two features of the authors' code are not implemented: detection of
+//! sequential writes by counting appends, and a page of logical page numbers in every log block.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{Archive, Archived, BlockId, Lpn, Parameter, Settings, Unit};
@@ -115,7 +115,7 @@ pub struct Faster {
     sequential: SequentialLog,
     random: Ring,
     isolation: Ring,
-    /// For each block of the random log: offset before which pages are on their second chance.
+    /// For each block of the random log, the number of pages at its start that are on their second chance.
     second: Vec<u16>,
 }
 
@@ -271,8 +271,8 @@ impl Log for Faster {
         rings + (self.second.len() * size_of::<u16>()) as u64
     }
 
-    /// Returns the destination block of the victim's pages if the log exceeds its capacity by this block: power failed
-    /// while a victim of the random log was being reclaimed.
+    /// Returns the destination block of the victim's pages if power failed while a victim of the random log was being
+    /// reclaimed. The log then has one block more than its capacity.
     fn unfinished(&self, survey: &Survey) -> Option<BlockId> {
         let random = |block: &BlockSurvey| block.role == Role::Log;
         let blocks = survey.blocks.iter().filter(|block| !block.bad && block.valid > 0 && random(block)).count();

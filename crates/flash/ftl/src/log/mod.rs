@@ -88,7 +88,7 @@ pub enum LogVictim {
 }
 
 impl LogVictim {
-    /// Parameter that selects this rule, for log-block FTLs whose users can choose it.
+    /// Parameter that lets users choose this rule, for the log-block FTLs that offer the choice.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
         || vec![("lru", "the log block written least recently"), ("fifo", "the log block allocated first")],
@@ -106,7 +106,7 @@ pub trait Log {
     /// Registry entry of this log-block FTL.
     const INFO: &'static LogInfo;
 
-    /// Role of pages in log blocks that may become data blocks without copies.
+    /// Role of the pages in log blocks that may become data blocks without copying.
     const SWITCHES: Role;
 
     /// Returns the log of an erased device. The settings have passed [`LogRules::check`].
@@ -240,7 +240,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     }
 
     fn mapping_table_bytes(&self) -> u64 {
-        // The block table has a block number of 4 bytes per logical block.
+        // The block table has a 4-byte block number for each logical block.
         4 * u64::from(self.device.logical_blocks()) + self.log.table_bytes(&self.device)
     }
 

@@ -74,8 +74,8 @@ impl<L: Log> LogFtl<L> {
 }
 
 impl LogDevice {
-    /// Scans the flash. Returns the survey, and the blocks whose copies recovery discards. After the first pass,
-    /// `unfinished` may select a block to discard.
+    /// Scans the flash. Returns the survey, and the blocks whose copies recovery discards. `unfinished` may select such
+    /// a block after the first pass.
     fn survey(
         &mut self,
         scan: &dyn Scan,

@@ -1,4 +1,4 @@
-//! DFTL: a map in translation pages in flash, with single entries cached in RAM.
+//! DFTL: a map stored in translation pages in flash. Single entries are cached in RAM.
 //!
 //! ```text
 //! look_up(lpn):  entry in the CMT: a hit; move it from probation to protection, or to the new end there
@@ -148,8 +148,8 @@ struct Segment {
     /// Ring buffer of slot numbers by age. A place is stale if its slot was used again later. The number of places is a
     /// power of two.
     places: HugeVec<u32>,
-    /// Number of the oldest place that may still be valid. Like `end`, the number after the newest place, it only
-    /// increases and wraps around.
+    /// Number of the oldest place that may still be valid. `end` is the number after the newest place. Both only
+    /// increase, and wrap around.
     begin: u32,
     end: u32,
 }

@@ -24,7 +24,7 @@ use crate::{DynFtl, Problem, Shape};
 /// Properties of a map that are known before the map is built.
 #[derive(Debug)]
 pub struct MapRules {
-    /// Returns the number of map pages in flash, from the number of logical pages and the page size in bytes.
+    /// Returns the number of map pages in flash for a number of logical pages and a page size in bytes.
     pub pages: fn(&Settings, u32, u32) -> u32,
     /// Finds settings that conflict with each other or with the page size (in bytes).
     pub problems: fn(&Settings, u32) -> Vec<Problem>,
@@ -33,13 +33,13 @@ pub struct MapRules {
     pub build: Option<BuildPageFtl>,
 }
 
-/// Builds page mapping with a map on an erased device. The number is the seed of the random streams.
+/// Builds page mapping with a map on an erased device. The `u64` is the seed of the random streams.
 pub type BuildPageFtl = fn(Shape, PageOptions, u64, &Settings) -> Result<Box<dyn DynFtl>, String>;
 
 /// A registered map.
 pub type MapInfo = Info<MapRules>;
 
-/// A chosen map, with its parameters.
+/// A selected map with its parameters.
 pub type MapChoice = Choice<MapRules>;
 
 impl MapRules {
@@ -72,7 +72,7 @@ pub trait MapModel: Send {
     fn placed(&mut self, _lpn: u32, _ppn: u32) {}
 
     /// True if the map can compute that page `lpn` is in flash page `ppn`. If false, a read of the page costs an
-    /// additional read of a page near `ppn`, whose spare area leads to `ppn`.
+    /// additional read of a nearby page, whose spare area points to `ppn`.
     #[inline(always)]
     fn finds(&mut self, _lpn: u32, _ppn: u32) -> bool {
         true
@@ -116,7 +116,7 @@ pub trait MapModel: Send {
         None
     }
 
-    /// Returns the entries in RAM. If the eviction order is known, the next victims come first.
+    /// Returns the map entries that are cached in RAM. If the eviction order is known, the next victims come first.
     fn cached(&self) -> Vec<CachedEntries> {
         Vec::new()
     }

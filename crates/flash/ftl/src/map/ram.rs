@@ -21,7 +21,7 @@ pub struct WholeMap {
 }
 
 impl WholeMap {
-    /// Creates a map in RAM, which has no options.
+    /// Creates a map in RAM. Such a map has no settings.
     pub const fn new(logical_pages: u32, _page_bytes: u32, _settings: &Settings) -> Result<Self, String> {
         Ok(Self { logical_pages })
     }

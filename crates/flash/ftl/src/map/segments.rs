@@ -82,7 +82,7 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
             let above = bytes.next_power_of_two();
             let below = write_bytes(above / 2);
             report(parameter, format!("{} is not a power of two; lower it to {below}", write_bytes(*bytes)));
-            // Continues with a valid value, because problems that the wrong value would cause must not be reported.
+            // Continues with a valid value, to avoid reporting further errors that only the invalid value would cause.
             *bytes = above.min(page);
         }
     }
@@ -236,7 +236,7 @@ impl MapModel for SegmentCache {
     }
 
     fn memory_bytes(&self) -> u64 {
-        // For any replacement policy, the estimate is two links and a flag per segment.
+        // The estimate of two links and a flag per segment is used for every replacement policy.
         u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 

@@ -275,8 +275,8 @@ impl<M: MapModel> PageFtl<M> {
         Window { first, valid: self.blocks.valid_among(first, WINDOW.min(end - first)) }
     }
 
-    /// Prefetches the map entries of the window that follows the victim's next window. Before the first window,
-    /// prefetches the entries of the next window too.
+    /// Prefetches the map entries of the window after the next one. At the start of a victim, also prefetches the
+    /// entries of its first window.
     fn fetch_entries(&self, victim: &Victim) {
         let &Victim { next, end, .. } = victim;
         let begins = next == end - self.blocks.pages_per_block();
@@ -287,8 +287,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Copies pages to the open blocks that the placement policy chooses, or to open block `number` if no policy
-    /// chooses by page. Returns the pages for which failures left no room.
+    /// Copies pages to the open blocks that the placement policy chooses. Without a policy that chooses by page, copies
+    /// to open block `number`. Returns the pages that were not copied because failures left no room.
     #[inline]
     fn place<S: FlashSink>(
         &mut self,
@@ -313,7 +313,7 @@ impl<M: MapModel> PageFtl<M> {
         pages
     }
 
-    /// Copies pages to an open block. Returns the pages for which failures left no room.
+    /// Copies pages to an open block. Returns the pages that were not copied because failures left no room.
     #[inline]
     fn append<S: FlashSink>(
         &mut self,
@@ -400,7 +400,7 @@ impl<M: MapModel> PageFtl<M> {
 #[derive(Clone, Copy)]
 struct Window {
     first: u32,
-    /// Validity bits of the window's pages; the first page is the lowest bit.
+    /// Validity bits of the window's pages; the first page has the lowest bit.
     valid: u64,
 }
 

@@ -135,7 +135,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Marks a block that could not be erased as bad.
+    /// Marks a block as bad after its erase has failed.
     #[cold]
     pub(super) fn retire<S: FlashSink>(&mut self, plane: usize, block: BlockId, sink: &mut S) {
         self.blocks.retire(block);

@@ -39,7 +39,8 @@ impl<M: MapModel> PageFtl<M> {
         short_blocks(self.planes.len() as u32) + missing.div_ceil(self.blocks.pages_per_block())
     }
 
-    /// Returns the number of unwritten pages in the plane at or below which the host must wait for collection.
+    /// Returns the number of unwritten pages that counts as short: with this many or fewer in the plane, the host must
+    /// wait for collection.
     pub(super) fn short(&self, plane: usize) -> u32 {
         (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }

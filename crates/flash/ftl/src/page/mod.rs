@@ -12,8 +12,8 @@
 //! bytes per block.
 //!
 //! A plane is short of free pages when only its spare blocks remain unwritten. It has one spare block if GC shares the
-//! host's open block (the classic models). It has two if GC has its own open block, which may have to be replaced in
-//! the middle of a victim.
+//! host's open block (the classic models). It has two if GC has its own open block, which may have to be replaced while
+//! a victim is being emptied.
 //!
 //! **Planes.** Successive host pages go to successive planes; collection stays within a plane, so that a chip can move
 //! pages without the bus. Each plane follows the rules of a device with one plane and needs
@@ -99,7 +99,7 @@ struct Plane {
     victim: Option<Victim>,
     /// Number of unwritten pages in free and open blocks of the plane.
     unwritten: u32,
-    /// Number of unwritten pages at or below which the next host write first makes room.
+    /// Threshold: with this many unwritten pages or fewer, the next host write first makes room.
     tight: u32,
     valid: u32,
     /// Maximum number of valid data pages (without map pages) in the plane.
@@ -116,7 +116,7 @@ struct Limits {
     map_pages: u32,
     /// Number of blocks that stay unwritten for relocated pages.
     spare_blocks: u32,
-    /// Number of unwritten pages beyond [`PageFtl::short`] at or below which partial collection may be due.
+    /// Partial collection may be due if the plane has at most [`PageFtl::short`] plus this many unwritten pages.
     ahead: u32,
 }
 
@@ -130,7 +130,7 @@ pub struct PageFtl<M = WholeMap> {
     blocks: ClosedBlocks,
     block_of: Reciprocal,
     plane_of: Reciprocal,
-    /// Divisor: the number of pages of a program unit. None if a program unit has one page.
+    /// Number of pages per program unit, as a divisor. None if a program unit has one page.
     unit_of: Option<Reciprocal>,
     /// True if a power loss clears incomplete program units (see [`Ftl::complete_units_before_erases`]).
     is_volatile: bool,
@@ -139,7 +139,7 @@ pub struct PageFtl<M = WholeMap> {
     /// Chooses the open block of each page; None if all host pages share one open block.
     placement: Option<Box<dyn Placement>>,
     planes: Vec<Plane>,
-    /// Plane to which the next host page goes, unless the plane is full. With program units of several pages, plane to
+    /// Plane to which the next host page goes, unless the plane is full. If program units have several pages: plane to
     /// which the previous host page went.
     turn: usize,
     /// Plane to which the next map page goes.
@@ -147,13 +147,13 @@ pub struct PageFtl<M = WholeMap> {
     limits: Limits,
     /// SLC cache; None if the drive has none.
     slc: Option<Box<SlcCache>>,
-    /// Maps of the preconditioned part, from which map entries that were not set since are computed; None without such
-    /// a part.
+    /// Maps of the preconditioned part; None without such a part. Map entries that were not set since preconditioning
+    /// are computed from these maps.
     sections: Option<Box<Sections>>,
     /// True if map entries are prefetched, because the map is too large for the processor's caches.
     prefetching: bool,
     host_pages: u64,
-    /// Stream of the host page that is being written. It is set only where a block may be opened.
+    /// Stream of the host page that is being written. Set only in code that may open a block.
     writer: u16,
     /// Numbers of occupied and valid pages, summed over all victims with data since the device was built or loaded.
     occupied: GcOccupancy,
@@ -259,7 +259,7 @@ impl<M: MapModel> PageFtl<M> {
                 map_pages: map.pages().div_ceil(planes),
                 spare_blocks: options.open_blocks(),
                 ahead: match options.trigger {
-                    // With fewer than `low` free blocks, the unwritten pages are in these blocks and in partly written
+                    // If fewer than `low` blocks are free, unwritten pages are in these blocks and in partly written
                     // open blocks.
                     Trigger::Partial { low, .. } => (low + u32::from(M::CHARGED) - 1) * pages_per_block,
                     Trigger::Victim | Trigger::Batch { .. } => 0,
@@ -363,7 +363,8 @@ impl<M: MapModel> PageFtl<M> {
         OpenBlock { next, end: next + pages }
     }
 
-    /// Returns `open`; if its block is full, closes it and returns the state without an open block.
+    /// Returns `open` unchanged if its block has room. Otherwise closes the block and returns the state for "no open
+    /// block".
     fn closed_if_full(&mut self, open: OpenBlock) -> OpenBlock {
         if !open.is_full() {
             return open;

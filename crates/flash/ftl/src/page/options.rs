@@ -53,12 +53,12 @@ pub struct SlcOptions {
     pub fold: Fold,
     /// True if host pages go to native blocks while the cache is full; false if they wait for a fold.
     pub bypass: bool,
-    /// Number of flash pages per word line. In SLC mode, a block holds its number of pages divided by this number.
+    /// Number of flash pages per word line. A block in SLC mode has one page per word line.
     pub word_line: u32,
 }
 
 impl SlcOptions {
-    /// Value of [`Self::share`] that lets the cache borrow all free blocks.
+    /// Value of [`Self::share`] that allows the cache to borrow all free blocks.
     pub const ALL: u32 = 10_000;
 
     pub(super) fn check(&self, shape: &Shape) -> Result<(), String> {

@@ -8,7 +8,7 @@ use crate::map::MapModel;
 use crate::recovery::is_readable;
 
 impl<M: MapModel> PageFtl<M> {
-    /// Implements [`crate::Ftl::programmed`]: closed blocks in the order of closing, then open blocks.
+    /// Implements [`crate::Ftl::programmed`]: closed blocks in the order in which they were closed, then open blocks.
     pub(super) fn visit_programmed(&self, visit: &mut dyn FnMut(Ppn, Lpn, Role)) {
         let (pages, table) = (self.blocks.pages_per_block(), self.blocks.table());
         let mut programmed = vec![pages; table.len() as usize];

@@ -9,7 +9,7 @@
 //! that their number hardly affects collection: blocks with fewer pages have the same ages and the same shares of valid
 //! pages.
 //!
-//! The maps are not copied: an entry that was not set afterwards is computed from the maps of the part. Preparing a
+//! The maps are not copied: an entry that the run has not set yet is computed from the maps of the part. Preparing a
 //! device of any size is therefore as fast as preparing its part, and takes memory only for entries that a run sets.
 
 use ssdlab_core::{BlockId, Entry, HugeVec, PageBits, Reciprocal};
@@ -19,7 +19,8 @@ use super::{OpenBlock, PageFtl, Plane};
 use crate::map::MapModel;
 use crate::{Shape, Shares};
 
-/// Maps above this size stay in small pages: runs usually set a small part of so large a map, at random places.
+/// Maps above this size stay in small pages. In a map of this size, a run usually sets only a few entries, at random
+/// places.
 const SPARSE_BYTES: usize = 2 << 30;
 
 /// The maps of the part, from which entries of the device are computed.
@@ -27,7 +28,7 @@ pub(super) struct Sections {
     shares: Shares,
     l2p: HugeVec<Entry>,
     p2l: HugeVec<Entry>,
-    /// Divisor: the number of pages per block of the part.
+    /// Number of pages per block of the part, as a divisor.
     block_of: Reciprocal,
     /// Page at which each block of the part is divided: the next page of an open block or a victim, otherwise the end
     /// of the block. In the device, all copies of the pages before the division precede all copies of the other pages.
@@ -54,7 +55,7 @@ impl Sections {
     /// Returns the logical page that flash page `ppn` held when the device took over the part; `u32::MAX` if none.
     fn lpn(&self, ppn: u32) -> u32 {
         let sections = self.shares.count();
-        // Copies of page `p` of the part lie within the same range as page `p * sections`.
+        // All copies of page `p` of the part are in one range, which also contains page `p * sections` of the device.
         let (start, end) = self.range(ppn / sections);
         let at = ppn - start * sections;
         self.copied(at / (end - start), start + at % (end - start))

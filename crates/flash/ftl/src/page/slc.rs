@@ -13,7 +13,8 @@
 //!
 //! **Room.** Pages in the cache count as valid pages of their plane, so they always fit in native blocks. A folded page
 //! needs room like a host page. A plane that is short of free pages folds its borrowed blocks before it collects
-//! victims, because copying the pages of `1/b` block frees a whole block.
+//! victims, because a full block in SLC mode holds fewer pages than a native block: copying them fills only a part of a
+//! free block, and frees a whole block.
 //!
 //! **Program units.** Host writes change between the cache and native blocks only after a complete program unit, so at
 //! most one program unit of host pages is incomplete. Cache blocks have smaller program units.
@@ -43,7 +44,7 @@ struct CachePlane {
     open: OpenBlock,
     /// Erased blocks that only the SLC cache uses.
     erased: VecDeque<BlockId>,
-    /// Closed blocks in the order of writing.
+    /// Closed blocks in the order in which they were written.
     full: VecDeque<BlockId>,
     /// Progress of the current fold; None if no block is partly folded.
     folding: Option<Victim>,
@@ -112,7 +113,7 @@ impl SlcCache {
         BlockId((open.end - 1) / (self.pages * self.options.word_line))
     }
 
-    /// Returns the number of native pages that the blocks of a plane's SLC cache take.
+    /// Returns the number of native pages in the blocks that a plane's SLC cache occupies.
     pub fn native_pages(&self, plane: usize) -> u32 {
         (self.options.own_blocks + self.planes[plane].borrowed) * self.pages * self.options.word_line
     }
@@ -179,7 +180,7 @@ impl<M: MapModel> PageFtl<M> {
     /// the cache.
     fn open_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) -> bool {
         if self.cache().planes[plane].bypassed {
-            // The page completes a program unit outside the SLC cache.
+            // First the page must complete a program unit outside the SLC cache.
             if self.unit_of.is_some_and(|unit_of| self.is_begun(plane, PlacementRules::HOST, unit_of)) {
                 return false;
             }

@@ -16,7 +16,7 @@ use crate::WriteContext;
 /// A registered placement policy.
 pub type PlacementInfo = Info<PlacementRules>;
 
-/// A placement policy, chosen with its parameters.
+/// A selected placement policy with its parameters.
 pub type PlacementChoice = Choice<PlacementRules>;
 
 /// Properties of a placement policy: which open blocks it uses.

@@ -15,7 +15,7 @@ pub trait CachePolicy: Send {
     /// Inserts an item that is not cached; returns the evicted item if the cache was full.
     fn admit(&mut self, item: u32) -> Option<u32>;
 
-    /// Saves or loads the cached items, in the order of eviction.
+    /// Saves or loads the cached items, in eviction order.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
