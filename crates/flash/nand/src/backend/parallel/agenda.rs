@@ -2,7 +2,7 @@
 //!
 //! Each die or channel has at most one pending event. Setting an event costs seven comparisons without branches per
 //! level. With eight children per node, there are a third as many levels as in a binary tree. The earliest event is the
-//! root. At equal times the lower resource number goes first.
+//! root. If times are equal, the lower resource number comes first.
 
 /// Time that means "no event".
 pub const NEVER: u64 = u64::MAX;

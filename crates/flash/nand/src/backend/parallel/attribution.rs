@@ -5,11 +5,11 @@
 //!
 //! | the operation waits for | cause |
 //! |---|---|
-//! | the bus: its data waits for the channel or is on it | [`StallCause::Bus`] |
-//! | its die, whose cells work on a page of the same request | [`StallCause::Service`] |
-//! | its die, whose cells work on anything else | the cause of that work (for several planes: of the first page) |
-//! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
-//! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die must end first |
+//! | the bus, because its data waits for the channel or is being transferred | [`StallCause::Bus`] |
+//! | its die, which is working on a page of the same request | [`StallCause::Service`] |
+//! | its die, which is doing other work | the cause of that work (with several planes: of the first page) |
+//! | its die, where the data of a command is being transferred while the cells are idle | [`StallCause::Bus`] |
+//! | its die, which has no command | [`StallCause::Dependency`]: an operation of another die must end first |
 //!
 //! A die has one clock per cause; exactly one clock is running. When an operation waits for its die, the clocks of the
 //! die are read at the start and at the end of the wait. The operation is charged the difference. If an operation
@@ -31,32 +31,32 @@ use crate::Cause;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum StallCause {
-    /// The cells of the die read pages for other requests.
+    /// The die is reading pages for other requests.
     HostReads = 0,
-    /// The cells of the die program pages of other requests.
+    /// The die is programming pages of other requests.
     HostWrites = 1,
-    /// The cells of the die read the rest of pages that the host partly overwrites.
+    /// The die is reading the rest of pages that the host partly overwrites.
     PartialPages = 2,
-    /// The cells of the die work for garbage collection or merges.
+    /// The die is working for garbage collection or merges.
     Collection = 3,
-    /// The cells of the die load or write pages of the map, for any request.
+    /// The die is reading or programming map pages, for any request.
     Map = 4,
     /// Data waits for a channel or is being transferred.
     Bus = 5,
     /// The die is idle, because an operation of another die must end first.
     Dependency = 6,
-    /// The cells of the die work on pages of the request itself.
+    /// The die is reading or programming pages of the request itself.
     Service = 7,
 }
 
 /// Number of stall causes.
 pub const CAUSES: usize = 8;
 
-/// Nanoseconds of delay by [`StallCause`].
+/// Delay in nanoseconds for each [`StallCause`].
 pub type StallTimes = [u64; CAUSES];
 
 impl StallCause {
-    /// Returns the stall cause for a request that waits while the cells work on the operation `op` of another request.
+    /// Returns the stall cause for a request that waits while the die executes the operation `op` of another request.
     pub(super) fn of_work(op: &Op) -> Self {
         match (op.cause, op.kind) {
             (Cause::Host, Kind::Read) => Self::HostReads,
@@ -76,7 +76,7 @@ struct Die {
     clocks: Clocks,
     /// Stall cause whose clock is running on the die.
     cause: StallCause,
-    /// Latest request that has an operation on this die: the number of its submission, and its index in
+    /// Latest request that has an operation on this die: its submission number, and its index in
     /// [`Attribution::requests`].
     latest: (u64, u32),
 }
@@ -86,11 +86,11 @@ struct Die {
 struct RequestOnDie {
     /// Number of the request's operations on the die that have not ended.
     ops_left: u32,
-    /// Time during which the cells read, program or erase for the request.
+    /// Time that the die has spent on reads, programs and erases for the request.
     served: Wrapping<u64>,
     is_served: bool,
-    /// Stall cause for other requests that wait while the cells work on this request. All pages of a request have the
-    /// same stall cause, because a request either reads or writes.
+    /// Stall cause charged to other requests that wait while the die works on this request. All pages of a request have
+    /// the same stall cause, because a request either reads or writes.
     work: StallCause,
 }
 
@@ -115,7 +115,7 @@ fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
 #[derive(Debug)]
 pub(super) struct Attribution {
     dies: Vec<Die>,
-    /// Time that all dies together have spent on each cause.
+    /// Time spent on each cause, summed over all dies.
     all_dies: Clocks,
     /// For each stall cause, the number of dies whose clock for this cause is running.
     running: [u64; CAUSES],
@@ -201,7 +201,7 @@ impl Attribution {
         }
     }
 
-    /// Records that the cells begin or resume a command.
+    /// Records that a read, program or erase begins or resumes in the cells.
     pub fn cells_begin(&mut self, first: u32, ops: &Ops, now_ns: u64) {
         let work = StallCause::of_work(&ops[first]);
         self.for_served(first, ops, |request| {
@@ -212,7 +212,7 @@ impl Attribution {
         });
     }
 
-    /// Records that the cells finish or interrupt a command.
+    /// Records that a read, program or erase in the cells ends or is interrupted.
     pub fn cells_stop(&mut self, first: u32, ops: &Ops, now_ns: u64) {
         self.for_served(first, ops, |request| {
             if request.is_served {
@@ -273,7 +273,7 @@ impl Attribution {
         &self.completed[owner as usize]
     }
 
-    /// Returns the times of all dies so far by cause; idle dies count as [`StallCause::Dependency`].
+    /// Returns the time that all dies have spent on each cause so far; idle time counts as [`StallCause::Dependency`].
     pub fn of_dies(&self, now_ns: u64) -> StallTimes {
         std::array::from_fn(|cause| (self.all_dies[cause] + Wrapping(self.running[cause]) * Wrapping(now_ns)).0)
     }

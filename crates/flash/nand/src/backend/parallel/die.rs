@@ -48,13 +48,13 @@ pub(super) struct Command {
     pub reads: bool,
 }
 
-/// A command on which the cells are working, or which was interrupted.
+/// A command that is being executed in the cells (read, program or erase), or was interrupted there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub command: Command,
-    /// Time at which the cells last began or resumed the command.
+    /// Time at which execution in the cells last began or resumed.
     pub began_ns: u64,
-    /// Time at which the cells finish the command. For a suspended command, its remaining duration including the cost
+    /// Time at which execution in the cells ends. For a suspended command: the remaining duration, including the cost
     /// of resuming.
     pub ends_ns: u64,
     pub suspensions: u32,
@@ -73,19 +73,19 @@ pub(super) struct Suspended {
 pub(super) enum Cells {
     Idle,
     Busy(Work),
-    /// The cells have finished reading, but the registers still hold the previous page (cache read).
+    /// The read from the cells has ended, but the registers still hold the previous page (cache read).
     Full(Command),
-    /// The cells are suspending an operation, so that a host read can begin.
+    /// An operation in the cells is being suspended, so that a host read can begin.
     Suspending,
 }
 
-/// State of the page registers, without the command on which the cells are working.
+/// State of the page registers, not counting the command that is being executed in the cells.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Registers {
     Free,
     /// A command whose data waits for the bus or is being transferred.
     Moving(Command),
-    /// A program whose data waits for the cells.
+    /// A program whose data is in the registers, and which waits until the cells are idle.
     Loaded(Command),
 }
 
@@ -166,8 +166,7 @@ impl Die {
         }
     }
 
-    /// Removes an operation that begins from its ready list, together with the other operations of its program
-    /// unit.
+    /// Removes an operation from its ready list when it begins, together with the other operations of its program unit.
     #[inline(always)]
     pub fn begin(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];

@@ -1,10 +1,10 @@
-//! For each die block: the program unit that is being gathered, and the pages in the controller's memory.
+//! The program unit being gathered for each die block, and the pages in the controller's memory.
 
 use super::ops::{NONE, Op, Ops, Pass};
 use super::program_unit::{FineUnits, ProgramUnit};
 use crate::{At, Cause};
 
-/// Value of [`DieBlock::unprogrammed`] if the cells have programmed all pages of the die block.
+/// Value of [`DieBlock::unprogrammed`] if all pages of the die block have been programmed.
 const ALL: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Gathering of program units, in an array whose dies program several pages with one command.
 //!
-//! The pages of a program unit stay in the controller's memory until the cells have programmed the unit. A read of such
-//! a page takes no time. The first program of a unit represents the unit in the queue of its die, and waits until all
+//! The pages of a program unit stay in the controller's memory until the unit has been programmed. A read of such a
+//! page takes no time. The first program of a unit represents the unit in the queue of its die, and waits until all
 //! other programs of the unit are emitted. If the controller's memory survives a power loss, a block may be erased once
 //! its pages are read. Otherwise an erase waits until the copies are programmed.
 //!

@@ -5,7 +5,7 @@
 //!
 //! - every operation waits for the previous operation on the same block, so that a block's operations keep their order
 //!   and a read waits for the program of its page;
-//! - a program of a copy, or of a page written in part, waits for the read of its data;
+//! - a program of a copy, or of a partly written page, waits for the read of its data;
 //! - a host read waits for the map entry that it had to load;
 //! - an erase waits for the copies from its block.
 //!
@@ -37,7 +37,7 @@
 //! delays a request only by occupying the queues.
 //!
 //! **Two orders, two checks.** The simulator's `DataChecker` checks operations in the order of emission.
-//! [`TimingChecker`] checks the same operations in the order in which the cells execute them.
+//! [`TimingChecker`] checks the same operations in the order of execution.
 //!
 //! **Latency attribution.** If it is enabled, the waits of each operation of a request are charged to causes
 //! (`attribution.rs`).
@@ -81,7 +81,7 @@ use gathered::Gathered;
 use ops::{NONE, Ops};
 use scheduler::{Class, DieSchedulerInfo};
 
-/// Maximum number of events before the caller may stop the run.
+/// Maximum number of events to process before the caller gets the chance to stop the run.
 pub const MOST_EVENTS: u32 = 1 << 16;
 
 /// Options of the dies of an array.
@@ -175,7 +175,7 @@ struct Submission {
     read_cause: Cause,
     /// The latest load of map entries in the job.
     load: u32,
-    /// Reads of pages that are about to be overwritten in part.
+    /// Reads of pages that are about to be partly overwritten.
     partial: [u32; 2],
 }
 
@@ -211,7 +211,7 @@ pub struct ParallelFlash {
     layout: Layout,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// Times of the next events, first of the dies, then of the channels.
+    /// Time of the next event of each resource: first the dies, then the channels.
     agenda: Agenda,
     ops: Ops,
     /// Number of operations emitted so far, wrapping around.
@@ -224,7 +224,8 @@ pub struct ParallelFlash {
     submission: Submission,
     /// Random part of suspension times.
     suspension_rng: Rng,
-    /// Flash page of the command that is being formed, by plane of the die. Valid for the planes of the command.
+    /// For each plane of the die, the flash page of the command that is being formed. Only the command's planes have
+    /// valid entries.
     flash_pages: Vec<(u32, u16)>,
     /// Dies that may be able to begin a command.
     wake: Vec<u32>,
@@ -234,7 +235,7 @@ pub struct ParallelFlash {
     record: Record,
     /// Latency attribution, if enabled.
     attribution: Option<Box<Attribution>>,
-    /// Check of the order of operations in time, if enabled.
+    /// Checker of the order in which operations are executed, if enabled.
     checker: Option<Box<TimingChecker>>,
 }
 
@@ -300,8 +301,8 @@ impl ParallelFlash {
         self.attribution.as_ref().map(|attribution| attribution.of(owner))
     }
 
-    /// Returns the time of all dies so far, by the cause for which operations wait; idle dies count as
-    /// [`StallCause::Dependency`]. None without attribution.
+    /// Returns the time that all dies have spent on each stall cause so far; idle time counts as
+    /// [`StallCause::Dependency`]. Returns None without attribution.
     pub fn stalls_of_dies(&self) -> Option<StallTimes> {
         self.attribution.as_ref().map(|attribution| attribution.of_dies(self.now_ns))
     }

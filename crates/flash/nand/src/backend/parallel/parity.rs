@@ -1,8 +1,8 @@
 //! Parity (RAIN): the flash adds a program unit of parity to the program units of each stripe.
 //!
-//! The controller computes the parity from data that passes through its memory. The last page of a stripe emits the
-//! program unit of parity, which is processed like other program units: transfers, then one program. The parity waits
-//! for the reads of all copied pages in the stripe. No request waits for parity.
+//! The controller computes the parity from data that passes through its memory. When the last page of a stripe is
+//! emitted, the program unit of parity is emitted too. It is processed like other program units: transfers, then one
+//! program. The parity waits for the reads of all copied pages in the stripe. No request waits for parity.
 //!
 //! An operation without a die represents the reads of an incomplete stripe: it waits for these reads, and then ends
 //! immediately. If a block is erased before its last stripe is complete, this stripe gets no parity.

@@ -1,4 +1,4 @@
-//! Program units that are being gathered. The cells program all pages of a unit with one command.
+//! Program units that are being gathered. One command programs all pages of a unit.
 
 use std::collections::VecDeque;
 

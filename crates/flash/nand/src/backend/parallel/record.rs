@@ -19,11 +19,11 @@ pub struct Requester {
 /// A period in which a die or channel works on one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// Die whose cells work on the operation, or whose data is on the channel.
+    /// Die that executes the operation in its cells, or whose data is on the channel.
     pub die: u32,
     /// Number of the operation's plane within the die.
     pub plane: u32,
-    /// True for a transfer on the bus; false for work of the cells.
+    /// True for a transfer on the bus; false for a read, program or erase in the cells.
     pub bus: bool,
     /// Start time of the operation, relative to the start of recording.
     pub begin_ns: u64,
@@ -43,10 +43,10 @@ pub struct Segment {
 #[derive(Clone, Debug)]
 pub struct Record {
     origin_ns: u64,
-    /// Time for which the cells of each die are busy, in bins of simulated time.
+    /// Busy time of each die's cells, in bins of simulated time.
     pub cells: Bins,
-    /// Time for which the cells are busy with internal operations, such as garbage collection, summed over the dies, in
-    /// bins of simulated time.
+    /// Busy time of the cells due to internal operations such as garbage collection, summed over the dies, in bins of
+    /// simulated time.
     pub internal: Bins,
     /// Busy time of each channel, in bins.
     pub buses: Bins,
@@ -82,7 +82,7 @@ impl Record {
         }
     }
 
-    /// Records a period in which the cells of a die worked on a command.
+    /// Records a period in which a die executed a command in its cells.
     #[inline]
     pub(super) fn cells(&mut self, die: u32, from_ns: u64, to_ns: u64, op: &Op, multiplane: bool) {
         self.cells.add(die as usize, from_ns, to_ns, 1);
@@ -117,7 +117,7 @@ impl Record {
         }
     }
 
-    /// Records a period in which the bus or the cells worked on an operation, if the period touches the recorded
+    /// Records a period in which an operation occupied the bus or the cells, if the period overlaps the recorded
     /// window.
     #[cold]
     pub(super) fn segment(&mut self, die: u32, bus: bool, begin_ns: u64, end_ns: u64, (index, op): (u32, &Op)) {

@@ -106,7 +106,7 @@ impl TimingChecker {
         }
     }
 
-    /// Checks an operation when the cells of its die begin it.
+    /// Checks an operation when its execution in the cells begins.
     #[inline(never)]
     pub(super) fn began(&mut self, seen: Seen) {
         if !self.gathers || seen.kind != Kind::Read {
@@ -154,7 +154,7 @@ impl TimingChecker {
         }
     }
 
-    /// Records that the cells of a die have finished an operation.
+    /// Records that the execution of an operation in the cells has ended.
     #[inline(never)]
     pub(super) fn ended(&mut self, seen: Seen) {
         match seen.kind {

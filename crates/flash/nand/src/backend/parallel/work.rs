@@ -155,7 +155,7 @@ impl ParallelFlash {
         true
     }
 
-    /// Begins a program while the previous page of the same block is programmed (cache program).
+    /// Begins a program while the previous page of the same block is being programmed (cache program).
     #[inline(always)]
     fn begin_next_program(&mut self, number: u32, programmed: u32) -> bool {
         self.chips.commands.cache_program
@@ -246,7 +246,7 @@ impl ParallelFlash {
                     && op.slc == head.slc
                     && match planes & plane {
                         0 => same_page && self.chips.commands.multiplane,
-                        // The cells read a flash page once for all reads of its pages.
+                        // A flash page is read from the cells once, for all reads of its pages.
                         _ => op.kind == Kind::Read && op.flash_page() == self.flash_pages[usize::from(op.plane)],
                     }
                     && (!self.chips.scheduler.role.in_order || op.number == self.dies[number as usize].begun);

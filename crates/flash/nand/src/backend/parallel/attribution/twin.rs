@@ -37,7 +37,7 @@ struct Emitted {
 /// Operations that occupy a die between two successive events.
 #[derive(Clone, Debug, Default)]
 struct Held {
-    /// Operations on which the cells work.
+    /// Operations that are being executed in the cells (read, program or erase).
     cells: Vec<Id>,
     /// Operations that a host read has interrupted.
     interrupted: Vec<Id>,
@@ -52,7 +52,7 @@ struct World {
     flash: ParallelFlash,
     dies: u32,
     emitted: BTreeMap<Id, Emitted>,
-    /// Operations in the order of their emission.
+    /// Operations in the order in which they were emitted.
     order: Vec<Id>,
     /// Start of each interval, and the operations on each die during the interval.
     log: Vec<(u64, Vec<Held>)>,
@@ -132,7 +132,8 @@ impl World {
                 Cells::Idle => {}
             }
             match die.registers {
-                // The operations of a read whose pages were transferred have already ended.
+                // Operations of the read are no longer listed once their pages are transferred, because they have
+                // ended.
                 Registers::Moving(command) if command.reads => held.on_bus.extend(list(command.transfer)),
                 Registers::Moving(command) => held.on_bus.extend(all(command)),
                 Registers::Loaded(command) => held.loaded = all(command),
@@ -217,7 +218,7 @@ impl World {
         }
     }
 
-    /// Returns the times of all dies by cause, computed from the log alone.
+    /// Returns the time that all dies have spent on each cause, computed from the log alone.
     fn dies(&self) -> StallTimes {
         let mut time = StallTimes::default();
         for pair in self.log.windows(2) {

@@ -31,7 +31,7 @@ pub const CLASSES: usize = 4;
 /// Operation number for "no operation".
 pub const NOTHING: u64 = u64::MAX;
 
-/// A scheduler's view of the operations that wait for a die; the die can begin a command.
+/// The operations that wait for a die, as presented to a scheduler. The die can begin a command.
 #[derive(Clone, Copy, Debug)]
 pub struct DieView {
     /// Number of the first ready operation of each class; [`NOTHING`] if the class has no ready operation. Operations

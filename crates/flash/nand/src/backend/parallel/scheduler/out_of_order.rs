@@ -1,4 +1,4 @@
-//! Out of order: of the ready operations, the earliest emitted operation begins.
+//! Out of order: among the ready operations, the operation emitted first begins.
 //!
 //! ```text
 //! next = argmin of number over all ready
