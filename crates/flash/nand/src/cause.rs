@@ -7,11 +7,11 @@ named_enum! {
     pub enum Cause {
         /// The host reads or writes the page.
         Host = 0, "host";
-        /// Read of the rest of a page that the host overwrites in part.
+        /// Read of the rest of a page that the host partly overwrites.
         ReadModifyWrite = 1, "rmw";
         /// Garbage collection, or reclaiming log blocks without a merge.
         Gc = 2, "gc";
-        /// A switch merge: a log block replaces a data block without copies.
+        /// A switch merge: a log block replaces a data block without copying.
         SwitchMerge = 3, "switch_merge";
         /// A partial merge: copies complete a log block, which replaces a data block.
         PartialMerge = 4, "partial_merge";

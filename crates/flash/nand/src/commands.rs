@@ -2,7 +2,7 @@
 
 use ssdlab_core::Nanos;
 
-/// Optional commands that a die understands.
+/// Optional commands that a die supports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Commands {
     /// Multi-plane commands: one command reads, programs or erases on several planes of a die. Reads and programs use
@@ -10,7 +10,7 @@ pub struct Commands {
     pub multiplane: bool,
     /// Cache read: a die may read its next page while the previous page is transferred out.
     pub cache_read: bool,
-    /// Cache program: the next page of a block may be transferred in while the previous page is programmed.
+    /// Cache program: the next page of a block may be transferred in while the previous page is being programmed.
     pub cache_program: bool,
     /// Independent reads: a multi-plane read may read different flash pages.
     pub independent_reads: bool,
@@ -52,16 +52,16 @@ pub struct Interruption {
     pub time: Nanos,
     /// Maximum random addition to `time`, uniformly distributed from 0.
     pub spread: Nanos,
-    /// Minimum time that the cells work on a resumed operation before the next interruption.
+    /// Minimum time for which a resumed operation runs before it can be interrupted again.
     pub slice: Nanos,
-    /// Extra time that the cells need when an interrupted operation resumes.
+    /// Extra time to resume an interrupted operation.
     pub resume: Nanos,
     /// Maximum number of interruptions of one operation, which guarantees that every operation ends.
     pub limit: u32,
 }
 
 impl Interruption {
-    /// Creates rules for interruptions with a constant time, no cost of resuming and no minimum interval.
+    /// Creates rules with a constant time to interrupt, no cost of resuming and no minimum time between interruptions.
     pub const fn new(time: Nanos, limit: u32) -> Self {
         Self { time, spread: Nanos::ZERO, slice: Nanos::ZERO, resume: Nanos::ZERO, limit }
     }

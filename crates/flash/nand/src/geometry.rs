@@ -12,10 +12,10 @@ pub enum ProgramOrder {
     Ascending,
 }
 
-/// Units of the chips that differ from the page, the unit that an FTL maps.
+/// Units in which the chips read, program and erase, relative to the page (the unit that an FTL maps).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Units {
-    /// Number of pages in a flash page, which the cells read in one operation.
+    /// Number of pages in a flash page, which is read from the cells in one operation.
     pub per_flash_page: u32,
     /// Number of flash pages of a word line that are programmed together.
     pub word_line: u32,

@@ -206,14 +206,14 @@ impl Layout {
         self.unit(self.is_slc(block))
     }
 
-    /// Returns the number of pages of a program unit of a block, which may be in SLC mode.
+    /// Returns the number of pages per program unit of a block; `slc` is true if the block is in SLC mode.
     #[inline]
     pub fn unit(&self, slc: bool) -> u32 {
         if slc { self.program_unit / self.units.word_line } else { self.program_unit }
     }
 
-    /// Returns the number of word lines between the coarse and the fine pass of a block, which may be in SLC mode; 0 if
-    /// one pass programs a word line.
+    /// Returns the number of word lines between the coarse and the fine pass of a block; 0 if one pass programs a word
+    /// line. `slc` is true if the block is in SLC mode.
     #[inline]
     pub fn pass_distance(&self, slc: bool) -> u32 {
         if slc { 0 } else { self.units.pass_distance }
@@ -268,7 +268,7 @@ impl Layout {
         self.dies_per_block
     }
 
-    /// Returns the location of the first page of a die block: the part of `block` on the block's die `die`.
+    /// Returns the location of the first page of a die block: the part of `block` that lies on die `die` of the block.
     #[inline]
     pub fn die_block(&self, block: BlockId, die: u32) -> At {
         self.place(block, 0, die, 0)

@@ -9,7 +9,7 @@ use crate::SpareArea;
 pub enum Found {
     /// The page was not programmed since the block was completely erased, and can be programmed.
     ///
-    /// If the erase of a block was interrupted, at least one of its pages must be in another state than `Erased`.
+    /// If the erase of a block was interrupted, at least one of its pages must be in a state other than `Erased`.
     Erased,
     /// The spare area is readable. The data may still be unreadable.
     Programmed {
@@ -40,9 +40,9 @@ impl Found {
     }
 }
 
-/// Flash as presented to recovery. The scan may always show the state at the start of recovery, because recovery reads
-/// no block after erasing it. Recovery visits all blocks first. Until then, it reads single pages only from blocks that
-/// it has visited.
+/// Flash as presented to recovery. Recovery visits all blocks first. Before it has visited all blocks, it reads single
+/// pages only from blocks that it has already visited. The scan may always show the state at the start of recovery,
+/// because recovery reads no block after erasing it.
 pub trait Scan: Sync {
     /// Returns the contents of a page. Never called for bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
@@ -53,7 +53,7 @@ pub trait Scan: Sync {
         self.page(ppn).version()
     }
 
-    /// Hints that [`Self::version`] of the page will be read soon.
+    /// Hints that [`Self::version`] will soon be called for the page.
     fn expect(&self, _ppn: Ppn) {}
 
     /// Calls `visit` with the contents of each of the first `blocks` blocks, in sequence or in parallel. Recovery
@@ -68,7 +68,7 @@ pub trait Scan: Sync {
         }
     }
 
-    /// True if the block is bad, from the factory or by the FTL's decision ([`crate::Note::Bad`]).
+    /// True if the block is bad: either from the factory, or marked as bad by the FTL ([`crate::Note::Bad`]).
     fn is_bad(&self, block: BlockId) -> bool;
 
     /// Returns the number of erases of the block; 0 if unknown.

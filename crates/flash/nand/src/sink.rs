@@ -76,7 +76,7 @@ pub trait FlashSink {
         self.program(to, oob, Source::Copy(from), cause);
     }
 
-    /// Reports a trim of `count` pages from `lpn` on. The trim comes before every program with sequence number
+    /// Reports a trim of `count` pages, starting at `lpn`. The trim comes before every program with sequence number
     /// `sequence` or higher. A trim is not a flash operation. A sink whose data must survive a power loss records the
     /// trim before the host gets an acknowledgement.
     #[inline(always)]

@@ -10,7 +10,7 @@ pub enum Role {
     Data = 0,
     /// A page of a log block.
     Log = 1,
-    /// A page of a sequential log block, which may become a data block without copies.
+    /// A page of a sequential log block, which may become a data block without copying.
     SequentialLog = 2,
     /// A page in the isolation area of FASTer, which holds cold pages until their logical blocks are merged.
     Isolation = 3,
@@ -25,11 +25,11 @@ pub enum Role {
 
 /// Spare area of a page, written by the FTL and read by recovery.
 ///
-/// **The newer of two copies.** Flash that stores spare areas adds a third number, the *version*. The version of a host
-/// page or map page equals `sequence`. A copy inherits the version of its source page, which the controller has read
-/// with the data. Among the copies of a logical page, the copy with the highest version is the newest. Copies with the
-/// same version are equal; the FTL uses the copy with the highest `sequence`. This also holds for SBFAST, which copies
-/// pages that have a newer copy in its log.
+/// **The newer of two copies.** Flash that stores spare areas adds another number, the *version* of the page. The
+/// version of a host page or map page equals `sequence`. A copy inherits the version of its source page, which the
+/// controller has read with the data. Among the copies of a logical page, the copy with the highest version is the
+/// newest. Copies with the same version are equal; the FTL uses the copy with the highest `sequence`. This also holds
+/// for SBFAST, which copies pages that have a newer copy in its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpareArea {
     /// Logical page whose data the page holds.

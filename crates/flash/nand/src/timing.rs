@@ -2,7 +2,7 @@
 
 use ssdlab_core::Nanos;
 
-/// Maximum number of page types. Cells with several bits have pages with different speeds.
+/// Maximum number of page types. Pages that share cells of several bits differ in speed.
 pub const MAX_PAGE_TYPES: usize = 4;
 
 /// A duration for each page type; page `p` of a block has type `p % types`.
@@ -81,13 +81,13 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Returns the time to read flash page `page` of a block, which may be in SLC mode.
+    /// Returns the time to read flash page `page` of a block; `slc` is true if the block is in SLC mode.
     #[inline]
     pub fn read_page(&self, slc: bool, page: u32) -> Nanos {
         self.slc.filter(|_| slc).map_or_else(|| self.read.of_page(page), |times| times.read)
     }
 
-    /// Returns the time to program flash page `page` of a block, which may be in SLC mode.
+    /// Returns the time to program flash page `page` of a block; `slc` is true if the block is in SLC mode.
     #[inline]
     pub fn program_page(&self, slc: bool, page: u32) -> Nanos {
         self.slc.filter(|_| slc).map_or_else(|| self.program.of_page(page), |times| times.program)
@@ -99,7 +99,7 @@ impl Timing {
         [self.program.of_page(0), self.program.of_page(1)]
     }
 
-    /// Returns the time to erase a block, which may be in SLC mode.
+    /// Returns the time to erase a block; `slc` is true if the block is in SLC mode.
     #[inline]
     pub fn erase_block(&self, slc: bool) -> Nanos {
         self.slc.filter(|_| slc).map_or(self.erase, |times| times.erase)

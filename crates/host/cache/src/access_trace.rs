@@ -41,7 +41,7 @@ pub struct AccessTrace {
 }
 
 impl AccessTrace {
-    /// Splits requests into accesses, and stores in each access when its item is used next.
+    /// Splits requests into accesses. Stores in each access the position of the item's next access.
     pub fn new(requests: &[Request], granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         let mut splitter = Splitter::new(granularity, trims)?;
         let mut accesses = Vec::with_capacity(requests.len());
@@ -114,7 +114,7 @@ impl AccessTrace {
         self.items
     }
 
-    /// Returns the number of accesses that use an item, without removals.
+    /// Returns the number of accesses that use an item; removals are not counted.
     pub fn uses(&self) -> u64 {
         self.accesses.len() as u64 - self.drops
     }

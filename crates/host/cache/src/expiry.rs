@@ -1,4 +1,4 @@
-//! Expiry of items. It has a separate loop, so [`Policy::simulate`] has no cost for it.
+//! Expiry of items. Expiry has a separate simulation loop and therefore does not slow down [`Policy::simulate`].
 //!
 //! ```text
 //! access(x):  if x is cached and has expired: drop x; the access is a miss

@@ -1,6 +1,7 @@
 //! A min-heap of numbered items whose keys can change.
 //!
-//! Each node has four children: half the levels of a binary heap, and the children share a cache line.
+//! Each node has four children. The tree has half the levels of a binary heap, and the children of a node share a cache
+//! line.
 
 use ssdlab_core::HugeVec;
 use ssdlab_core::mem::prefetch;

@@ -10,7 +10,8 @@ struct Gathered {
     layout: Layout,
     /// Number of pages of each block that were emitted since its erase.
     written: Vec<u32>,
-    /// Die block and number of the flash pages that were read last.
+    /// Flash page whose data is in the registers: its die block and its number. None if the registers hold no read
+    /// data.
     sensed: Option<(u32, u32)>,
 }
 

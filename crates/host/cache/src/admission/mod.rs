@@ -1,4 +1,5 @@
-//! Admission policies, usable in front of any replacement policy: one file each, registered in [`ADMISSIONS`].
+//! Admission policies. Each can be used in front of any replacement policy, has a file and is registered in
+//! [`ADMISSIONS`].
 //!
 //! To add an admission policy, write its file with pseudo-code, source and an `INFO`, and register it here. The tests
 //! iterate over the table and require a reference implementation in `tests/it/admission.rs`.
@@ -58,8 +59,8 @@ static ADMISSION_PARAMETER: [Parameter; 1] = [Parameter {
     help: "Admission policy.",
 }];
 
-/// Admission policy that the user chose, with its settings. `own` holds the parameters that the user changed in the
-/// replacement policy.
+/// Admission policy that the user chose, with its settings. `own` holds the user's changes to parameters of the
+/// replacement policy itself.
 #[derive(Debug)]
 pub(crate) struct AdmissionChoice {
     pub own: Vec<(String, u64)>,

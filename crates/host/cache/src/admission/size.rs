@@ -1,4 +1,4 @@
-//! Rejects large newcomers, each of which would evict many items.
+//! Rejects large new items, each of which would evict many items.
 //!
 //! ```text
 //! miss(x):  admit x if size(x) <= `largest`

@@ -1,4 +1,4 @@
-//! TinyLFU in front of any policy: admits newcomers with more recent accesses than the victim.
+//! TinyLFU in front of any policy: admits a new item if it was accessed more often than the victim in the recent past.
 //!
 //! ```text
 //! access(x):  record x in the sketch
@@ -39,7 +39,8 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
 struct Contest {
     policy: Box<dyn Policy>,
     sketch: Sketch,
-    /// Candidate for eviction: cached, but no longer in the policy.
+    /// Candidate for eviction: a cached item that has been removed from the replacement policy. None if there is no
+    /// candidate.
     candidate: Option<u32>,
 }
 

@@ -61,7 +61,8 @@ pub struct Sampler {
     /// Hashes of the currently sampled items, largest first.
     largest: BinaryHeap<u64>,
     accesses: Vec<Access>,
-    /// Number of accesses that remained after the last purge, which drops the accesses of items no longer sampled.
+    /// Number of accesses that remained after the last purge. A purge drops the accesses of items that are no longer
+    /// sampled.
     kept: usize,
 }
 
@@ -128,7 +129,7 @@ impl Sampler {
             if hash >= threshold {
                 continue;
             }
-            // The upper half of the hash decides if the item is in the sample; the lower half selects its replica.
+            // The upper half of the hash decides whether the item is in the sample; the lower half selects its replica.
             let (accesses, items) = &mut dealt[(((hash & 0xFFFF_FFFF) * replicas) >> 32) as usize];
             let item = *numbers[access.item as usize].get_or_insert_with(|| {
                 *items += 1;

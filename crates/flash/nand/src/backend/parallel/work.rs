@@ -423,7 +423,7 @@ impl ParallelFlash {
         let die = &mut self.dies[resource as usize];
         match std::mem::replace(&mut die.cells, Cells::Idle) {
             Cells::Suspending => {}
-            // The minimum time before the next interruption is over, but the operation is not finished.
+            // The minimum time before the next interruption has passed, but the operation has not ended.
             Cells::Busy(work) if work.ends_ns > self.now_ns => {
                 die.cells = Cells::Busy(work);
                 self.agenda.set(resource as usize, work.ends_ns);
@@ -464,7 +464,8 @@ impl ParallelFlash {
         self.wake(resource);
     }
 
-    /// Releases the operations that wait on the blocks of a read command, once the cells have read its pages.
+    /// Releases the operations that wait for the blocks of a read command, once its pages have been read from the
+    /// cells.
     #[inline]
     fn pass(&mut self, command: Command) {
         self.for_each_op(command.first, |flash, index| {
