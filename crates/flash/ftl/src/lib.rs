@@ -117,18 +117,18 @@ pub const NO_RECOVERY: &str = "this FTL cannot recover from a power loss";
 /// `write`, `read`, `trim` and `lookup` are required. The other methods are optional; their defaults do nothing or
 /// return an error. The trait is object-safe: [`DynFtl`] has the operations for an FTL behind `dyn`.
 pub trait Ftl {
-    /// Writes `count` pages from `lpn`; host page `i` of the request is the payload of `lpn + i`.
+    /// Writes `count` pages, starting at `lpn`; host page `i` of the request is the payload of `lpn + i`.
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S)
     where
         Self: Sized;
 
-    /// Reads `count` pages from `lpn` for `cause`; returns how many were never written. Pages never written read as
-    /// zeros and cost no flash operation.
+    /// Reads `count` pages, starting at `lpn`; `cause` is the cause of the flash operations. Returns the number of
+    /// pages that were never written; such pages read as zeros and cost no flash operation.
     fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32
     where
         Self: Sized;
 
-    /// Trims `count` pages from `lpn`; the pages read as zeros afterwards.
+    /// Trims `count` pages, starting at `lpn`; the pages read as zeros afterwards.
     fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S)
     where
         Self: Sized;
@@ -327,7 +327,7 @@ pub trait Ftl {
     }
 }
 
-/// An [`Ftl`] as a trait object, over any flash.
+/// An [`Ftl`] as a trait object, for any flash.
 pub trait DynFtl: Ftl + Send {
     /// See [`Ftl::write`].
     fn write_dyn(&mut self, lpn: Lpn, count: u32, context: WriteContext, flash: &mut dyn FlashSink);

@@ -37,7 +37,7 @@ pub(crate) struct BlockSurvey {
     pub block: BlockId,
     pub bad: bool,
     pub erases: u32,
-    /// Page number within the block, one past the last programmed page.
+    /// Number of the page after the last programmed page of the block.
     pub next: u32,
     /// True if the last page before `next` can be read; writing to the block may then continue.
     pub sound: bool,
@@ -269,7 +269,7 @@ fn word_of(ppn: u32) -> usize {
     (ppn / u64::BITS) as usize
 }
 
-/// Returns a mask with the bit of a flash page in its word.
+/// Returns a mask for the bit of a flash page within its word.
 fn bit_of(ppn: u32) -> u64 {
     1 << (ppn % u64::BITS)
 }

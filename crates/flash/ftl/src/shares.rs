@@ -90,7 +90,7 @@ impl Shares {
         })
     }
 
-    /// Permutes a map that was filled share by share, so that its entries are in the order of logical pages.
+    /// Reorders a map that was filled share by share. Afterwards the entries are in the order of logical pages.
     pub fn mix<T: Copy>(&self, map: &mut [T]) {
         let mut waiting = Vec::with_capacity(TILE_PAGES as usize);
         for tile in self.tiles() {

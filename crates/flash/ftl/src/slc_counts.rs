@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Counts of an SLC cache since construction. The pages that it folded are counted by
-/// [`Cause::Fold`](ssdlab_nand::Cause::Fold).
+/// Counts of an SLC cache since construction. Folded pages are counted by [`Cause::Fold`](ssdlab_nand::Cause::Fold).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SlcCounts {
     /// Number of host pages written to the SLC cache.

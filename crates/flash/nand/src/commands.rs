@@ -50,7 +50,7 @@ pub enum Suspend {
 pub struct Interruption {
     /// Minimum time from the suspend command until the die can read.
     pub time: Nanos,
-    /// Maximum random addition to `time`, uniformly distributed from 0.
+    /// Upper limit of the random addition to `time`, which is uniformly distributed from 0.
     pub spread: Nanos,
     /// Minimum time for which a resumed operation runs before it can be interrupted again.
     pub slice: Nanos,

@@ -39,8 +39,8 @@ impl Units {
 ///
 /// A *page* is the unit that an FTL maps, reads and writes. A *block* is the unit that the FTL erases;
 /// [`Units::collected`] may join blocks of several planes or dies. An *area* (a plane, a die or the whole array) has
-/// its own free blocks; all areas have the same number of blocks. Only data pages have page numbers; parity takes other
-/// pages of the chips.
+/// its own free blocks; all areas have the same number of blocks. Only data pages have page numbers; parity is stored
+/// in other pages of the chips.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
     /// Number of bytes per page.
@@ -74,7 +74,7 @@ impl Geometry {
         self.parallelism.areas(self.units.collected)
     }
 
-    /// Returns the number of pages of a program unit, which a die programs with one command. A program unit has
+    /// Returns the number of pages of a program unit, which a die programs with one command. A program unit consists of
     /// successive pages of a block, and pages are programmed in the order of their numbers.
     pub const fn program_unit(&self) -> u32 {
         let planes = match self.units.collected {

@@ -149,7 +149,8 @@ impl Layout {
         self.units.parity > 0
     }
 
-    /// Returns the stripe of a page in an array with parity, and true if the page is the last page of the stripe.
+    /// Returns the stripe of a page in an array with parity, and a flag that is true if the page is the last page of
+    /// the stripe.
     pub fn stripe(&self, ppn: Ppn) -> (Stripe, bool) {
         let (block, data) = (self.block(ppn), self.units.parity);
         let (program_unit, in_block) = (self.program_unit(block), self.in_block(ppn));

@@ -120,7 +120,7 @@ named_enum! {
     pub enum MergeKind {
         /// Switch merge: the log block, completely programmed with every page at its own offset, became the data block.
         Switch = 0, "switch";
-        /// Partial merge: the log block became the data block after copies of the missing valid pages.
+        /// Partial merge: the log block became the data block after the missing valid pages were copied to it.
         Partial = 1, "partial";
         /// Full merge: the newest pages were copied to a free block.
         Full = 2, "full";

@@ -18,9 +18,9 @@ pub enum Level {
     Channel,
     /// A chip on a channel.
     Way,
-    /// A die of a chip; works on one command at a time.
+    /// A die of a chip, which works on one command at a time.
     Die,
-    /// A plane of a die; has its own page registers.
+    /// A plane of a die, which has its own page registers.
     Plane,
 }
 

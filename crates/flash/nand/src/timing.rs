@@ -105,7 +105,7 @@ impl Timing {
         self.slc.filter(|_| slc).map_or(self.erase, |times| times.erase)
     }
 
-    /// Returns the mean time to copy a page inside the flash, over the page types.
+    /// Returns the time to copy a page inside the flash, averaged over the page types.
     pub const fn copy_mean(&self, page_bytes: u32) -> Nanos {
         let bus_ns = if self.copyback { 0 } else { 2 * self.transfer(page_bytes).0 };
         Nanos(self.read.mean().0 + self.program.mean().0 + bus_ns)

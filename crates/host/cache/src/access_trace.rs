@@ -34,7 +34,7 @@ pub struct AccessTrace {
     items: u32,
     one_size: bool,
     drops: u64,
-    /// True if the trace has the next uses of items ([`Access::next`]).
+    /// True if the trace stores the next uses of items ([`Access::next`]).
     future: bool,
     /// Time and time to live (TTL) of each access; empty if no item expires.
     pub(crate) lives: Vec<Life>,
@@ -51,7 +51,8 @@ impl AccessTrace {
         Self::from_accesses(accesses, splitter.universe().len())
     }
 
-    /// Creates a trace of accesses to objects. Objects have their own sizes if `sized`, else one unit each.
+    /// Creates a trace of accesses to objects. If `sized` is true, objects have their own sizes; otherwise each object
+    /// has one unit.
     pub fn of_objects(objects: &[Object], sized: bool) -> Result<Self, CacheError> {
         let mut universe = Universe::default();
         let mut accesses = Vec::with_capacity(objects.len());

@@ -29,7 +29,7 @@ pub(crate) struct Heap<K> {
 }
 
 impl<K: Copy + Ord> Heap<K> {
-    /// Creates an empty heap of at most `capacity` of the items `0..items`.
+    /// Creates an empty heap for items `0..items`. The heap holds at most `capacity` items.
     pub fn new(items: u32, capacity: u64) -> Self {
         let mut heap = Self { entries: Vec::new(), at: HugeVec::filled(ABSENT, 0), units: 0, capacity };
         heap.grow(items);

@@ -31,7 +31,7 @@ struct PlaneState {
 }
 
 /// The block table of an FTL with garbage collection. Pages of an open block count as valid until they are invalidated,
-/// even before they are written; bits and counts are exact once a block is closed.
+/// even before they are written; the validity bits and the valid count of a block are exact once the block is closed.
 #[derive(Debug)]
 pub struct ClosedBlocks {
     table: BlockTable,
@@ -76,7 +76,8 @@ impl ClosedBlocks {
         }
     }
 
-    /// Empties the list of changed blocks of a plane ([`PlaneView::changes`]), after its victim policy was called.
+    /// Empties a plane's list of changed blocks ([`PlaneView::changes`]), after the victim policy was called for the
+    /// plane.
     pub fn forget_changes(&mut self, plane: usize) {
         if let Some(changes) = self.watched.as_mut().and_then(|watched| watched.changes.as_mut()) {
             changes.forget(plane);
@@ -174,7 +175,7 @@ impl ClosedBlocks {
         *min = (*min).min(key);
     }
 
-    /// Prefetches the validity bit of page `ppn`, if there is such a page.
+    /// Prefetches the validity bit of page `ppn`, if the page exists.
     #[inline]
     pub fn prefetch(&self, ppn: u32) {
         self.valid.prefetch(ppn);
@@ -349,7 +350,7 @@ impl ClosedBlocks {
 pub struct PlaneView<'a> {
     blocks: &'a ClosedBlocks,
     plane: usize,
-    /// Closed blocks of map pages, with their valid pages; None if no block holds map pages.
+    /// Closed blocks of map pages, each with its number of valid pages; None if no block holds map pages.
     map_blocks: Option<&'a BTreeSet<(u32, BlockId)>>,
 }
 
@@ -397,14 +398,14 @@ impl<'a> PlaneView<'a> {
         self.of(&self.blocks.table.counts).iter().map(|&count| (count & FLAG == 0).then_some(count))
     }
 
-    /// Returns the times at which the blocks of the plane were last closed, on the clock of [`ClosedBlocks::close`].
+    /// Returns the time at which each block of the plane was last closed, on the clock of [`ClosedBlocks::close`].
     pub fn closing_times(self) -> &'a [u64] {
         self.of(&self.blocks.closed_at)
     }
 
-    /// Returns the times at which a page of each block of the plane last became invalid, on the clock of
-    /// [`ClosedBlocks::close`]; 0 for blocks without an invalidated page. None unless [`Uses::invalidation_times`] is
-    /// set.
+    /// Returns, for each block of the plane, the time at which one of its pages last became invalid, on the clock of
+    /// [`ClosedBlocks::close`]. The time is 0 if no page of the block has become invalid. Returns None unless
+    /// [`Uses::invalidation_times`] is set.
     pub fn invalidation_times(self) -> Option<&'a [u64]> {
         self.blocks.watched.as_ref()?.invalidated_at.as_deref().map(|times| self.of(times))
     }
@@ -439,7 +440,7 @@ impl<'a> PlaneView<'a> {
         self.of(self.blocks.table.erase_counts())
     }
 
-    /// Returns the plane's part of an array with an entry per block.
+    /// Returns the entries for the plane's blocks, from an array with one entry per block of the device.
     fn of<T>(self, all: &[T]) -> &[T] {
         let Range { start, end } = self.blocks();
         &all[start as usize..end as usize]

@@ -1,4 +1,4 @@
-//! The block table: free and bad blocks, valid pages per block, erases per block.
+//! The block table of an FTL. It records the free and bad blocks, and the valid pages and erases of each block.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -225,8 +225,8 @@ impl BlockTable {
         self.counts[block.index()] -= pages;
     }
 
-    /// Copies the block states of an equally large list of `other`, which has no bad blocks. Blocks of this table have
-    /// `multiple` times as many pages.
+    /// Copies the block states of a list from `other`, whose list has the same number of blocks and no bad blocks.
+    /// Blocks of this table have `multiple` times as many pages.
     pub(super) fn take_over(&mut self, list: usize, other: &Self, from: usize, multiple: u32) {
         let blocks = self.blocks_per_list as usize;
         let (own, theirs) = (list * blocks, from * blocks);

@@ -50,7 +50,7 @@ impl Watched {
         self.changed(block);
     }
 
-    /// Records that any property of a block has changed.
+    /// Records that a property of a block has changed.
     pub fn changed(&mut self, block: BlockId) {
         if let Some(changes) = &mut self.changes {
             changes.add(block);

@@ -35,7 +35,8 @@ impl VictimPolicy for CostBenefit {
             if valid == 0.0 {
                 return Some(block); // A block without valid pages costs nothing to collect.
             }
-            // The + 1 ranks a block that was just closed but has invalid pages above any block without invalid pages.
+            // Adding 1 to the age ranks a block that was just closed but has invalid pages above any block without
+            // invalid pages.
             let age = (now - plane.closed_at(block) + 1) as f64;
             let score = (pages - valid) * age / (2.0 * valid);
             if score > best_score {

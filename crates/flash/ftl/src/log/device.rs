@@ -38,7 +38,7 @@ pub struct HostPage {
 pub(super) struct Waited {
     /// Number of logical blocks merged while the host page waits.
     pub merged: u32,
-    /// True if a full merge, or any merge that freed a block of the random log, reclaimed log space.
+    /// True if log space was reclaimed by a full merge, or by any merge that freed a block of the random log.
     pub reclaims: bool,
     /// Pages copied and blocks erased while the host page waits.
     pub cost: MergeCost,
@@ -168,7 +168,8 @@ impl LogDevice {
         (self.l2p.get(lpn as usize) == Some(&Entry::of(ppn))).then(|| self.locate(lpn))
     }
 
-    /// Prefetches the map entries of the next pages of `block`, from `offset` on. The entries are scattered in memory.
+    /// Prefetches the map entries of the next pages of `block`, starting at `offset`. The entries are scattered in
+    /// memory.
     #[inline]
     pub fn expect_page(&self, block: u32, offset: u32) {
         let ahead = block * self.pages_per_block + offset + FAR;
@@ -177,7 +178,7 @@ impl LogDevice {
         }
     }
 
-    /// Hints that the logical block of the next valid page in `block`, from `offset` on, will be merged soon.
+    /// Hints that the logical block of the next valid page in `block`, at `offset` or later, will be merged soon.
     pub fn expect_merge(&self, block: u32, offset: u32) {
         let mut near = offset..self.pages_per_block.min(offset + FAR);
         if let Some(next) = near.find_map(|offset| self.valid_page(block, offset)) {

@@ -16,7 +16,8 @@
 //!
 //! Source: Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using fully-associative
 //! sector translation", ACM TECS 6(3), 2007. The paper does not say when a sequential log block switches. In this
-//! implementation, the block switches as soon as it is full, not at the next write of a page 0; the cost is the same.
+//! implementation, the block switches as soon as it is full, not at the next write to page 0 of a logical block; the
+//! cost is the same.
 
 use ssdlab_core::{Archive, Archived, Settings};
 use ssdlab_nand::{FlashSink, RetireReason, Role};

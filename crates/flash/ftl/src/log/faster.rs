@@ -280,7 +280,7 @@ impl Log for Faster {
     }
 
     /// Takes over the log after a power loss. The copies at the start of a block are the pages on their second chance.
-    /// Blocks that got a second chance because all pages were valid cannot be identified any more.
+    /// Blocks that got a second chance because all pages were valid can no longer be identified.
     fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         for block in blocks.iter().filter(|block| block.role == Role::Log) {
             self.second[block.block as usize] = block.copies as u16;

@@ -1,9 +1,9 @@
 //! The merges of the log-block FTLs: switch, partial and full.
 //!
 //! The names come from the papers and depend on the state of the log block. If all pages of the log block are
-//! programmed at their own offsets, the log block *switches*: it becomes the data block. If it can still become the
-//! data block, a partial merge copies the missing valid pages into it. On a drive that was never filled, there may be
-//! no pages to copy.
+//! programmed at their own offsets, the log block *switches*: it becomes the data block. If the log block is incomplete
+//! but can still become the data block, a partial merge copies the missing valid pages into it. On a drive that was
+//! never filled, there may be no pages to copy.
 
 use std::ops::Range;
 
@@ -90,9 +90,9 @@ impl LogDevice {
         Some(())
     }
 
-    /// Merges a logical block from its data block and the log block `log` only, which must hold a valid page of the
-    /// logical block. Newer pages in other log blocks stay there; the merge copies their older versions from the data
-    /// block. If a program fails, merges all pages.
+    /// Merges the pages of a logical block in its data block and in the log block `log`, which must hold a valid page
+    /// of the logical block. Ignores newer pages in other log blocks: they stay there, and the merge copies their older
+    /// versions from the data block. If a program fails, merges all pages.
     pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<()> {
         let mut is_first = true;
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {

@@ -2,9 +2,9 @@
 //!
 //! The logical pages are divided into logical blocks of the size of an erase block. Each logical block has at most one
 //! *data block*, in which each page has a fixed offset. Overwrites go to a few *log blocks*, and merges combine data
-//! and log blocks again. BAST, FAST, FASTer and SBFAST differ in the choice of the log block for a page, and in the
-//! choice and time of merges. Each FTL has a file in this folder with an `INFO` and an implementation of [`Log`], and a
-//! line in the table of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
+//! and log blocks again. BAST, FAST, FASTer and SBFAST differ in how they choose the log block for a page, and in which
+//! merges they perform and when. Each FTL has a file in this folder with an `INFO` and an implementation of [`Log`],
+//! and a line in the table of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
 //!
 //! Conventions of all four log-block FTLs:
 //!
@@ -136,13 +136,13 @@ pub trait Log {
     /// Saves or loads the state of the log; the device is archived separately.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
-    /// Returns the block that was being filled with copies at the power loss, if any. The source block of the copies
+    /// Returns the block that was being filled with copies when power was lost, if any. The source block of the copies
     /// stays in the log until it is erased.
     fn unfinished(&self, _survey: &Survey) -> Option<BlockId> {
         None
     }
 
-    /// Takes over the blocks that were in the log at the power loss, in the order in which they were opened; returns
+    /// Takes over the blocks that were in the log when power was lost, in the order in which they were opened; returns
     /// the blocks that the log cannot use.
     fn take_up(&mut self, device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock>;
 

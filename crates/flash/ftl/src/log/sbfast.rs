@@ -328,8 +328,8 @@ impl Log for Sbfast {
         if self.random.blocks().any(|random| random == block) { Role::Log } else { Role::SequentialLog }
     }
 
-    /// Returns the size of the log's tables: the block numbers and a bit per page for each SLB, and 4 bytes per page of
-    /// the random log.
+    /// Returns the size of the log's tables. An SLB needs block numbers and a bit per page; the random log needs 4
+    /// bytes per page.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let pages = u64::from(device.pages_per_block());
         self.slots.len() as u64 * (8 + pages.div_ceil(8)) + 4 * u64::from(self.random.capacity()) * pages

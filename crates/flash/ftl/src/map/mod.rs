@@ -95,7 +95,7 @@ pub trait MapModel: Send {
     /// True if the complete map page is in RAM whenever it is written back, so that it need not be read first.
     fn knows_whole_pages(&self) -> bool;
 
-    /// Returns the number of map entries, from page 0 on, to look up before the first request; 0 unless the cache is
+    /// Returns the number of map entries to look up before the first request, starting at page 0; 0 unless the cache is
     /// preloaded.
     fn preload(&self) -> u32 {
         0

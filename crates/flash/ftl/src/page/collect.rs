@@ -84,7 +84,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Copies up to `pages` pages out of a block to free it: a block that the SLC cache has borrowed, or a victim.
+    /// Copies up to `pages` pages out of a block that the SLC cache has borrowed, or else out of a victim, to free the
+    /// block.
     fn reclaim<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) {
         let folded = self.planes[plane].victim.is_none() && self.fold_borrowed(plane, pages, sink);
         if !folded {

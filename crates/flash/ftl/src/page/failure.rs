@@ -99,14 +99,14 @@ impl<M: MapModel> PageFtl<M> {
         self.lose_block(plane);
     }
 
-    /// Lowers the number of valid pages that a plane may hold by one block.
+    /// Reduces the maximum number of valid pages in a plane by the pages of one block.
     pub(super) fn lose_block(&mut self, plane: usize) {
         let pages = self.blocks.pages_per_block();
         let at = &mut self.planes[plane];
         at.limit = at.limit.saturating_sub(pages);
     }
 
-    /// Empties the failing blocks of a plane, each as soon as there is room for its pages.
+    /// Empties each failing block of a plane as soon as there is room for its pages.
     #[cold]
     pub(super) fn rescue<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         let pages = self.blocks.pages_per_block();

@@ -45,8 +45,8 @@ impl<M: MapModel> PageFtl<M> {
         (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
-    /// Returns the threshold for garbage collection: the FTL checks a plane before a host write if the plane has at
-    /// most this many unwritten pages.
+    /// Returns the threshold for garbage collection. Before a host write, the FTL checks a plane that has at most this
+    /// many unwritten pages.
     pub(super) fn tight(&self, plane: usize) -> u32 {
         self.short(plane) + self.limits.ahead
     }

@@ -79,7 +79,7 @@ struct OpenBlock {
 }
 
 impl OpenBlock {
-    /// Placeholder before the first block is opened.
+    /// Value for "no open block".
     const CLOSED: Self = Self { next: 0, end: 0 };
 
     const fn is_full(self) -> bool {
@@ -93,7 +93,8 @@ impl OpenBlock {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Plane {
-    /// Open blocks of the plane by number: host, GC, map pages.
+    /// Open blocks of the plane. The index is the number of the open block: first the open blocks for host and GC, then
+    /// the open block for map pages.
     open_blocks: [OpenBlock; MOST_OPEN_BLOCKS],
     /// Block of data pages (not map pages) that is being emptied.
     victim: Option<Victim>,
@@ -107,7 +108,7 @@ struct Plane {
     valid_map: u32,
     /// Map pages to be rewritten for the current victim.
     outdated: Vec<u32>,
-    /// Closed blocks of map pages, ordered by valid pages.
+    /// Closed blocks of map pages, ordered by number of valid pages.
     map_blocks: BTreeSet<(u32, BlockId)>,
 }
 
@@ -321,7 +322,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Chooses the next of several planes. Not inlined, to keep the write path short.
+    /// Chooses the next plane of a device with several planes. Not inlined, to keep the write path short.
     #[inline(never)]
     fn rotate(&mut self, lpn: u32) -> usize {
         self.uncount(self.l2p[lpn as usize].page());
@@ -348,7 +349,8 @@ impl<M: MapModel> PageFtl<M> {
         self.options.open_blocks() as u8
     }
 
-    /// Opens an erased block for a stream; returns a closed block if failures have left no erased block.
+    /// Opens an erased block for pages of the stream `owner`. Returns [`OpenBlock::CLOSED`] if failures have left no
+    /// erased block.
     fn open_block<S: FlashSink>(&mut self, plane: usize, number: u8, owner: u16, sink: &mut S) -> OpenBlock {
         let pages = self.blocks.pages_per_block();
         if sink.fails() && self.blocks.free(plane) == 0 {
@@ -363,8 +365,7 @@ impl<M: MapModel> PageFtl<M> {
         OpenBlock { next, end: next + pages }
     }
 
-    /// Returns `open` unchanged if its block has room. Otherwise closes the block and returns the state for "no open
-    /// block".
+    /// Returns `open` unchanged if its block has room. Otherwise closes the block and returns [`OpenBlock::CLOSED`].
     fn closed_if_full(&mut self, open: OpenBlock) -> OpenBlock {
         if !open.is_full() {
             return open;

@@ -47,7 +47,7 @@ pub enum Fold {
 pub struct SlcOptions {
     /// Number of blocks per plane that only the SLC cache uses.
     pub own_blocks: u32,
-    /// Largest share of the free blocks that the SLC cache may borrow, in 1/10,000.
+    /// Largest share of the free blocks that the SLC cache may borrow, in units of 1/10,000.
     pub share: u32,
     /// Point in time at which the SLC cache is folded.
     pub fold: Fold,
@@ -97,8 +97,8 @@ pub struct PageOptions {
 }
 
 impl PageOptions {
-    /// Returns options with single victims as the trigger, without an SLC cache. Erased blocks are reused in the order
-    /// of erasing.
+    /// Returns options that collect one victim at a time, without an SLC cache. Erased blocks are reused in the order
+    /// in which they were erased.
     pub const fn new(gc: VictimChoice, placement: &'static PlacementInfo) -> Self {
         let placement = placement.defaults();
         Self { gc, placement, trigger: Trigger::Victim, allocation: Allocation::Fifo, slc: None }

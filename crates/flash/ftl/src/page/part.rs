@@ -1,8 +1,8 @@
 //! Simulates a sample of the planes as a smaller device, and copies the state of the sample to the whole device.
 //!
 //! Host pages go to the planes in turn, and collection stays within a plane. Under uniformly random overwrites, the
-//! planes are therefore statistically equal and independent: two planes represent sixty-four. With a map in flash,
-//! planes are not independent, because the map pages of one victim go to all planes.
+//! planes are therefore statistically equal and independent, so that two planes can represent sixty-four. With a map in
+//! flash, planes are not independent, because the map pages of one victim go to all planes.
 
 use ssdlab_core::{BlockId, Entry};
 

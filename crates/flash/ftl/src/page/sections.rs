@@ -35,7 +35,7 @@ pub(super) struct Sections {
     divisions: Vec<u32>,
     /// Logical pages that were trimmed, if any. They have no entry, and must not get one from the part.
     trimmed: Option<PageBits>,
-    /// For each block, true if pages of the block may have no entry in `p2l` of the device.
+    /// For each block, true if pages of the block may lack an entry in `p2l` of the device.
     is_pending: Vec<bool>,
 }
 
@@ -61,14 +61,14 @@ impl Sections {
         self.copied(at / (end - start), start + at % (end - start))
     }
 
-    /// Returns the logical page in the copy of page `page` of the part in the given section; `u32::MAX` if none.
+    /// Returns the logical page stored in the given section's copy of the part's page `page`; `u32::MAX` if none.
     #[inline]
     fn copied(&self, section: u32, page: u32) -> u32 {
         let held = self.p2l[page as usize];
         if held == Entry::NONE { u32::MAX } else { self.shares.lpn(section, held.page()) }
     }
 
-    /// Sets the entries of a block's pages that are not set.
+    /// Sets those entries of a block's pages that are not set yet.
     fn complete(&self, block: BlockId, entries: &mut [Entry]) {
         let pages = self.block_of.divisor();
         let (start, division) = (block.0 * pages, self.divisions[block.index()]);

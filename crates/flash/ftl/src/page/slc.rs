@@ -1,4 +1,4 @@
-//! SLC cache of the page-mapped FTL: blocks in SLC mode, which take host pages quickly and are folded later.
+//! SLC cache of the page-mapped FTL: blocks in SLC mode that absorb host writes quickly and are folded later.
 //!
 //! ```text
 //! host page:  an open cache block with room             -> write it there
@@ -16,7 +16,7 @@
 //! victims, because a full block in SLC mode holds fewer pages than a native block: copying them fills only a part of a
 //! free block, and frees a whole block.
 //!
-//! **Program units.** Host writes change between the cache and native blocks only after a complete program unit, so at
+//! **Program units.** Host writes switch between the cache and native blocks only after a complete program unit, so at
 //! most one program unit of host pages is incomplete. Cache blocks have smaller program units.
 //!
 //! Erases in SLC mode are counted separately, because a block endures more of them. Borrowed blocks return to the free
@@ -102,7 +102,7 @@ impl SlcCache {
         !self.planes[plane].open.next.is_multiple_of(self.program_unit)
     }
 
-    /// Returns the blocks of a plane that hold pages of the SLC cache, the open block last.
+    /// Returns the blocks of a plane that hold pages of the SLC cache, with the open block last.
     fn written(&self, plane: usize) -> impl Iterator<Item = BlockId> + '_ {
         let CachePlane { open, full, .. } = &self.planes[plane];
         full.iter().copied().chain((open.end > 0).then(|| self.block_of(open)))
@@ -231,7 +231,7 @@ impl<M: MapModel> PageFtl<M> {
         self.planes[plane].unwritten.saturating_sub(least) / pages_per_block
     }
 
-    /// Folds up to `pages` pages of the oldest block of the SLC cache, at most until the block is erased. First makes
+    /// Folds up to `pages` pages of the oldest block of the SLC cache, and stops once the block is erased. First makes
     /// room for the pages, as for host pages. Returns false if no cache block is full.
     fn fold_ahead<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) -> bool {
         if self.cache().planes[plane].full.is_empty() {
@@ -254,8 +254,8 @@ impl<M: MapModel> PageFtl<M> {
         true
     }
 
-    /// Folds up to `pages` pages of the oldest borrowed block, which frees more pages than it needs. Returns false if
-    /// no block is borrowed.
+    /// Folds up to `pages` pages of the oldest borrowed block. Folding this block frees more pages than it takes.
+    /// Returns false if no block is borrowed.
     pub(super) fn fold_borrowed<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) -> bool {
         let Some(cache) = &self.slc else { return false };
         if cache.planes[plane].borrowed == 0 {

@@ -8,7 +8,7 @@ use crate::{Cause, Counts, FlashSink, Geometry, Layout, MergeCost, PageTimes, Ro
 /// Program units that the chip gathers in memory, and the flash page in its registers.
 struct Gathered {
     layout: Layout,
-    /// Number of pages of each block that were emitted since its erase.
+    /// Number of pages of each block that were emitted since its latest erase.
     written: Vec<u32>,
     /// Flash page whose data is in the registers: its die block and its number. None if the registers hold no read
     /// data.

@@ -1,4 +1,4 @@
-//! FIFO: evicts the item cached first.
+//! FIFO: evicts the item that was cached first.
 
 use std::collections::VecDeque;
 

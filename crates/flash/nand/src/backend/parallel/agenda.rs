@@ -27,9 +27,9 @@ fn least(&[a, b, c, d, e, f, g, h]: &[Event; ARITY]) -> Event {
 /// Times of the next event of every resource.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// Earliest event in the subtree of each node except the root, in groups of eight nodes with one parent. The
-    /// children of node `n` are group `n`; node 0 is the root, and node `n` is at place `n - 1` of all groups. The last
-    /// nodes are the leaves.
+    /// Earliest event in the subtree of each node except the root. The eight children of node `n` are stored together,
+    /// as group `n`. Node 0 is the root; node `n` is entry `n - 1`, counted over all groups. The last nodes are the
+    /// leaves.
     groups: Vec<[Event; ARITY]>,
     /// Earliest event of all resources.
     first: Event,

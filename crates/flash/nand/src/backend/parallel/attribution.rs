@@ -122,7 +122,7 @@ pub(super) struct Attribution {
     requests: Slab<RequestOnDie>,
     ops: Vec<Charged>,
     submissions: u64,
-    /// Charges of the latest completed request, by owner.
+    /// Charges of the latest completed request of each owner.
     completed: Vec<StallTimes>,
 }
 
@@ -222,7 +222,7 @@ impl Attribution {
         });
     }
 
-    /// Calls `act` for each request to which a page of the command belongs.
+    /// Calls `act` for each request that has a page in the command.
     #[inline(always)]
     fn for_served(&mut self, first: u32, ops: &Ops, act: impl Fn(&mut RequestOnDie)) {
         if ops[first].cause == Cause::Host {

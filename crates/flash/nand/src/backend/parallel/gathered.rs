@@ -17,7 +17,7 @@ pub(super) struct DieBlock {
     pub unprogrammed: u32,
     /// Number of erases emitted so far.
     pub erases: u32,
-    /// Operation that waits for the reads of the incomplete stripe whose parity goes to this die block (see
+    /// Operation that waits for the reads of an incomplete stripe, whose parity will go to this die block (see
     /// `parity.rs`); [`NONE`] if the stripe waits for no read.
     stripe: u32,
 }

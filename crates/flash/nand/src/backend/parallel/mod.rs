@@ -121,7 +121,7 @@ pub enum JobKind {
 #[derive(Clone, Copy, Debug)]
 struct Job {
     left: u32,
-    /// Time when the job's first operation began; [`NEVER`] before.
+    /// Time when the job's first operation began; [`NEVER`] if no operation has begun.
     began_ns: u64,
     /// Owner of the job, as passed to [`ParallelFlash::submit`].
     owner: u32,
@@ -240,7 +240,8 @@ pub struct ParallelFlash {
 }
 
 impl ParallelFlash {
-    /// Creates an array whose clock is at 0, with the state of flash that does not model time.
+    /// Creates an array with the state of `before`, which is flash that does not model time. The clock of the array is
+    /// at 0.
     pub fn new(geometry: &Geometry, timing: &Timing, options: ArrayOptions, before: UntimedFlash) -> Self {
         let counts = before.counts();
         let (layout, checker) = before.into_parts();

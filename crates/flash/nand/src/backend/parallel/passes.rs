@@ -134,7 +134,8 @@ pub(super) mod tests {
         assert_eq!(flash.counts().programmed(), 10, "a page counts once");
     }
 
-    /// Checks that a write request ends with the fine pass of its page, and that the page is read from memory before.
+    /// Checks that a write request ends with the fine pass of its page, and that before this pass the page is read from
+    /// memory.
     #[test]
     fn a_page_is_programmed_after_both_passes() {
         let mut flash = array(Commands::default());

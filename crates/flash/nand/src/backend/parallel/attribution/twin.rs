@@ -21,7 +21,7 @@ const BLOCKS_PER_PLANE: u32 = 4;
 const PAGES_PER_BLOCK: u32 = 8;
 const WORLDS: u64 = 150;
 
-/// Identification of an operation: its die, and its number on that die.
+/// Identifies an operation by its die and its number on that die.
 type Id = (u32, u64);
 
 /// An operation as it was emitted.
