@@ -271,7 +271,7 @@ def test_the_command_prints_and_reports(cli: Cli) -> None:
     best = shown["best"]
     assert (best["cache_bytes"], best["segment_bytes"], shown["target"]) == (131_072, 2048, 0.95)
     assert all(part in out for part in ("95 %", "128 KiB", "2.00 KiB", "96.46 %", "158 KiB"))
-    assert "The next smaller cache, 64.0 KiB, gives" in out and "The next larger cache, 256 KiB, gives" in out
+    assert "The next smaller cache, 64.0 KiB, reaches" in out and "The next larger cache, 256 KiB, reaches" in out
     assert len(shown["caches"]) == 6
     for cell in shown["caches"]:
         assert f"{100 * cell['iops_share']:.2f} %" in out and f"{100 * cell['hit_ratio']:.2f} %" in out

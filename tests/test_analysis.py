@@ -122,7 +122,7 @@ def test_a_footprint_beyond_the_bound_is_a_marked_estimate() -> None:
     assert (analysis.sampling, footprint["exact"]) == (2, False)
     assert footprint["standard_error"] == pytest.approx(4 * (2 / pages) ** 0.5, rel=0.01)
     assert abs(footprint["bytes"] / (4096 * pages) - 1) < 3 * footprint["standard_error"]
-    assert "estimates" in remarks(analysis)[0] and "estimates" in analysis.report_html()
+    assert "are estimated" in remarks(analysis)[0] and "are estimated" in analysis.report_html()
     # All other figures stay exact.
     assert analysis.ranges.writes.sum() == pages and analysis.windows.writes.sum() == pages
 

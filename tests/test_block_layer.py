@@ -63,7 +63,7 @@ def test_dispatched_requests_are_a_trace(tmp_path: Path) -> None:
 def test_ineffective_rules_are_named(cli: Cli) -> None:
     sets = ["--preset", "tlc-chip", *(word for key, value in SMALL.items() for word in ("--set", f"{key}={value}"))]
     out = " ".join(cli("run", *sets, "--set", "block.scheduler=cfq", "--all").stdout.split())
-    assert "cfq: rules per process have no effect: all requests come from one" in out
+    assert "cfq: per-process rules have no effect: all requests come from one" in out
     assert "cfq: rules for synchronous writes have no effect: no write is marked as synchronous" in out
     assert "rules by" not in cli("run", *sets, "--set", "block.scheduler=mq-deadline").stdout
 

@@ -329,7 +329,7 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
         (["lru:admission.percent=10"], ["10%"], {}, "write lru:admission=probability:admission.percent=10"),
         (["lru:admission=bloom:remembered=5"], ["10%"], {}, "did you mean admission.remembered?"),
         (["lru:admission=bloom:admission.remembred=5"], ["10%"], {}, "did you mean admission.remembered?"),
-        (["lru:admission=bloom:admission.remembered=x"], ["10%"], {}, "write admission.remembered=1048576"),
+        (["lru:admission=bloom:admission.remembered=x"], ["10%"], {}, "use admission.remembered=1048576"),
         (["lru-k:k=99"], ["10%"], {}, "must be from 1 to 16"),
         (["lru-k:k"], ["10%"], {}, "is not NAME=NUMBER"),
         (["lru", "lru"], ["10%"], {}, "listed twice"),
@@ -552,7 +552,7 @@ def test_figures_below_the_cache_are_labelled(cli: Cli, time: str) -> None:
     if time == "event":
         diagnosed = cli("diagnose", *run, "--no-what-ifs", "--all").stdout
         together = " ".join(diagnosed.split())
-        assert "host requests: " in together and "requests outstanding below the cache" in together
+        assert "host requests spend " in together and "requests outstanding below the cache" in together
         assert "Parts of response times, below the cache" in diagnosed
         slow = [line for line in diagnosed.splitlines() if ". slow " in line]
         assert slow and all(" below the cache: " in line for line in slow)
@@ -699,7 +699,7 @@ def test_text_keys_are_objects_only(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "keys.csv").write_text("R,A,10\nR,B,10\nR,A,10\n")
     columns = ["--columns", "op=0,offset=1,size=2"]
     done = cli("run", "keys.csv", *columns, check=False)
-    assert done.returncode == 2 and 'keys.csv:1: field "offset": "A" is not a whole number; text keys' in done.stderr
+    assert done.returncode == 2 and 'keys.csv:1: field "offset": "A" is not a whole number; for text keys' in done.stderr
     cli("trace", "convert", "keys.csv", "keys.bin", "--to", "oracle-general", *columns)
     text, binary = (
         json.loads(cli("cache", "sim", *given, "--objects", "--size", "1,2", "--json").stdout)["result"]["caches"]

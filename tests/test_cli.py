@@ -144,7 +144,7 @@ def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
         (["config", "explain", "workload.filebench"], ["did you mean workload.pattern.filebench?"]),
         (["config", "explain", "workload.filebench.personality"], ["did you mean workload.pattern.filebench."]),
         (["list", "vitcims"], ["did you mean victims?"]),
-        (["trace", "convert", str(OLTP), "x.foo"], ["x.foo", "implies no format"]),
+        (["trace", "convert", str(OLTP), "x.foo"], ["x.foo", "does not imply a format"]),
         (
             ["trace", "convert", str(OLTP), "x.txt", "--to", "fiu"],
             ["fiu can be read but not written; choose one of ", ", parquet"],

@@ -92,5 +92,5 @@ def test_an_endless_call_is_reported() -> None:
 
 
 def test_a_component_that_is_not_deterministic_is_found() -> None:
-    with pytest.raises(Counterexample, match="equal runs"):
+    with pytest.raises(Counterexample, match="two identical runs"):
         check(Counts)

@@ -358,4 +358,4 @@ def test_programs_may_be_fewer_than_writes_with_a_buffer(in_time: ssdlab.Config)
 def test_what_ifs_of_an_unsettled_drive_are_marked(in_time: ssdlab.Config) -> None:
     for requests, settled in ((3000, False), (60_000, True)):
         diagnosis = ssdlab.diagnose(in_time.with_overrides({"workload.requests": requests}))
-        assert ("phase of GC" in diagnosis.report_html()) != settled
+        assert ("timing of GC" in diagnosis.report_html()) != settled

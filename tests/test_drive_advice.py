@@ -183,7 +183,7 @@ def test_life_follows_the_trace_rate_even_if_the_drive_is_slow(tmp_path: Path, h
     by_hand = device["endurance_cycles"] * device["physical_bytes"] / single["write_amplification"] / per_day / 365.25
     assert one.years is not None and one.years.mean == pytest.approx(by_hand) and one.rate == "trace"
     assert advised.to_dict()["drives"][0]["rate"] == "trace"
-    assert advised.page().lead[0].text.startswith("goal: 5 years of life at the daily writes of the trace")
+    assert advised.page().lead[0].text.startswith("goal: the least flash for 5 years of life at the daily writes of the trace")
     assert not any("the projected life" in remark for remark in advised.page().remarks)
 
 

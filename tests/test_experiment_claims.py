@@ -337,7 +337,7 @@ columns = "limit"
         ('value = "min(gain)"', 'value = "minimum(gain)"', ["[axis.sum]: worst: value", "'minimum' is not one of"]),
         ('value = "min(gain)"', "value = 3", ["[axis.sum]: worst: value", "3 is not text"]),
         ('mean = { value = "mean(gain)" }', "mean = {}", ["gains: value", "is missing"]),
-        ('best = "a"', 'best = "d"', ["rate: claim: best", "no 'd'", "a, b, c"]),
+        ('best = "a"', 'best = "d"', ["rate: claim: best", "'d' is not one of a, b, c"]),
         ('best = "a"', "best = []", ["rate: claim: best", "is empty"]),
         (', best = "a"', "", ["rate: claim", "one of below, above, best, winners_of"]),
         ("above = 10", "above = 10, below = 20", ["gains: claim", "exactly one condition"]),

@@ -276,7 +276,7 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
     assert "at most 4096 can be drawn; lower device.capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
     assert "needs requests; add either --requests or --trace" in refused(cli, "--set", "ftl=bast")
     assert "omit the scene, or all options" in refused(cli, "bast-thrashing", "--requests", "0")
-    assert "x7 is not a request; write pages as" in refused(cli, "--requests", "x7")
+    assert "x7 is not a request; enter 5 or 4-7 to write pages" in refused(cli, "--requests", "x7")
     assert "use pages 0 to 31, or raise device.capacity" in refused(cli, "--requests", "32")
     assert "more than 20000 steps" in refused(cli, "--requests", "0-31 " * 700)
     assert "pass the path of a TOML file" in refused(cli, "missing.toml")

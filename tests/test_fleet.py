@@ -278,7 +278,7 @@ def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: st
     assert (needed.rate, needed.unknown) == ("replay", unknown)
     if not unknown:
         assert fleet.table["life_years"].to_pylist() == [fleet.study.result(0)["lifetime"]["years"]]
-    assert fleet.page().lead[1].text == "lifetimes assume the write rate of the replay, because the trace has no times"
+    assert fleet.page().lead[1].text == "lifetimes assume the write rate of the replay, because the trace has no timestamps"
     rows = fleet.page().sections[0].items[0]
     assert isinstance(rows, Facts)
     facts = dict(rows.rows)

@@ -60,7 +60,7 @@ def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
                 {"block.layer": ["single-queue", "multi-queue"]},
                 {"block.scheduler": "mq-deadline", "block.wbt_lat": "2ms"},
             ),
-            "; to skip these points, sweep with --without 'block.layer=single-queue'",
+            "; to skip these points, set without to 'block.layer=single-queue'",
         ),
         (lambda _: ssdlab.calibrate(in_flight=[0]), "requests in flight must be numbers from 1 to 65536"),
         (lambda trace: ssdlab.experiments.load("sbfast").run(traces={"web": trace}), "did you mean web_0?"),
@@ -237,7 +237,7 @@ def test_several_traces_need_an_explicit_choice(cli: Cli, trace: Path, tmp_path:
     merged = ssdlab.read_trace(trace, other, merge=True)
     assert len(merged) == 402 and merged.time_ns[1] == 500
     assert merged.offset[1] >= plain.offset.max() and merged.offset[1] % 4096 == 0
-    with pytest.raises(ssdlab.TraceError, match="choose one"):
+    with pytest.raises(ssdlab.TraceError, match="concat and merge are both set"):
         ssdlab.TraceFile(trace, other, concat=True, merge=True)
     parquet = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     for path, whole in zip(parquet, (plain, ssdlab.read_trace(other)), strict=True):
@@ -284,7 +284,7 @@ def test_libcachesim_objects_go_through_caches(
     cli: Cli, trace: Path, tmp_path: Path, format: str, keeps_writes: bool
 ) -> None:
     done = cli("trace", "convert", trace, tmp_path / "objects.bin", "--to", format.upper())
-    assert ("become reads" in done.stdout) != keeps_writes
+    assert ("as reads" in done.stdout) != keeps_writes
     again = ssdlab.read_trace(tmp_path / "objects.bin")
     assert again.offset.tolist() == ssdlab.read_trace(trace).offset.tolist()
     assert bool(again.op.any()) == keeps_writes

@@ -178,10 +178,10 @@ def test_a_miss_ratio_curve_replaces_a_distribution(cli: Cli, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (["a,1,4096,much"], "2: miss_ratio: 'much' is not a share from 0 to 1; larger caches"),
-        (["a,1,4096"], "2: miss_ratio: '' is not a share"),
-        (["a,1,4096,0.5", "", "a,2,8192,1.5"], "4: miss_ratio: '1.5' is not a share from 0 to 0.5; larger caches"),
-        (["a,1,4096,0.5", "a,2,8192,0.6"], "3: miss_ratio: '0.6' is not a share from 0 to 0.5; larger caches"),
+        (["a,1,4096,much"], "2: miss_ratio: 'much' is not a miss ratio from 0 to 1; miss ratios"),
+        (["a,1,4096"], "2: miss_ratio: '' is not a miss ratio"),
+        (["a,1,4096,0.5", "", "a,2,8192,1.5"], "4: miss_ratio: '1.5' is not a miss ratio from 0 to 0.5; miss ratios"),
+        (["a,1,4096,0.5", "a,2,8192,0.6"], "3: miss_ratio: '0.6' is not a miss ratio from 0 to 0.5; miss ratios"),
         (["a,1,-5,0.5"], "2: cache_bytes: '-5' is not a number of bytes"),
         (["a,2,8192,0.5", "b,1,1,0.9", "a,1,4096,0.4"], "4: cache_bytes: '4096' is not a size of at least 8192 bytes"),
         (["a,1,4096,0.5", "a,2,inf,0.4"], "3: cache_bytes: 'inf' is not a size of at least 4096 bytes"),

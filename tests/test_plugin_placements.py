@@ -123,7 +123,7 @@ class Endless(Own):
         (
             Endless,
             "",
-            "Endless.written ran for more than 0.3 s; look for an endless loop, or set",
+            "Endless.written ran for more than 0.3 s; look for an endless loop, or raise",
         ),
     ],
 )

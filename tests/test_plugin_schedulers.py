@@ -134,7 +134,7 @@ class Endless(Fifo):
         (
             Endless,
             "",
-            "Endless.next ran for more than 0.3 s; look for an endless loop, or set",
+            "Endless.next ran for more than 0.3 s; look for an endless loop, or raise",
         ),
     ],
 )

@@ -172,7 +172,7 @@ def arrays(*offsets: int) -> tuple[str, Any, int]:
         (Raises(0), "Raises.requests raised ZeroDivisionError: integer division or modulo by zero"),
         (
             Endless(0),
-            "Endless.requests ran for more than 0.3 s; look for an endless loop, or set",
+            "Endless.requests ran for more than 0.3 s; look for an endless loop, or raise",
         ),
         (Silent(0), "Silent.requests returned 7, which yields no requests; use yield, or return a list of requests"),
     ],

@@ -171,10 +171,10 @@ def line_of(words: str, cls: type) -> int:
             "def choose",
             "yet another block without an invalid page, so no page becomes free; return a block with an",
         ),
-        (Endless, "p", "Endless.choose ran for more than 0.3 s; look for an endless loop, or set"),
-        (Stubborn, "t", "Stubborn.choose ran for more than 0.3 s; look for an endless loop, or set"),
+        (Endless, "p", "Endless.choose ran for more than 0.3 s; look for an endless loop, or raise"),
+        (Stubborn, "t", "Stubborn.choose ran for more than 0.3 s; look for an endless loop, or raise"),
         (Unmade, "raise", "Unmade cannot be created: no table"),
-        (Unready, "p", "Unready.__init__ ran for more than 0.3 s; look for an endless loop, or set"),
+        (Unready, "p", "Unready.__init__ ran for more than 0.3 s; look for an endless loop, or raise"),
     ],
 )
 def test_a_faulty_policy_ends_the_run_with_its_line(cls: type[VictimPolicy], words: str, message: str) -> None:

@@ -39,7 +39,7 @@ def test_a_file_above_the_size_limit_leaves_the_old_one(cli: Cli, tmp_path: Path
     failed = limited([*FEW, "--set", "seed=2", "--out", "out"], tmp_path, small_files(4096))
     assert failed.returncode == 2 and "write amplification" in failed.stdout
     [line] = failed.stderr.splitlines()
-    assert line.startswith("ssdlab: out/") and "File too large; free space" in line
+    assert line.startswith("ssdlab: out/") and "File too large; delete files" in line
     # No hidden file is left.
     assert contents(tmp_path / "out") == before and len(list(tmp_path.iterdir())) == 1
 
@@ -66,7 +66,7 @@ def test_files_are_saved_although_standard_output_is_full(cli: Cli, tmp_path: Pa
         failed = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert failed.returncode == 2
     [line] = without_progress(failed.stderr).splitlines()
-    assert line.startswith("ssdlab: standard output: No space left on device; free space")
+    assert line.startswith("ssdlab: standard output: No space left on device; delete files")
     assert (tmp_path / "out" / "result.json").read_text(encoding="utf-8") == cli(*FEW, "--json").stdout
 
 
@@ -99,7 +99,7 @@ def test_a_full_disk_leaves_the_old_file(cli: Cli, full_disk: Path) -> None:
     failed = cli(*FEW, "--out", full_disk, check=False)
     assert failed.returncode == 2 and "write amplification" in failed.stdout
     [line] = failed.stderr.splitlines()
-    assert line.startswith(f"ssdlab: {full_disk}/") and "No space left on device; free space" in line
+    assert line.startswith(f"ssdlab: {full_disk}/") and "No space left on device; delete files" in line
     assert set(contents(full_disk)) == {"result.json", "filler"}
     assert (full_disk / "result.json").read_text(encoding="utf-8") == "{}"
 

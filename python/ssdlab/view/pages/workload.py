@@ -111,9 +111,9 @@ def _share(share: float | None) -> str:
 
 
 SEQUENTIAL: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-    ("requests that continue the previous request of their operation", "after_kind_share", _share),
-    ("requests that continue the previous request of their stream", "after_stream_share", _share),
-    ("requests that continue an open run", "continuing_share", _share),
+    ("continuing the previous request of the same operation", "after_kind_share", _share),
+    ("continuing the previous request of the same stream", "after_stream_share", _share),
+    ("continuing an open run", "continuing_share", _share),
     ("open runs, mean", "concurrent_runs", text.decimal),
     ("requests per run, mean", "mean_run", text.decimal),
     ("requests per run, max", "longest_run", text.count),
