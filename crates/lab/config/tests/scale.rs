@@ -171,8 +171,7 @@ fn impossible_scale_models_are_reported_with_a_remedy() {
     let expected = "preset own: device.scale.blocks.capacity: 256GiB is less than the 300GiB that the trace needs; \
                     raise it to 512GiB";
     assert_eq!(error(&nominal("device.scale.blocks.capacity=256GiB"), 300 << 30), expected);
-    let expected = "preset own: device.scale.blocks.capacity: a drive of 4GiB has too few blocks; raise the capacity \
-                    to \
+    let expected = "preset own: device.scale.blocks.capacity: a capacity of 4GiB has too few blocks; raise it to \
                     64GiB";
     assert_eq!(error(&nominal("device.scale.blocks.capacity=4GiB"), MIB), expected);
     setup(&nominal("device.scale.blocks.capacity=64GiB"), MIB);

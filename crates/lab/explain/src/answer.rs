@@ -86,7 +86,7 @@ mod tests {
         ];
         assert_eq!(parse(" 5, 4-7\nr5 t0-2 w1 "), Ok(expected.to_vec()));
         assert!(parse("5 x4").unwrap_err().starts_with("x4 is not a request"));
-        assert!(parse("7-4").unwrap_err().ends_with("write 4-7"));
+        assert!(parse("7-4").unwrap_err().ends_with("enter 4-7"));
         assert!(parse("0-4294967295").is_err() && parse("-1").is_err() && parse("é").is_err());
     }
 }

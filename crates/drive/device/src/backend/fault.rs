@@ -184,11 +184,6 @@ impl<B: Backend> FaultBackend<B> {
         self.powered = true;
     }
 
-    /// True if the power is on.
-    pub fn is_powered(&self) -> bool {
-        self.powered
-    }
-
     /// Returns the number of programs, erases and log writes done. The power may be cut at each of them.
     pub fn operations(&self) -> u64 {
         self.operations

@@ -393,16 +393,6 @@ impl<'a> PlaneView<'a> {
         self.blocks.valid(block)
     }
 
-    /// Returns the number of valid pages of each block of the plane; None for a block that is not closed.
-    pub fn valid_counts(self) -> impl Iterator<Item = Option<u32>> + 'a {
-        self.of(&self.blocks.table.counts).iter().map(|&count| (count & FLAG == 0).then_some(count))
-    }
-
-    /// Returns the time at which each block of the plane was last closed, on the clock of [`ClosedBlocks::close`].
-    pub fn closing_times(self) -> &'a [u64] {
-        self.of(&self.blocks.closed_at)
-    }
-
     /// Returns, for each block of the plane, the time at which one of its pages last became invalid, on the clock of
     /// [`ClosedBlocks::close`]. The time is 0 if no page of the block has become invalid. Returns None unless
     /// [`Uses::invalidation_times`] is set.

@@ -127,7 +127,7 @@ impl Checker<'_> {
             && let Some(larger) = (Shape { nominal_pages: None, ..*shape }).larger_capacity(nominal_pages)
         {
             let [nominal, larger] = [nominal_capacity_bytes, larger].map(write_bytes);
-            self.report(NOMINAL, format!("a drive of {nominal} has too few blocks; raise the capacity to {larger}"));
+            self.report(NOMINAL, format!("a capacity of {nominal} has too few blocks; raise it to {larger}"));
         }
         let ratio = shape.flash_pages(nominal_pages) as f64 / shape.flash_pages(logical_pages) as f64;
         Ok(Size::Model(ScaleModel { nominal_capacity_bytes, ratio, needed_bytes: needed_pages * page_bytes }))

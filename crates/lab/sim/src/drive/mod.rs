@@ -430,6 +430,6 @@ mod tests {
             .expect_err("nothing can go on");
         let text = error.to_string();
         assert!(text.contains("cannot continue: 3 requests are outstanding: 3 in the drive"), "{text}");
-        assert!(text.contains("3 flash operations are unfinished; die 0: 3 waiting, cells Idle"), "{text}");
+        assert!(text.contains("3 flash operations are unfinished; die 0: 3 operations waiting"), "{text}");
     }
 }

@@ -136,7 +136,10 @@ fn unsuitable_drives_are_not_sampled() {
     assert_eq!(left_open.precondition.sampled_planes, None);
     let refused = |setup: &Setup| {
         let error = prepared(setup, Method::Sampled, &[]).expect_err("cannot be sampled").to_string();
-        assert!(error.starts_with("precondition.overwrite.steady.method: \"sampled\" needs page mapping"), "{error}");
+        assert!(
+            error.starts_with("precondition.overwrite.steady.method: \"sampled\" needs check = false, page mapping"),
+            "{error}"
+        );
     };
     refused(&Setup { check: true, ..setup.clone() });
     refused(&drive(FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.defaults()), 0.5));

@@ -77,7 +77,7 @@ fn errors_name_field_value_and_remedy() {
         (policy("belady").unwrap_err(), "policy \"belady\"", "choose one of"),
         (policy("lru-k:k").unwrap_err(), "policy \"lru-k:k\"", "lru-k:PARAMETER=NUMBER"),
         (policy("lru-k:k=99").unwrap_err(), "policy \"lru-k:k=99\"", "must be from 1 to 16"),
-        (policy("clock:k=9").unwrap_err(), "policy \"clock:k=9\"", "it has bits"),
+        (policy("clock:k=9").unwrap_err(), "policy \"clock:k=9\"", "available: bits"),
     ];
     for (error, subject, remedy) in cases {
         let message = error.to_string();
