@@ -293,26 +293,25 @@ fn files() {
         ),
         (
             "ftl = \"sbfast\"\ndevice.spare = \"0.05%\"",
-            "default: ftl.sbfast.slb: 4 sequential log blocks leave no random log block (total: 2); use at most 1",
+            "default: ftl.sbfast.slb: 4 sequential log blocks leave no random log block (total: 2); lower it to 1",
         ),
         (
             "ftl.sbfast.sub_block = 48",
-            "my.toml:1: ftl.sbfast.sub_block: a block of 256 pages cannot be divided into sub-blocks of 48 pages; \
-             use 32 pages",
+            "my.toml:1: ftl.sbfast.sub_block: a sub-block of 48 pages does not divide a block of 256 pages; lower it to 32",
         ),
         ("ftl.sbfast.slb = 0", "my.toml:1:18: ftl.sbfast.slb: 0 is out of range: 1 to 1048576"),
         (
             "ftl.sbfast = { log = 4, slb = 4 }",
-            "my.toml:1: ftl.sbfast.slb: 4 sequential log blocks leave no random log block (total: 4); use at most 3",
+            "my.toml:1: ftl.sbfast.slb: 4 sequential log blocks leave no random log block (total: 4); lower it to 3",
         ),
         (
             "ftl.faster.log = 5",
-            "default: ftl.faster.isolation: 20% of 5 log blocks is 1, but an isolation area needs 2 blocks; raise the share to 40%",
+            "default: ftl.faster.isolation: 20% of 5 log blocks is 1, but an isolation area needs 2 blocks; raise it to 40%",
         ),
         ("ftl.faster.log = 5\nftl.faster.isolation = \"40%\"", "accepted"),
         (
             "ftl.faster.log = 5\nftl.faster.isolation = \"90%\"",
-            "my.toml:2: ftl.faster.isolation: 90% of 5 log blocks is 5, which leaves no log block for random pages; lower the share to 60%",
+            "my.toml:2: ftl.faster.isolation: 90% of 5 log blocks is 5, which leaves no log block for random pages; lower it to 60%",
         ),
         (
             "ftl = \"bast\"\ndevice.op = \"0.02%\"",

@@ -92,14 +92,14 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     let most = count.saturating_sub(settings.get(SEQUENTIAL.name) as u32 + 1);
     let message = if share > 0 && blocks < 2 {
         let remedy = match most {
-            0..2 => "lower the share to 0%".into(),
-            _ => format!("raise the share to {}", ISOLATION.unit.write(percent(200_u64.div_ceil(count.into())))),
+            0..2 => "lower it to 0%".into(),
+            _ => format!("raise it to {}", ISOLATION.unit.write(percent(200_u64.div_ceil(count.into())))),
         };
         format!("{part}, but an isolation area needs 2 blocks; {remedy}")
     } else if blocks > most {
         let share = if most < 2 { 0 } else { u64::from(most) * 100 / u64::from(count) };
         let share = ISOLATION.unit.write(percent(share));
-        format!("{part}, which leaves no log block for random pages; lower the share to {share}")
+        format!("{part}, which leaves no log block for random pages; lower it to {share}")
     } else {
         return Ok(());
     };

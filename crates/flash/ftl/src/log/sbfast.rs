@@ -107,7 +107,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     let [sequential_blocks, sub_block_pages] = [SLB, SUB_BLOCK].map(|parameter| settings.get(parameter.name) as u32);
     if sequential_blocks >= count {
         let message = format!(
-            "{sequential_blocks} sequential log blocks leave no random log block (total: {count}); use at most {}",
+            "{sequential_blocks} sequential log blocks leave no random log block (total: {count}); lower it to {}",
             count - 1
         );
         return Err(Problem::new(SLB.name, message));
@@ -116,7 +116,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
         let divides = |sub_block: &u32| pages.is_multiple_of(*sub_block);
         let below = (1..sub_block_pages.min(pages)).rev().find(divides).unwrap_or(1);
         let message = format!(
-            "a block of {pages} pages cannot be divided into sub-blocks of {sub_block_pages} pages; use {below} pages"
+            "a sub-block of {sub_block_pages} pages does not divide a block of {pages} pages; lower it to {below}"
         );
         return Err(Problem::new(SUB_BLOCK.name, message));
     }
