@@ -344,7 +344,7 @@ impl FollowingCache {
 impl CacheTrace {
     fn kept<'a, T>(&self, part: Option<&'a T>) -> PyResult<&'a T> {
         part.ok_or_else(|| {
-            ConfigError::new_err("the trace was not read to its end, or without the data that this call needs")
+            ConfigError::new_err("the trace was not read to its end, or was read without the data that this call needs")
         })
     }
 }

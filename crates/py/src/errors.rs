@@ -27,7 +27,7 @@ create_exception!(
     ssdlab,
     InternalError,
     SsdlabError,
-    "A bug in ssdlab. `config` has the resolved configuration as TOML (or None) for the bug report."
+    "A bug in ssdlab. `config` is the resolved configuration as TOML, for the bug report, or None."
 );
 
 /// Error of another crate that can be converted to a Python exception.

@@ -63,8 +63,8 @@ impl Followers {
             self.uses += accesses.iter().filter(|access| !access.is_drop()).count() as u64;
             let part = Arc::new(Part { accesses, items: splitter.universe().len() });
             for cache in &self.caches {
-                // Sending fails if the simulation of the cache was stopped, because it has dropped its receiver. This
-                // is not an error.
+                // Sending fails if the cache's simulation was stopped, because its receiver is gone. This is not an
+                // error.
                 let _ = cache.send(Arc::clone(&part));
             }
         }

@@ -74,7 +74,7 @@ pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimErr
         ..setup.clone()
     };
     let drive = assemble(&setup, Start::Loaded, GoingLive { ftl: Some(ftl), monitor: &mut () })?;
-    Ok(drive.expect("a run without preconditioning cannot be stopped"))
+    Ok(drive.expect("without preconditioning, no monitor can stop the preparation"))
 }
 
 fn check(setup: &Setup) -> Result<(), SimError> {

@@ -73,7 +73,7 @@ const LOOKAHEAD: usize = 16;
 const WINDOWS_PER_PASS: u64 = 4;
 /// Relative difference below which two successive windows count as steady.
 const SETTLED: f64 = 0.005;
-/// Maximum number of further device overwrites, after the minimum number, until write amplification is steady.
+/// Maximum number of device overwrites beyond the minimum number, while write amplification is not steady.
 const MAX_PASSES: u64 = 15;
 
 /// An FTL with its flash, while no operation is in flight. Preconditioning and saving use this trait, so they are
@@ -97,7 +97,7 @@ pub(crate) trait Device {
     /// Preconditions a sample of the device, if the set-up requires it.
     fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
-    /// Loads the map entries that a used drive would have cached into the drive's RAM.
+    /// Loads into the drive's RAM the map entries that a used drive would have cached there.
     fn preload(&mut self);
 
     /// Reports the result of the data check.
@@ -335,7 +335,7 @@ impl Target<'_> {
         let least = least_windows(pages, flash_pages);
         let limit = least + MAX_PASSES * WINDOWS_PER_PASS;
         let mut earlier: Option<f64> = None;
-        // Relative changes of the write amplification between the last windows.
+        // The last two relative changes of the write amplification from one window to the next.
         let mut differences = (None, None);
         for number in 0..limit {
             let windows = expected_windows(differences, number, least..limit);

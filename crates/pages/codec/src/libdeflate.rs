@@ -9,7 +9,7 @@ use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 
 pub(crate) static INFO: CodecInfo = entry(
     "libdeflate",
-    "Deflate by libdeflate: faster than zlib because it handles whole buffers only.",
+    "Deflate by libdeflate: faster than zlib because it compresses whole buffers, not streams.",
     &[Parameter::level(1, 12, 1)],
     |values| Ok(Box::new(Libdeflate::new(values[0] as i32)?)),
 );

@@ -18,7 +18,7 @@ pub struct Costs {
 /// Trade-Offs in Large Data Sets", table 4.
 pub(crate) static INFO: CodecInfo = entry(
     "modelled",
-    "Models a compression ratio and times in microseconds without compressing; for simulation only.",
+    "Does not compress: models a given compression ratio and given times in microseconds; for simulation only.",
     &[
         Parameter { name: "ratio", min: 1.0, max: 1e6, default: 2.13, whole: false },
         Parameter { name: "compress_us", min: 0.0, max: 1e9, default: 2.0, whole: false },

@@ -330,7 +330,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         true
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the arguments are the state of one thread")]
+    #[expect(clippy::too_many_arguments, reason = "the arguments are the state of one measuring thread")]
     fn decompress(
         &self,
         options: &Options,

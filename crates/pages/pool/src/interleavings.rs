@@ -16,7 +16,7 @@ use crate::policy::policy;
 use crate::{Demotion, Loader, Options, PageId, Pool, Share};
 
 #[path = "tests/storage.rs"]
-#[allow(dead_code, reason = "this test uses only some of the functions")]
+#[allow(dead_code, reason = "this test uses only some functions of the module")]
 mod storage;
 
 /// Storage that yields to other threads during its calls.

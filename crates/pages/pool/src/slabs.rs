@@ -191,7 +191,7 @@ impl Slabs {
 
     fn put(&mut self, number: u32, content: &[u8], owner: u32) -> Place {
         let chunk = self.chunk(number);
-        let index = chunk.free.pop().expect("a chunk in the list has a free block");
+        let index = chunk.free.pop().expect("every chunk in the list has a free block");
         chunk.owners[usize::from(index)] = owner;
         let (full, class) = (chunk.free.is_empty(), chunk.class);
         if full {

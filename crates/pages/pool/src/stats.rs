@@ -26,13 +26,13 @@ ssdlab_core::counters! {
         written_back: "pages", "Dirty pages written to the backing storage.";
         store_errors: "pages", "Failed writes of dirty pages to the backing storage; the pages stay dirty.";
         load_errors: "pages", "Failed loads from the backing storage.";
-        corrupted: "pages", "Compressed pages with a wrong checksum or a failed codec; they were loaded again.";
-        codec_panics: "times", "Codec panics; the page counts as incompressible or corrupted.";
+        corrupted: "pages", "Compressed pages whose checksum was wrong or whose codec failed; they were loaded again.";
+        codec_panics: "times", "Panics in a codec; the affected page is treated as incompressible or corrupted.";
         worker_panics: "times", "Panics that ended a batch of a background worker; the batch's pages stayed \
                                  uncompressed.";
         demoted_by_workers: "pages", "Raw-pool victims processed by background workers.";
         demoted_by_callers: "pages", "Raw-pool victims processed inline by a reader or writer.";
-        share_moves: "times", "Changes of the adaptive share of the compressed pool.";
+        share_moves: "times", "Number of times that the adaptive share of the compressed pool changed.";
     }
 }
 
@@ -52,7 +52,7 @@ ssdlab_core::counters! {
                                                 chunks.";
         raw_pages: "pages", "Raw pages.";
         compressed_pages: "pages", "Compressed pages.";
-        dirty_pages: "pages", "Raw pages that must be written back.";
+        dirty_pages: "pages", "Dirty raw pages, which must still be written back.";
     }
 }
 

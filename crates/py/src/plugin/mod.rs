@@ -45,7 +45,7 @@ pub fn register_plugin(py: Python<'_>, kind: &str, name: String, help: String, s
         "scheduler" => scheduler::register(entry),
         "victim" => victim::register(entry),
         "workload" => workload::register(entry),
-        _ => return Err(PyValueError::new_err(format!("{kind:?} is not a kind of plug-in"))),
+        _ => return Err(PyValueError::new_err(format!("unknown kind of plug-in {kind:?}"))),
     };
     registered.map_err(|error| ConfigError::new_err(error.to_string()))
 }

@@ -118,7 +118,7 @@ impl Area {
                     continue;
                 }
                 Argument::PagesPerBlock => pages.into_pyobject(py)?.into_any(),
-                Argument::Numbers(_) => read_only(rows.next().expect("there is a row per argument")?)?,
+                Argument::Numbers(_) => read_only(rows.next().expect("there is one row per array argument")?)?,
                 Argument::HoldsMap => {
                     let array = PyArray1::<bool>::zeros(py, blocks, false);
                     area.holds_map = Some(array.clone().unbind());

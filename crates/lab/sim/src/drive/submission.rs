@@ -50,8 +50,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.queues.push(queue, index);
     }
 
-    /// Returns true if the drive takes requests from the queues. Without a buffer, it takes none while the maximum
-    /// number of flash operations is in flight.
+    /// Returns true if the drive may take more requests from the queues. A drive without a write buffer takes none
+    /// while the maximum number of flash operations is in flight.
     fn takes_requests(&self) -> bool {
         self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way
     }
@@ -115,7 +115,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Moves the data of a write over the link to the drive, and submits other requests.
+    /// Moves the data of a write over the link to the drive. Submits other requests at once.
     fn receive(&mut self, index: u32) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         self.charge(index, Part::Controller);
@@ -146,7 +146,7 @@ impl<P: TimedParts> TimedDrive<P> {
         if self.front.pass_dram(data, self.now_ns()) { Ok(()) } else { self.store(data) }
     }
 
-    /// Passes data of a write to the write buffer, or to the FTL without a buffer.
+    /// Passes data of a write to the write buffer, or to the FTL if the drive has no write buffer.
     fn store(&mut self, Transfer { request: index, bytes, .. }: Transfer) -> Result<(), SimError> {
         if self.buffer.is_none() {
             return self.submit(index);
@@ -262,8 +262,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Completes the service by buffer and flash, which began at `began_ns`, and returns the request to the host. The
-    /// remaining data of a read moves into or out of the DRAM `dram_passes` times.
+    /// Ends the service of a request by buffer and flash, which began at `began_ns`, and returns the request to the
+    /// host. The remaining data of a read moves into or out of the DRAM `dram_passes` times.
     pub(super) fn served(&mut self, index: u32, began_ns: u64, dram_passes: u32) {
         let in_flight = &mut self.requests[index];
         in_flight.waited_ns = (in_flight.taken_ns - in_flight.issued_ns) + (began_ns - in_flight.submitted_ns);
@@ -358,7 +358,7 @@ impl<P: TimedParts> TimedDrive<P> {
     #[inline(always)]
     pub(super) fn finish_host_requests(&mut self, index: Option<u32>, service_ns: u64) {
         while let Some(request) = self.block.as_mut().and_then(BlockStage::take_done) {
-            // Merged bios, too, were issued before the service of their request began.
+            // Subtracting the service time is correct for merged bios too: they were issued before the service began.
             let waited_ns = (self.now_ns() - request.issued_ns).saturating_sub(service_ns);
             self.finish(&request, index, waited_ns);
         }

@@ -23,7 +23,7 @@ use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::BlockOptions;
 
-/// Number of bytes of a sector.
+/// Size of a sector in bytes.
 const SECTOR: u64 = 512;
 
 /// Results of the block layer in the measured phase.
@@ -70,7 +70,7 @@ impl Marks {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostRequest {
     pub request: Request,
-    /// Number of the request in the cache; 0 without a cache.
+    /// Number that the cache gave to the request; 0 without a cache.
     pub cache_number: u32,
     pub issued_ns: u64,
 }
@@ -83,13 +83,13 @@ pub(crate) struct BlockStage {
     kind: BlockLayerKind,
     /// True if processes plug requests until they sleep (multi-queue layer).
     plug: bool,
-    /// True if every process sleeps after it has issued requests. In a closed loop, it waits for a completion. In the
-    /// multi-queue layer, it releases its plug each time.
+    /// True if every process sleeps after it has issued requests. In a closed loop, it sleeps until a completion. In
+    /// the multi-queue layer, going to sleep also releases its plug.
     all_sleep: bool,
     /// Host requests, each with the number of its bios that have not ended.
     requests: Slab<(HostRequest, u32)>,
     outstanding: u32,
-    /// Processes that have submitted requests since they last slept, with a flag per process.
+    /// Processes that have submitted requests since they last slept; `has_submitted` holds a flag for each process.
     awake: Vec<u16>,
     has_submitted: Vec<bool>,
     /// Host requests whose bios have all ended.

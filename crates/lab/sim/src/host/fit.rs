@@ -7,7 +7,7 @@ use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::Fit;
 
-/// Maps request addresses to a device.
+/// Maps the addresses of requests to addresses of the device.
 #[derive(Clone, Copy, Debug)]
 pub struct AddressMapper {
     fit: Fit,

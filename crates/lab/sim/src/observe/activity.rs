@@ -53,12 +53,12 @@ pub struct StreamSummary {
     pub bytes: u64,
     /// Time from the issue of the stream's first request to the end of its last request.
     pub active_ns: u64,
-    /// Bytes per second of the stream's active time.
+    /// Throughput during the stream's active time, in bytes per second.
     pub bytes_per_s: f64,
 }
 
-/// Times that requests spend in the drive. Requests that overlap a request of the other direction (read or write) in
-/// the drive are counted separately.
+/// Times that requests spend in the drive. Reads that overlap a write in the drive are counted separately, and so are
+/// writes that overlap a read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interference {
     /// Times of reads that overlapped no write in the drive.
@@ -110,7 +110,7 @@ pub struct DriveSummary {
     pub block: Option<BlockSummary>,
     /// Counters of the write buffer, if any.
     pub buffer: Option<BufferCounters>,
-    /// Counters of the controller, if it has read-ahead, host memory or thermal throttling.
+    /// Counters of the controller, if it has read-ahead, a map cache in host memory, or thermal throttling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<ControllerCounters>,
     /// Latency breakdown of requests, if attribution was on.
@@ -188,8 +188,8 @@ pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// Times that reads and writes spent in the drive. Requests that overlapped a request of the other direction in the
-    /// drive are counted separately.
+    /// Times that reads and writes spent in the drive. Reads that overlapped a write in the drive are counted
+    /// separately, and so are writes that overlapped a read.
     interference: [[LatencyHistogram; 2]; 2],
     streams: Vec<Option<Box<StreamMeter>>>,
     known_streams: usize,
@@ -267,7 +267,7 @@ impl Meters {
         }
     }
 
-    /// Counts a request that leaves the drive after `inside_ns`.
+    /// Counts a request that leaves the drive after spending `inside_ns` in it.
     #[inline]
     pub fn left_drive(&mut self, op: Op, met_other: bool, inside_ns: u64) {
         self.inside[op as usize] -= 1;

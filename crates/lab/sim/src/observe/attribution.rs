@@ -33,7 +33,11 @@ struct InDrive {
 
 impl InDrive {
     fn charge_stalls(&mut self, stalls: &StallTimes, now_ns: u64) {
-        debug_assert_eq!(stalls.iter().sum::<u64>(), now_ns - self.charged_ns, "the stall times cover the whole time");
+        debug_assert_eq!(
+            stalls.iter().sum::<u64>(),
+            now_ns - self.charged_ns,
+            "the stall times add up to the time since the last charge"
+        );
         self.parts_ns.iter_mut().zip(stalls).for_each(|(part, stall)| *part += stall);
         self.charged_ns = now_ns;
     }
@@ -43,10 +47,10 @@ impl InDrive {
 pub(crate) struct LatencyAttribution {
     /// Latency attribution of each request in the drive, indexed by the number of the request in the drive.
     in_drive: Vec<InDrive>,
-    /// Total time of all dies by stall cause, when a request began to wait for buffer space or for fewer flash operations in
-    /// flight. Indexed by the number of the request.
+    /// For each request in the drive, by its number: total time of all dies by stall cause, at the moment when the
+    /// request began to wait for buffer space or for fewer flash operations in flight.
     dies_before: Vec<StallTimes>,
-    /// Total time of all dies by stall cause, when measuring began.
+    /// Total time of all dies by stall cause, at the moment when measuring began.
     dies_at_start: StallTimes,
     intervals: Intervals,
     /// Latency breakdowns of the run's requests, by operation and bucket of the response time.

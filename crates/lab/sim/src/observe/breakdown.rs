@@ -7,8 +7,8 @@ use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause, StallTimes};
 use ssdlab_trace::Op;
 
-/// Part of a response time that is spent outside the flash. Other numbers below `CAUSES` stand for the stall causes
-/// within the flash ([`StallCause`]).
+/// Part of a response time that is spent outside the flash. The numbers of the other parts, which are below `CAUSES`,
+/// are those of the stall causes within the flash ([`StallCause`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Part {
@@ -165,7 +165,7 @@ impl ResponseSummary {
     }
 }
 
-/// Sparse map from the buckets of a latency histogram to items.
+/// Sparse map from the buckets of a latency histogram to values.
 #[derive(Clone, Debug)]
 pub(crate) struct ByBucket<T> {
     /// Index of each bucket in `used`, or [`UNUSED`].

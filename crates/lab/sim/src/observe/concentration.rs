@@ -6,8 +6,8 @@
 
 /// Number of pages in the sample, a power of two.
 const SAMPLED: u32 = 1 << 16;
-/// Factor that scrambles page numbers, from the golden ratio. Multiplication by an odd number is a permutation, and
-/// this factor separates neighbouring pages.
+/// Multiplier that scrambles page numbers, derived from the golden ratio. Multiplication by an odd number is a
+/// permutation, and this factor separates neighbouring pages.
 const SCRAMBLE: u32 = 0x9e37_79b1;
 /// Minimum number of pairs of writes to the same page for a reliable estimate.
 const ENOUGH_PAIRS: u64 = 200;

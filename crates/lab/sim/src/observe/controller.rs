@@ -1,4 +1,4 @@
-//! Counters of the controller: host memory, read-ahead and thermal throttling.
+//! Counters of the controller: map fetches from host memory, read-ahead and thermal throttling.
 
 use ssdlab_core::counters;
 

@@ -1,7 +1,8 @@
 //! Response and waiting times by intervals of simulated time, for report pages that show any part of a run.
 //!
 //! A request is counted in the interval in which it completes. The length of a run is not known in advance. So
-//! intervals start short. Whenever time passes the last interval, intervals are merged in pairs and double in length.
+//! intervals start short. Whenever time passes the end of the last interval, intervals are merged in pairs and double
+//! in length.
 
 use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_trace::{Op, Request};
@@ -14,7 +15,7 @@ const MOST: usize = 128;
 /// Log2 of the initial interval length in nanoseconds: about the latency of a request.
 const FIRST_SHIFT: u32 = 16;
 
-/// Number of operations that are counted: reads and writes, in the order of [`Op`].
+/// Number of operation types that are counted: reads and writes, in the order of [`Op`].
 pub(crate) const OPS: usize = 2;
 /// Number of durations recorded for each request: its response time and its waiting time.
 const KINDS: usize = 2;

@@ -1,4 +1,4 @@
-//! Rates and response times in results.
+//! Rates and response times of requests, as reported in results.
 
 use serde::Serialize;
 use ssdlab_core::LatencyHistogram;
@@ -40,7 +40,8 @@ impl TimeSummary {
         let requests = latency.all?.count;
         let service_ns = match service {
             Some(service) => service.all?.mean_ns,
-            // A drive that serves requests one by one spends its busy time on service.
+            // A drive that serves requests one by one is busy only with service, so busy time per request is service
+            // time.
             None => self.busy_ns as f64 / requests as f64,
         };
         self.behind_ns.filter(|&behind_ns| behind_ns as f64 - service_ns > BEHIND * self.elapsed_ns as f64)

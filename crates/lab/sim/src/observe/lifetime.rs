@@ -41,8 +41,8 @@ pub struct LifetimeSummary {
     pub host_drive_writes_per_day: Option<f64>,
     /// Years until the flash is worn out at the assumed write rate.
     pub years: Option<f64>,
-    /// Bytes that the host writes per day by the timestamps of the trace, as scaled by the replay. `None` if the trace
-    /// has no timestamps or writes nothing.
+    /// Bytes that the host writes per day at the rate of the trace's timestamps, as scaled by the replay. `None` if the
+    /// trace has no timestamps or writes nothing.
     pub trace_bytes_per_day: Option<f64>,
     /// Years until the drive is worn out at the write rate of the trace.
     pub trace_years: Option<f64>,
@@ -52,11 +52,12 @@ pub struct LifetimeSummary {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     pub capacity_bytes: u64,
-    /// Ratio of the drive whose lifetime is projected to the simulated drive; `None` if no lifetime is projected.
+    /// Lifetime of the projected drive divided by the lifetime of the simulated drive; `None` if no lifetime is
+    /// projected.
     pub scale: Option<f64>,
     pub physical_pages: u64,
     pub endurance_cycles: u32,
-    /// Number of pages programmed, for any reason, each weighted with the wear of its cells.
+    /// Total number of pages programmed, each weighted with the wear of its cells.
     pub programmed: f64,
     /// Number of bytes written by the host.
     pub written_bytes: u64,
@@ -95,7 +96,7 @@ impl Life {
         }
     }
 
-    /// Returns the bytes that the host writes per day, according to the times of the trace.
+    /// Returns the bytes that the host writes per day at the rate of the trace's timestamps.
     fn traced(&self) -> Option<f64> {
         (self.trace_ns > 0 && self.written_bytes > 0).then(|| per_day(self.written_bytes as f64, self.trace_ns))
     }

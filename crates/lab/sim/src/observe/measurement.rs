@@ -133,8 +133,8 @@ impl Measurement {
         &self.latency
     }
 
-    /// Records the first and latest arrival in trace time, the delay on the clock of the run, and the number of
-    /// incomplete requests when the last request was issued.
+    /// Records the first and latest arrival in trace time, the offset from trace time to the clock of the run, and the
+    /// number of incomplete requests when the last request was issued.
     pub fn arrived(&mut self, (first_ns, latest_ns): (u64, u64), shift_ns: u64, backlog: Option<Backlog>) {
         self.shift_ns = shift_ns;
         self.backlog = backlog;
@@ -225,7 +225,7 @@ impl Measurement {
         assert_eq!(
             counts.programs[Cause::Host as usize],
             asked_for,
-            "flash programs match the pages that the host wrote"
+            "pages programmed for the host match the pages that it wrote, minus those absorbed in the buffer"
         );
         let write_amplification =
             Written { host_pages: host.pages_written, programmed: counts.programmed() }.amplification();
@@ -251,7 +251,7 @@ impl Measurement {
         let requests = latency.as_ref().and_then(|latency| latency.all).map_or(0, |all| all.count);
         let backlog = self.backlog.filter(|_| is_open).map(|backlog| match backlog.at_ns == arrived_ns {
             true => backlog.requests,
-            // The last request was issued later, because too many requests waited when it arrived.
+            // The last request was issued after its arrival, because too many requests were waiting.
             false => requests - self.series.requests_by(arrived_ns - self.start.at.now_ns),
         });
         let replay = ReplaySummary::of(

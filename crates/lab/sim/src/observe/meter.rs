@@ -134,9 +134,9 @@ pub struct LogSummary {
 pub struct LogFigures {
     /// Summary metrics of the log blocks.
     pub summary: LogSummary,
-    /// Number of reclaims, by the number of logical blocks merged (index).
+    /// Number of reclaims, indexed by the number of logical blocks merged.
     pub associativity: Vec<u64>,
-    /// Number of retired log blocks, by the number of pages programmed (index).
+    /// Number of retired log blocks, indexed by the number of pages programmed.
     pub utilisation: Vec<u64>,
     /// Reclaims by cost, cheapest first. Each entry holds the numbers of copies and erases of a reclaim, their time in
     /// nanoseconds (0 if time is not modelled) and the number of such reclaims.
@@ -161,15 +161,15 @@ pub struct MapSummary {
     pub reads: LookupTally,
     /// Totals of the look-ups for pages written or trimmed.
     pub changes: LookupTally,
-    /// Look-ups for all purposes.
+    /// Totals of all look-ups.
     pub all: LookupTally,
-    /// Number of map pages read for any reason.
+    /// Total number of map pages read.
     pub pages_read: u64,
-    /// Number of map pages programmed for any reason.
+    /// Total number of map pages programmed.
     pub pages_programmed: u64,
     /// `pages_programmed` per page that the host wrote; `None` if the host wrote nothing.
     pub translation_write_amplification: Option<f64>,
-    /// Share of the look-ups for pages read that had to read a map page first; `None` without reads.
+    /// Share of the map look-ups for host reads that first had to read a map page; `None` without reads.
     pub double_read_share: Option<f64>,
     /// Number of map pages in flash.
     pub pages: u32,

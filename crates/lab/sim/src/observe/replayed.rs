@@ -13,7 +13,7 @@ pub enum ReplayMode {
     Closed,
     /// Each process waits for its requests.
     Processes,
-    /// Requests are issued at their times.
+    /// Requests are issued at the times recorded in the trace.
     Open,
 }
 
@@ -22,11 +22,11 @@ pub enum ReplayMode {
 pub struct ReplaySummary {
     /// Replay mode.
     pub mode: ReplayMode,
-    /// Speed relative to the times of the trace, in an open replay.
+    /// Speed of an open replay, relative to the timestamps of the trace.
     pub speed: Option<f64>,
     /// Number of outstanding requests of a closed replay; a drive without parallelism serves one at a time.
     pub queue_depth: Option<u32>,
-    /// Time between the first and the last request in the trace, at the speed of the trace.
+    /// Time between the first and the last request, by the timestamps of the trace before scaling.
     pub recorded_ns: u64,
     /// Requests that arrived per second of an open replay; `None` if time is not modelled or no time passed.
     pub arrivals_per_s: Option<f64>,
@@ -45,7 +45,7 @@ pub(crate) struct Backlog {
 }
 
 impl ReplaySummary {
-    /// Describes the replay of `requests` requests that arrived within `arriving_ns`; `time` is `None` if the drive
+    /// Describes the replay of `requests` requests that arrived within `arriving_ns`; `behind` is `None` if the drive
     /// kept up.
     pub(crate) fn of(
         replay: Replay,

@@ -15,7 +15,7 @@ counters! {
     /// Work done and time spent: totals so far, or the amounts of one epoch.
     pub struct Tally {
         host_pages_written: "pages", "Pages the host wrote.";
-        flash_pages_programmed: "pages", "Pages programmed for any reason.";
+        flash_pages_programmed: "pages", "All pages programmed, including copies and map pages.";
         pages_copied: "pages", "Pages programmed without a host request: copies and map pages.";
         blocks_erased: "blocks", "Blocks erased.";
         read_requests: "requests", "Read requests completed.";

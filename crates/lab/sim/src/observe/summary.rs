@@ -1,4 +1,4 @@
-//! The metrics of a run, in the order of reports and files.
+//! The metrics of a run, in the order in which reports and files list them.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use ssdlab_ftl::{GcOccupancy, SlcCounts};
@@ -31,11 +31,11 @@ pub struct DeviceSummary {
     pub pages_per_block: u32,
     /// Number of erase blocks.
     pub blocks: u32,
-    /// Size of the flash in bytes, with parity.
+    /// Size of the flash in bytes, including parity.
     pub physical_bytes: u64,
     /// Number of logical pages.
     pub logical_pages: u64,
-    /// Number of physical pages, with parity.
+    /// Number of physical pages, including parity.
     pub physical_pages: u64,
     /// Spare capacity: (physical - logical) / logical. Parity is not part of the physical capacity here.
     pub op_over_logical: f64,
@@ -135,7 +135,7 @@ impl WearSummary {
     }
 }
 
-/// Metrics of the SLC cache in the measured phase. [`FlashSummary`] counts the pages that the cache folded.
+/// Metrics of the SLC cache in the measured phase. [`FlashSummary`] counts the pages folded out of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SlcSummary {
     /// Number of host pages written to the cache.
@@ -144,7 +144,7 @@ pub struct SlcSummary {
     pub pages_bypassed: u64,
     /// Number of erases of blocks in SLC mode, which [`WearSummary`] does not count.
     pub erases: u64,
-    /// Maximum number of erases in SLC mode, over all blocks.
+    /// Number of SLC-mode erases of the block with the most of them.
     pub erase_max: u32,
     /// Number of program/erase cycles that a block endures in SLC mode.
     pub endurance_cycles: u32,
@@ -163,7 +163,7 @@ impl SlcSummary {
     }
 }
 
-/// Extent of the data check in the run.
+/// Coverage of the data check in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckSummary {
     /// Number of flash operations checked against the NAND rules, including preconditioning.
@@ -216,7 +216,7 @@ pub struct Summary {
     pub wear: WearSummary,
     /// Projected lifetime of the drive.
     pub lifetime: LifetimeSummary,
-    /// Extent of the data check, if enabled.
+    /// Coverage of the data check, if enabled.
     pub check: Option<CheckSummary>,
     /// Findings of the diagnosis, sorted by importance.
     pub diagnosis: Vec<Finding>,

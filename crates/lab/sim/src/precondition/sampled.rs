@@ -40,7 +40,7 @@ use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::setup::{Method, Overwrite, Setup};
 
-/// Minimum number of logical pages for which exact preconditioning takes too long.
+/// Number of logical pages from which on exact preconditioning takes too long.
 const LARGE_PAGES: u32 = 1 << 24;
 /// Minimum number of pages in the sampled part of the device, so that random differences average out.
 const PART_PAGES: u64 = 1 << 22;
@@ -213,7 +213,7 @@ fn finish<P: Parts<Flash: Resume>>(
     summary.count(&stack.sinks.flash.counts());
 }
 
-/// Numbers of host pages after which the open blocks of all copied planes are filled to the same level.
+/// Determines the numbers of host pages after which the open blocks of all copied planes are equally full.
 ///
 /// In a drive preconditioned without sampling, host pages go to the planes in turn. So the open blocks of all planes
 /// become full at the same time, and the dies can program all planes with one command.
@@ -230,8 +230,8 @@ impl InStep {
         Self { round: u64::from(pages_per_block) * u64::from(planes), phase }
     }
 
-    /// Returns the first number of host pages, at or above `pages`, after which the open blocks of all copies are
-    /// filled to the same level.
+    /// Returns the smallest number of host pages, at least `pages`, after which the open blocks of all copies are
+    /// equally full.
     fn next(&self, pages: u64) -> u64 {
         pages + (self.phase + self.round - pages % self.round) % self.round
     }

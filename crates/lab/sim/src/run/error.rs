@@ -40,7 +40,7 @@ pub enum SimError {
         number: u64,
         /// Time of the request in the trace.
         time_ns: u64,
-        /// Speed of the replay relative to the times of the trace.
+        /// Replay speed relative to the timestamps of the trace.
         speed: f64,
     },
     /// The monitor stopped the run, so there are no results.

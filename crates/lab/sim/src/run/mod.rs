@@ -32,7 +32,7 @@ use repeat::Replays;
 /// Replays `source` against the device of `setup`, through the host cache if the set-up has one.
 ///
 /// # Errors
-/// Fails if the set-up is invalid, the source cannot be read or does not fit, or a check fails.
+/// Fails if the set-up is invalid, the source cannot be read, its requests do not fit the device, or a check fails.
 pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
     run_with_states(setup, States::default(), source, monitor)
 }

@@ -8,7 +8,7 @@ use crate::observe::latency::LatencyByOp;
 /// Phase of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Preconditioning fills the device: it writes all logical pages, or the first part of them, once.
+    /// Preconditioning fills the device: it writes all logical pages once, or only the first part of them.
     Fill,
     /// Preconditioning overwrites pages at random.
     Overwrite,

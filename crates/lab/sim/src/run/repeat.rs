@@ -1,6 +1,6 @@
 //! Repeated replays of a trace. Each replay begins when the previous replay is over.
 //!
-//! Replays at the times of the trace are separated by a gap: the mean time between requests of the trace.
+//! Replays that follow the timestamps of the trace are separated by a gap: the mean time between requests of the trace.
 
 use ssdlab_trace::{Job, JobOutcome, Progress, Request, Source, TraceError};
 
@@ -76,7 +76,7 @@ pub(crate) struct Replays<'s> {
     shifts: bool,
     /// Time that is added to the trace times of requests in this replay.
     shift_ns: u64,
-    /// Number of requests in this replay. The next two fields hold the trace times of its first and last request.
+    /// Number of requests in this replay; `first_ns` and `last_ns` are the trace times of its first and last request.
     requests: u64,
     first_ns: u64,
     last_ns: u64,

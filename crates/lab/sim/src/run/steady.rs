@@ -71,7 +71,8 @@ impl SteadyStateDetector {
         matches!(self.repeat, Repeat::Times(times) if self.summary.replays < times)
     }
 
-    /// Records the end of a replay; `written` counts its pages. Returns true if another replay follows.
+    /// Records the end of a replay; `written` counts the pages written and programmed in the replay. Returns true if
+    /// another replay follows.
     pub fn end(&mut self, written: Written) -> bool {
         self.host_pages += written.host_pages;
         self.summary.write_amplification.push(written.amplification());

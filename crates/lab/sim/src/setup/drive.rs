@@ -83,7 +83,7 @@ impl Packets {
     /// Packets without headers or checksums.
     pub const FREE: Self = Self { payload_bytes: 1, overhead_bytes: 0 };
 
-    /// Returns the number of bytes on the link for `bytes` bytes of data.
+    /// Returns the number of bytes on the link for `bytes` bytes of data, including headers and checksums.
     pub(crate) const fn on_link(&self, bytes: u64) -> u64 {
         bytes + bytes.div_ceil(self.payload_bytes as u64) * self.overhead_bytes as u64
     }
@@ -121,7 +121,7 @@ pub struct StageTime {
 }
 
 impl Controller {
-    /// Creates a controller with one processor that works on each request for `command` before its first flash
+    /// Creates a controller with one processor, which spends `command` on each request before the request's first flash
     /// operation.
     pub const fn serial(command: Nanos) -> Self {
         let none = StageTime { work: Nanos::ZERO, latency: Nanos::ZERO };

@@ -77,7 +77,7 @@ impl WhatIf {
             Self::Dies => timed(setup, |timing, _| {
                 let half = |times: PageTimes| {
                     let halves: Vec<Nanos> = times.by_type().iter().map(|time| Nanos(time.0 / 2)).collect();
-                    PageTimes::of(&halves).expect("the number of page types is unchanged")
+                    PageTimes::of(&halves).expect("halving the times keeps the number of page types")
                 };
                 timing.read = half(timing.read);
                 timing.program = half(timing.program);

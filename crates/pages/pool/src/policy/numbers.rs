@@ -78,7 +78,10 @@ impl Numbers {
             self.assigned += 1;
             self.assigned - 1
         } else {
-            let oldest = self.links.pop_oldest(&mut self.removed).expect("there are more numbers than pages");
+            let oldest = self
+                .links
+                .pop_oldest(&mut self.removed)
+                .expect("a number is free, because there are more numbers than pages");
             self.unlink(oldest);
             oldest
         };

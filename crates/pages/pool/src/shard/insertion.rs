@@ -73,7 +73,7 @@ impl Shard {
 
     fn take_out(&mut self, at: u32) -> Compressed {
         let State::Compressed(compressed) = self.slots[at as usize].state else {
-            unreachable!("the caller found the page compressed under this lock")
+            unreachable!("the caller, which holds the lock, found the page compressed")
         };
         self.compressed.remove(at);
         self.slots[at as usize].state = State::InFlight;

@@ -1,5 +1,5 @@
-//! Backing requests, which a cache sends to the layer below, in an order that respects dependencies between requests to
-//! the same pages.
+//! Queue of backing requests, the requests that a cache sends to the layer below. The order respects dependencies
+//! between requests to the same pages.
 //!
 //! ```text
 //! read, write     waits for earlier requests below on the same pages, so that data is never stale

@@ -47,7 +47,7 @@ struct HostRequest {
 struct Times {
     /// Bytes of host requests, by operation.
     bytes: [u64; Op::ALL.len()],
-    /// Total latency, total time below the cache and total time in the cache of host requests.
+    /// Totals over host requests: latency, time below the cache, and time in the cache.
     total_ns: u128,
     drive_ns: u128,
     cache_ns: u64,
@@ -150,7 +150,7 @@ impl CacheStage {
         )
     }
 
-    /// Returns the end time of the next page work, or [`NEVER`].
+    /// Returns the time at which the next page work ends, or [`NEVER`] if no page work is in progress.
     pub fn next_ns(&self) -> u64 {
         self.working.front().map_or(NEVER, |&(time_ns, _)| time_ns)
     }
@@ -186,8 +186,8 @@ impl CacheStage {
         Ok(())
     }
 
-    /// Records that one backing request or the look-up of a host request is done. After the last of these, the work on
-    /// the request's pages begins.
+    /// Records that the look-up of a host request, or one of its backing requests, is done. When nothing is left to
+    /// wait for, the work on the request's pages begins.
     fn release(&mut self, number: u32, now_ns: u64) {
         let host = &mut self.hosts[number];
         host.waits -= 1;
@@ -224,9 +224,8 @@ impl CacheStage {
         }
     }
 
-    /// Returns true if a writer must wait for pages to become clean. `dirtied` is the number of pages that were made
-    /// dirty up to and including its write. The writer waits while the number of these pages that are still dirty
-    /// exceeds the limit.
+    /// Returns true if a writer must wait: if, of the `dirtied` pages made dirty up to and including its write, more
+    /// pages than the limit are still dirty.
     fn is_above_limit(&self, dirtied: u64) -> bool {
         let counters = self.cache.write_back.counters();
         let clean = self.written_back + counters.overwritten + counters.discarded;

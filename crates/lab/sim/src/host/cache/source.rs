@@ -45,7 +45,7 @@ impl Monitor for Shared<'_, '_> {
     }
 }
 
-/// The requests of a source that a cache passes on to the drive.
+/// Source of the drive's requests: the requests that the cache passes on from another source.
 pub(crate) struct Cached<'s, 'm> {
     cache: Cache,
     mapper: AddressMapper,
@@ -62,7 +62,7 @@ pub(crate) struct Cached<'s, 'm> {
     wrapped: u64,
     /// Time that host requests spent in the cache in the measured phase.
     cache_ns: u64,
-    /// Speed relative to the times of the trace, in an open loop.
+    /// Replay speed of an open loop, relative to the timestamps of the trace.
     speed: Option<f64>,
     /// Trace time at which the cache will have finished all work received so far.
     free_ns: u64,
@@ -105,14 +105,15 @@ impl<'s, 'm> Cached<'s, 'm> {
         })
     }
 
-    /// Returns the set-up of the drive below the cache. The drive's warm-up ends when this source reports its end.
+    /// Returns the set-up of the drive below the cache. The drive's warm-up has no fixed length: it ends when this
+    /// source reports that the warm-up is over.
     pub fn setup_below(setup: &Setup) -> Setup {
         let warmup_requests = if setup.warmup_requests > 0 { u64::MAX } else { 0 };
         Setup { cache: None, fit: Fit::Error, warmup_requests, ..setup.clone() }
     }
 
-    /// Returns the results of the cache in the measured phase, a flag that is true if the run was stopped, and the
-    /// number of wrapped requests. `latency` holds the latencies below the cache, and is empty if time is not modelled.
+    /// Returns the cache's results in the measured phase, a flag that is true if the run was stopped, and the number of
+    /// wrapped requests. `latency` holds the latencies below the cache; it is empty if time is not modelled.
     ///
     /// # Errors
     /// Returns the error that ended the run, if any.

@@ -26,7 +26,8 @@ pub struct CacheSummary {
     pub misses: u64,
     /// Misses per page touched; `None` if no page was touched.
     pub miss_ratio: Option<f64>,
-    /// Number of misses of pages that had been evicted to make space; an unlimited cache would have hit.
+    /// Number of misses on pages that had been evicted to make space. With unlimited capacity, they would have been
+    /// hits.
     #[serde(skip)]
     pub missed_again: u64,
     /// Number of dirty pages written to the layer below.
@@ -43,7 +44,7 @@ pub struct CacheSummary {
     /// Mean latency of a host request, if time is modelled. Above a serial drive: time in the cache plus the latencies
     /// of all backing requests that the host request causes.
     pub mean_ns: Option<f64>,
-    /// Times that host requests waited outside the cache; `None` unless the drive is event-driven.
+    /// Time that host requests spent waiting outside the cache, by reason; `None` unless the drive is event-driven.
     pub waits: Option<WaitSummary>,
     /// Rates and response times of backing requests; `None` unless the drive is event-driven.
     pub below: Option<BelowSummary>,

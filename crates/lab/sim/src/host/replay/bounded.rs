@@ -31,7 +31,7 @@ pub(super) struct BoundedStreams {
     pub clock: ArrivalClock,
     depths: StreamDepths,
     streams: Vec<Stream>,
-    /// Requests that have a slot and are issued next.
+    /// Requests that have a slot and can be issued.
     ready: VecDeque<Request>,
     /// Number of requests that were taken from the trace but are not issued yet.
     held_back: usize,

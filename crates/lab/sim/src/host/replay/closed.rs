@@ -59,7 +59,7 @@ impl Cycles {
     }
 }
 
-/// Streams that think between a completion and their next request.
+/// Think times of streams, each from a completion to the stream's next request.
 pub(super) struct ThinkTimes {
     think_ns: u64,
     /// End time of each think time in progress, with the stream that thinks.
@@ -83,7 +83,8 @@ impl ThinkTimes {
         self.think_ns == 0
     }
 
-    /// Returns the stream of a think time that ended by `now_ns`, if any. Each think time that ended is returned once.
+    /// Removes a think time that has ended by `now_ns`, and returns its stream. Returns `None` if no think time has
+    /// ended.
     #[inline]
     pub fn end_one(&mut self, now_ns: u64) -> Option<u16> {
         let &Reverse((_, stream)) = self.ends.peek().filter(|Reverse((time_ns, _))| *time_ns <= now_ns)?;

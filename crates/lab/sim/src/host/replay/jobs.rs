@@ -1,4 +1,4 @@
-//! Replays jobs: closed loops that run concurrently, each with its own requests, queue depth, pauses and end.
+//! Replays jobs: closed loops that run concurrently, each with its own requests, queue depth, pauses and end condition.
 //!
 //! A job that cannot issue a request now waits for a completion or until a given time; the other jobs continue. At
 //! equal times, jobs take turns.
@@ -46,7 +46,7 @@ pub(super) struct JobReplay {
     ready: VecDeque<u16>,
     /// Times at which jobs become ready.
     timers: BinaryHeap<Reverse<(u64, u16)>>,
-    /// Number of the group of jobs that runs next.
+    /// Number of the job group that runs next.
     next_group: u32,
     /// Number of jobs in the current group that have not ended, or still have outstanding requests.
     unfinished: usize,

@@ -134,7 +134,7 @@ impl<'s> HostReplay<'s> {
         }
     }
 
-    /// Passes the measurements of jobs to the source, and returns the decision of the monitor.
+    /// Passes the measurements of jobs to the source. Returns the monitor's last decision: to continue or to stop.
     pub fn finish(self) -> Control {
         let Self { mut reader, model, .. } = self;
         if let Model::Jobs(model) = model {

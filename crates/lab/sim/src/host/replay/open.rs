@@ -1,4 +1,4 @@
-//! The open loop: each request arrives at its time in the trace.
+//! The open loop: each request arrives at the time recorded in the trace.
 
 use super::reader::{Issued, Next, TraceReader};
 use crate::run::error::SimError;
@@ -6,10 +6,10 @@ use crate::run::error::SimError;
 /// Latest possible arrival time: half of the 64-bit range in nanoseconds, or 292 years.
 const LATEST_NS: u64 = u64::MAX / 2;
 
-/// Converts times of the trace into times of the run.
+/// Converts timestamps of the trace into times of the run.
 ///
-/// A phase of the run begins when the previous phase is over. All requests of the phase are delayed by `shift_ns`,
-/// which the first request sets.
+/// A phase of the run begins when the previous phase is over. So all arrivals of a phase are delayed by `shift_ns`,
+/// which is computed at the first request of the phase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrivalClock {
     speed: f64,
@@ -35,7 +35,8 @@ impl ArrivalClock {
         Ok(next)
     }
 
-    /// Takes the next request from the trace once it has arrived; the caller counts it as issued.
+    /// Takes the next request from the trace if it has arrived by `now_ns`; otherwise returns its arrival time. The
+    /// caller must count a taken request as issued.
     pub(super) fn arrive(&mut self, reader: &mut TraceReader<'_>, now_ns: u64) -> Result<Next, SimError> {
         let Some(request) = reader.peek()?.copied() else { return Ok(Next::End) };
         let time_ns = self.arrival_ns(request.time_ns, now_ns);

@@ -39,7 +39,7 @@ pub(crate) struct TraceReader<'s> {
     batch: Vec<Request>,
     /// Position of the next request in the batch.
     next: usize,
-    /// Arrival times of the first request that was read, and of the last request before this batch.
+    /// Arrival times of the first request that was read, and of the last request of the previous batch.
     earlier_arrivals_ns: Option<(u64, u64)>,
     bytes_since_report: u64,
     /// Number of flash events since the last report.
@@ -137,7 +137,7 @@ impl<'s> TraceReader<'s> {
         request
     }
 
-    /// Reads further requests of a job into `out`; adds nothing at the end of the job.
+    /// Reads further requests of a job into `out`; adds nothing once the job has no more requests.
     pub fn read_job(&mut self, job: usize, out: &mut Vec<Request>) -> Result<(), SimError> {
         self.source.fill_job(job, out, BATCH)?;
         Ok(())

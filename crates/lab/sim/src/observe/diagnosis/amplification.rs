@@ -10,7 +10,7 @@ use crate::setup::what_if::WhatIf;
 /// Smallest share of program operations or of pages that is reported as a finding.
 pub(super) const NOTEWORTHY: f64 = 0.1;
 
-/// Wear counts as uneven if the most worn block has this many times the mean number of erases.
+/// Minimum ratio of the most worn block's erases to the mean number of erases at which wear counts as uneven.
 const UNEVEN_WEAR: f64 = 2.0;
 /// Mean number of erases per block below which uneven wear may be due to chance.
 const ENOUGH_ERASES: f64 = 10.0;

@@ -17,8 +17,8 @@ const MISSES: f64 = 0.5;
 /// Collection begins after one capacity; all blocks have been collected after another, as in `run/steady.rs`.
 const SETTLES_AFTER: f64 = 2.0;
 
-/// Write amplification counts as not steady if the last part of the run differs from the whole run by more than this
-/// relative difference.
+/// Write amplification counts as unsteady if its value in the last part of the run differs from its value in the whole
+/// run by more than this fraction.
 const SETTLED: f64 = 0.05;
 
 /// If at least this fraction of garbage collection runs in idle time, the diagnosis treats all collection as hidden

@@ -1,7 +1,7 @@
 //! Diagnosis of a run: a ranked list of findings, each with its share and evidence.
 //!
-//! Limits of throughput come first, then the causes of slow reads and writes, then all other findings by share. Report
-//! pages put the findings into words.
+//! Limits of throughput come first, then the causes of slow reads and writes, then all other findings in descending
+//! order of share. Report pages put the findings into words.
 
 mod amplification;
 mod cached;

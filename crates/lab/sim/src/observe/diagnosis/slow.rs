@@ -98,7 +98,8 @@ fn above_drive(setup: &Setup, summary: &Summary, parts: &LatencyBreakdown) -> Ve
     let mut changes = throughput::above_drive(setup, summary, parts).to_vec();
     if changes.contains(&WhatIf::Slots) {
         let below = (0..PARTS).filter(|&part| part != Part::BlockLayer as usize);
-        let longest = below.max_by_key(|&part| parts.parts_ns[part]).expect("the block layer is not the only part");
+        let longest =
+            below.max_by_key(|&part| parts.parts_ns[part]).expect("a latency has parts other than the block layer");
         let others = relief(setup, summary, longest, parts);
         changes.extend(others.into_iter().filter(|change| *change != WhatIf::Slots));
     }

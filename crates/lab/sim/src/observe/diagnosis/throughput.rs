@@ -114,8 +114,7 @@ fn causes(
     causes.into_iter().map(|(_, cause)| cause).collect()
 }
 
-/// Returns the largest share of the latencies that belongs to a single part. Ignores the parts that [`waiting`]
-/// reports.
+/// Returns the largest share of the latencies that a single part has. Ignores the parts that [`waiting`] reports.
 fn served(all: &LatencyBreakdown) -> f64 {
     const WAITED: [usize; 6] = [
         StallCause::Collection as usize,
@@ -128,7 +127,7 @@ fn served(all: &LatencyBreakdown) -> f64 {
     (0..PARTS).filter(|part| !WAITED.contains(part)).map(|part| all.share(part)).fold(0.0, f64::max)
 }
 
-/// Name of a resource, its utilisation, and the change that relieves it.
+/// A resource: its name, its utilisation, and the change that relieves it.
 type Resource = (&'static str, f64, WhatIf);
 
 fn resources(summary: &Summary, options: &DriveOptions, time: &TimeSummary, drive: &DriveSummary) -> [Resource; 4] {
@@ -235,7 +234,7 @@ pub(super) fn a_larger_buffer_helps(setup: &Setup, summary: &Summary) -> bool {
     drive.die_utilisation.mean < SATURATED && (keeps_up || is_small)
 }
 
-/// Returns true if a write buffer cannot keep the dies busy by itself.
+/// Returns true if a write buffer holds too few pages to keep all dies busy.
 fn is_small(buffer: &WriteBuffer, drive: &DriveSummary) -> bool {
     f64::from(buffer.pages) < ENOUGH * f64::from(drive.dies)
 }
