@@ -151,7 +151,7 @@ def arrays(*offsets: int) -> tuple[str, Any, int]:
             "yielded ('read', 0.5, 1), whose offset is invalid; use a whole number of at least 0",
         ),
         (Faulty(("read", 0, 0)), "yielded ('read', 0, 0), which is a read of 0 bytes; remove it"),
-        (Faulty(("read", 0, 1 << 32)), "whose number of bytes exceeds 32 bits; split the request"),
+        (Faulty(("read", 0, 1 << 32)), "whose size in bytes exceeds 32 bits; split the request"),
         (
             Faulty(("read", 4 << 20, 512)),
             "which ends at byte 4194816, beyond the span of 4194304 bytes; take the offset modulo the span",

@@ -21,11 +21,11 @@ use crate::source::exclusive;
 /// Parameter of a policy: name, unit, default, minimum, maximum and help.
 type ParameterRow = (&'static str, &'static str, u64, u64, u64, &'static str);
 
-/// Replacement policy: name, help, parameters, and three flags: items may have different sizes; future accesses must be
-/// known; one pass gives the miss-ratio curve.
+/// Replacement policy as `(name, help, parameters, sizes, needs_future, one_pass)`. The last three are flags: items may
+/// have different sizes; future accesses must be known; one pass gives the miss-ratio curve.
 type PolicyRow = (&'static str, &'static str, Vec<ParameterRow>, bool, bool, bool);
 
-/// Admission policy: name, help, parameters, and a flag: items may have different sizes.
+/// Admission policy as `(name, help, parameters, sizes)`. The flag `sizes` is true if items may have different sizes.
 type AdmissionRow = (&'static str, &'static str, Vec<ParameterRow>, bool);
 
 fn rows(parameters: &[Parameter]) -> Vec<ParameterRow> {
@@ -113,7 +113,7 @@ impl Gathering {
     }
 }
 
-/// The accesses of a trace to items, gathered in batches, and the caches simulated on them.
+/// Accesses of a trace to items, collected in batches, and the caches that are simulated on these accesses.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct CacheTrace {
     gathering: Mutex<Option<Gathering>>,
@@ -349,9 +349,9 @@ impl CacheTrace {
     }
 }
 
-/// A point of a miss-ratio curve: the miss ratios by accesses and by units, their standard errors, and the capacity of
-/// each replica's cache in units. The last two values are the number of hits on items that have grown since their
-/// insertion, and the number of units missing from the cache at these hits.
+/// A point of a miss-ratio curve. The values are the miss ratios by accesses and by units, the standard error of each,
+/// the capacity of each replica's cache in units, the number of hits on items that have grown since their insertion,
+/// and the number of units missing from the cache at these hits.
 type Point = (f64, f64, f64, f64, u64, u64, u64);
 
 fn point(point: &CurvePoint) -> Point {

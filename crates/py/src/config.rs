@@ -62,8 +62,8 @@ impl Config {
         what_if.map_or_else(Vec::new, |what_if| self.inner.what_if(what_if))
     }
 
-    /// Returns the setting to change, as `(key, value)`, to leave enough spare blocks for replacing failed blocks; None
-    /// if no change is needed.
+    /// Returns the setting, as `(key, value)`, that must change so that enough spare blocks remain to replace failed
+    /// blocks; None if no change is needed.
     fn spared(&self) -> PyResult<Option<(&'static str, String)>> {
         let setting = self.inner.spared().or_raise()?;
         if let Some((key, half)) = &setting
@@ -127,8 +127,7 @@ pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// Conditions under which an option exists, as pairs `(key, variant)`. Each requires that the option `key` has the
-/// value `variant`.
+/// Conditions under which an option exists, as pairs `(key, variant)`: the option `key` must have the value `variant`.
 type Conditions = Vec<(&'static str, String)>;
 
 /// Describes an option as `(range, units, default, conditions, used)`. `conditions` lists the required variants of

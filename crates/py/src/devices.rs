@@ -1,4 +1,4 @@
-//! Python binding that selects the requests of chosen devices from a table with several devices.
+//! Python binding that selects the requests of chosen devices from a table of requests to several devices.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! Drives that store bytes on flash that may fail.
+//! Byte-storing drives whose flash may fail.
 
 use pyo3::prelude::*;
 use ssdlab_device::{FaultPlan, Options};

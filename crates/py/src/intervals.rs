@@ -20,7 +20,7 @@ pub struct WrittenPages {
 
 #[pymethods]
 impl WrittenPages {
-    /// Starts the first pass. The page size is a text such as `"4KiB"`.
+    /// Starts the first pass. The page size is a string such as `"4KiB"`.
     #[new]
     fn new(page: &str) -> PyResult<Self> {
         let page = Bytes::parse(page).map_err(|error| TraceError::new_err(error.to_string()))?;
@@ -56,7 +56,7 @@ impl WrittenPages {
     }
 }
 
-/// Fails if the text is not a valid log size.
+/// Fails if `text` is not a valid log size.
 #[pyfunction]
 pub fn check_log_size(text: &str) -> PyResult<()> {
     LogSize::parse(text).map(drop).or_raise()
@@ -107,8 +107,8 @@ impl Intervals {
         columns(py, ["writes", "pages"], rows.into_iter().map(<[u64; 2]>::from))
     }
 
-    /// Returns a table of page writes by time and address: one array with all rows, then the numbers of rows and
-    /// columns.
+    /// Returns a table of page writes by time and address: its rows, one after the other in an array, and its numbers
+    /// of rows and columns.
     fn time_address<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (u64, u64))> {
         let (counts, steps) = exclusive(&mut self.inner).time_address();
         Ok((array(py, counts.to_vec())?.into_any(), steps))

@@ -18,7 +18,7 @@ const PER_PAGE: u64 = 4;
 const PER_PAGE_CHECKED: u64 = 12;
 /// Bytes of FTL tables per block.
 const PER_BLOCK: u64 = 40;
-/// Memory in bytes that an access to a map may occupy, because the system may allocate a huge page.
+/// Memory in bytes that a single access to a map may occupy: the size of a huge page, which the system may allocate.
 const HUGE_PAGE_BYTES: u64 = 2 << 20;
 /// Number of requests per generated batch while pages are counted.
 const BATCH: usize = 256;

@@ -36,7 +36,7 @@ pub struct Follower {
 }
 
 impl Followers {
-    /// Creates a reader without caches that follow it.
+    /// Creates a reader that no cache follows yet.
     pub fn new(granularity: Granularity) -> Self {
         Self { granularity, caches: Vec::new(), uses: 0 }
     }

@@ -38,7 +38,7 @@ pub trait Codec: Send {
     }
 }
 
-/// Error: the compressed bytes do not restore a page of the expected length.
+/// Error: the compressed bytes do not decompress to a page of the expected length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "cannot restore a {page_bytes}-byte page from {compressed_bytes} bytes: damaged, or compressed by another codec"

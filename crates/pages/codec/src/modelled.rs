@@ -33,7 +33,7 @@ pub(crate) static INFO: CodecInfo = entry(
 struct Modelled(Costs);
 
 impl Codec for Modelled {
-    /// Returns the compressed length that follows from the given ratio, and writes nothing.
+    /// Returns the compressed length that the given ratio implies, and writes no data.
     fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
         let length = (page.len() as f64 / self.0.ratio).ceil() as usize;
         (length <= out.len()).then_some(length)

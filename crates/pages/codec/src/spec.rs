@@ -51,7 +51,8 @@ pub enum SpecError {
     UnknownCodec {
         /// Name given by the user.
         name: String,
-        /// Question that suggests a similar codec name. If no name is similar, only a full stop.
+        /// Text that follows the message: a question that suggests a similar codec name, or a full stop if no name is
+        /// similar.
         hint: String,
         /// List of all codec names.
         known: String,

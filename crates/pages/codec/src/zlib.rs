@@ -1,4 +1,4 @@
-//! Deflate in a zlib wrapper, with zlib-rs. The crate `flate2`, which calls zlib-rs, also reads compressed traces.
+//! Deflate in a zlib wrapper, with zlib-rs through the crate `flate2`, which also reads compressed traces.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 

@@ -24,7 +24,7 @@ impl std::ops::AddAssign for Time {
     }
 }
 
-/// Methods of waiting for a given duration.
+/// Ways to wait for a given duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Spins: exact to the microsecond, but keeps a processor busy.

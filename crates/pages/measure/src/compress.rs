@@ -24,7 +24,7 @@ pub struct Options {
     /// Number of concurrent threads. Each thread has its own codec and its part of the pages.
     pub threads: usize,
     /// Maximum compressed size, as a fraction of the page size, at which a page is kept compressed. Even at 1, a page
-    /// must become smaller to be kept compressed.
+    /// that does not shrink is kept uncompressed.
     pub keep: f64,
     /// True if each page gets a new codec and a new output buffer, as in the program of Harper 2018.
     pub fresh: bool,
@@ -74,9 +74,9 @@ pub struct Run {
     pub compress: Vec<Time>,
     /// Decompression time of each file, summed over threads.
     pub decompress: Vec<Time>,
-    /// Period of the run in which at least one thread compressed.
+    /// Period from the first start to the last end of compression in the run, over all threads.
     pub compress_span: Span,
-    /// Period of the run in which at least one thread decompressed.
+    /// Period from the first start to the last end of decompression in the run, over all threads.
     pub decompress_span: Span,
 }
 
@@ -94,7 +94,7 @@ impl Span {
         self.end_ns - self.begin_ns
     }
 
-    /// Returns the shortest period that covers both periods; empty periods are ignored.
+    /// Returns the shortest period that covers both periods. An empty period is ignored.
     fn with(self, other: Self) -> Self {
         match (self.ns(), other.ns()) {
             (0, _) => other,
@@ -123,8 +123,9 @@ struct Page {
 
 /// Measures every codec of `options` on `files` and returns one result per codec.
 ///
-/// `go_on` is called periodically with the number of completed runs of a codec, including warm-up runs; it returns
-/// false to cancel. A page that does not shrink enough is kept uncompressed; copying it counts as decompression.
+/// The callback `go_on` is called periodically with the number of completed runs of a codec, including warm-up runs; if
+/// it returns false, the measurement is cancelled. A page that does not shrink enough is kept uncompressed; copying it
+/// counts as decompression.
 ///
 /// # Errors
 /// See [`Error`].

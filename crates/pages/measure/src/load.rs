@@ -59,8 +59,8 @@ pub enum Error<E: std::error::Error> {
 /// Sends `accesses` through `pool`; `threads` threads take the accesses in turn.
 ///
 /// A read copies the page. A write stores the page of `contents` with the same number; page numbers past the end wrap
-/// around to the first page. `go_on` is called periodically with the number of completed accesses; it returns false to
-/// cancel.
+/// around to the first page. The callback `go_on` is called periodically with the number of completed accesses; if it
+/// returns false, the run is cancelled.
 ///
 /// # Errors
 /// See [`Error`].

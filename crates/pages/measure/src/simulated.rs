@@ -39,7 +39,7 @@ impl SimulatedDrive {
         Self { running: Mutex::new(running), began: Instant::now(), wait, late_ns: AtomicU64::new(0) }
     }
 
-    /// Returns the time that threads waited past the completion of their requests, in nanoseconds.
+    /// Returns the total lateness in nanoseconds: time that threads waited after their requests had completed.
     pub fn late_ns(&self) -> u64 {
         self.late_ns.load(Relaxed)
     }

@@ -58,7 +58,7 @@ pub struct PagedFile {
 }
 
 impl PagedFile {
-    /// Opens `path` with pages of `page_bytes` bytes; opens it read-only if it cannot be written.
+    /// Opens the file `path`, which has pages of `page_bytes` bytes; opens it read-only if it is not writable.
     ///
     /// # Errors
     /// Fails if the file does not exist or cannot be read.
@@ -115,7 +115,7 @@ impl PagedFile {
     }
 }
 
-/// Opens a file for reading and, if possible, writing; also returns true if it is writable.
+/// Opens a file for reading and, if possible, writing. Returns the file, and true if it is writable.
 fn open(path: &Path, flags: OFlags) -> io::Result<(File, bool)> {
     let flags = flags.bits() as i32;
     let writable = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
@@ -205,7 +205,7 @@ pub struct FixedCost<C> {
     pub contents: C,
     /// Duration of a page read or write.
     pub cost: Duration,
-    /// Method by which threads wait for the duration of a read or write.
+    /// Way in which threads wait for the duration of a read or write.
     pub wait: Wait,
 }
 
@@ -250,7 +250,8 @@ pub struct Done {
     pub stores: u64,
     /// Total time of page reads, in nanoseconds.
     pub load_ns: u64,
-    /// Time that threads waited past the completion of their requests on the simulated drive, in nanoseconds.
+    /// Total lateness in nanoseconds: time that threads waited after their requests on the simulated drive had
+    /// completed.
     pub late_ns: u64,
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// Interval between calls of the caller's `go_on`.
+/// Interval at which the caller's `go_on` is called.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Waits until all senders to `ends` are dropped; sets `stop` when `go_on` returns false.

@@ -9,7 +9,7 @@
 use crate::PageId;
 use crate::ghosts::Ghosts;
 
-/// Memory moves only if the savings of the pools differ by this factor, so that noise has no effect.
+/// Memory moves only if the savings of the pools differ by at least this factor, so that noise has no effect.
 const HYSTERESIS: f64 = 1.25;
 
 /// Pool that should get more memory.

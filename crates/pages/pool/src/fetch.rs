@@ -23,7 +23,7 @@ pub enum Source {
     Loader,
 }
 
-/// Fetch of one page by one thread.
+/// State of a thread's fetch of one page.
 pub struct Fetch<'a, L: Loader> {
     inner: &'a Inner<L>,
     shard: &'a SharedShard,
@@ -31,7 +31,7 @@ pub struct Fetch<'a, L: Loader> {
     room: Room<'a, L>,
 }
 
-/// Page in flight that this thread must bring in, with the resources collected for this page under the shard's lock.
+/// Page in flight that this thread must bring in, with the resources for it that were acquired under the shard's lock.
 struct Claim<'a> {
     flight: Flight<'a>,
     context: Option<Borrowed<'a>>,

@@ -7,7 +7,7 @@ const WAYS: usize = 4;
 
 /// Recently evicted pages, each with its age in evictions.
 pub struct Ghosts {
-    /// Tag of the page, and sequence number of the page's eviction; number 0 marks an empty entry.
+    /// Tag of each page, and sequence number of the page's eviction. Number 0 marks an empty entry.
     buckets: Box<[[(u32, u32); WAYS]]>,
     evictions: u32,
 }

@@ -44,7 +44,7 @@ const PAGES: u64 = 24;
 const THREADS: u64 = 3;
 const RUNS: usize = 3000;
 
-/// Runs `body` under random schedules and under schedules with few but unfavourable switches.
+/// Runs `body` under random schedules, and under schedules with few but badly timed thread switches.
 fn interleave(body: fn()) {
     let schedulers: [Box<dyn Scheduler + Send>; 2] =
         [Box::new(RandomScheduler::new_from_seed(1, RUNS)), Box::new(PctScheduler::new_from_seed(1, 3, RUNS))];

@@ -25,5 +25,5 @@ pub trait Loader: Send + Sync + 'static {
     fn store(&self, id: PageId, page: &[u8]) -> Result<(), Self::Error>;
 }
 
-/// Function that creates a codec for another thread.
+/// Function that creates a codec for each thread that needs one.
 pub type CodecFactory = Arc<dyn Fn() -> io::Result<Box<dyn Codec>> + Send + Sync>;

@@ -11,7 +11,7 @@ use crate::policy::{self, Choice};
 pub enum Share {
     /// Fixed percentage, from 0 (no compressed pool) to 100 (only the minimum number of uncompressed pages).
     Fixed {
-        /// Percentage for the compressed pool, of the budget that remains for pages: C_% in Harper 2018, chapter 3.
+        /// Percentage of the budget remaining for pages that the compressed pool gets: C_% in Harper 2018, chapter 3.
         percent: f64,
     },
     /// The share adapts: memory moves to the pool where more memory saves more time.
@@ -23,7 +23,7 @@ pub enum Share {
     Adaptive {
         /// Time to load a page, in microseconds.
         miss_us: f64,
-        /// Time in microseconds to restore a page and to compress another page in exchange.
+        /// Time in microseconds to restore a page and to compress another page to make room for it.
         restore_us: f64,
     },
 }
@@ -130,7 +130,8 @@ impl Options {
 
     /// Returns the maximum compressed size, in bytes, at which a page is kept compressed.
     pub(crate) fn max_stored_bytes(&self) -> usize {
-        // The result is smaller than a page, because a stored length of a whole page marks an uncompressed page.
+        // The result is less than a page, because a stored length equal to the page size marks a page stored
+        // uncompressed.
         (f64::from(self.page_bytes) * self.max_stored_percent / 100.0).min(f64::from(self.page_bytes - 1)) as usize
     }
 

@@ -7,7 +7,7 @@ use crate::hash::hash;
 
 const MAX_COUNT: u8 = 15;
 
-/// Estimator of recent requests per page.
+/// Estimator of the number of recent requests for each page.
 pub struct Sketch {
     counters: Box<[u8]>,
     increments: usize,

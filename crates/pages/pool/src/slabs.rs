@@ -11,7 +11,7 @@ use ssdlab_core::mem::prefetch;
 pub struct Place {
     chunk: u32,
     index: u16,
-    /// Length of every block of the chunk, in steps. This copy saves a look-up of the chunk's entry.
+    /// Length in steps of every block of the chunk. Keeping it here saves a look-up of the chunk's entry.
     class: u8,
 }
 

@@ -60,7 +60,7 @@ impl Parser {
             Some(percent) => percent,
             None if self.record_bytes > 0 => 0,
             None => {
-                // Detection reports no faults.
+                // Faults are not reported while the format is being detected.
                 self.first_fault = Some("");
                 sniff_lines(self, head)
             }

@@ -63,7 +63,7 @@ struct State {
     programmed: Vec<u32>,
     /// Number of the newest version of each logical page; 0 if the page was never written, or was trimmed.
     newest: Vec<u32>,
-    /// Number of versions of each logical page so far.
+    /// For each logical page, the number of versions so far.
     versions: Vec<u32>,
     /// Flash page with the newest version of each logical page, and the number of flash pages that hold this version.
     places: Vec<(u32, u32)>,
@@ -253,8 +253,8 @@ impl PythonFtl {
         }))
     }
 
-    /// Calls a method for a logical page. Afterwards, `check` examines the state of the flash; its error is the message
-    /// for the user.
+    /// Calls a method of the FTL for a logical page. Afterwards, `check` examines the state of the flash; an error that
+    /// it returns is the message for the user.
     fn call(
         &self,
         py: Python<'_>,
@@ -344,7 +344,7 @@ impl Ftl for PythonFtl {
             }
             Ok(())
         }));
-        // The trim also takes a sequence number, so that the next program has a higher one.
+        // A trim also takes a sequence number, so that the next program gets a higher number.
         self.sequence += 1;
         sink.trimmed(lpn, count, self.sequence);
     }

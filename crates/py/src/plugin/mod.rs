@@ -85,7 +85,7 @@ impl Calls {
         if begun == self.ended.load(Relaxed) { 0 } else { begun }
     }
 
-    /// Marks the running call as too long, before an exception is raised in its thread.
+    /// Marks the running call as overdue, before an exception is raised in its thread.
     fn set_overdue(&self) {
         self.overdue.store(true, Relaxed);
     }
@@ -136,7 +136,7 @@ impl Running {
     }
 
     /// Calls a method of a plug-in and converts the returned value with `read`. The time to build `arguments` counts as
-    /// part of the call. If `read` fails, its message is appended to a text such as "returned 7, ".
+    /// part of the call. If `read` fails, its message is appended to a string such as "returned 7, ".
     fn ask<'py, A: PyCallArgs<'py>, T>(
         &self,
         py: Python<'py>,
@@ -215,12 +215,12 @@ impl Running {
     }
 }
 
-/// Returns the value; an exception ends the run.
+/// Returns the value of `result`. An exception ends the run.
 fn or_unwind<T>(result: PyResult<T>) -> T {
     result.unwrap_or_else(|error| resume_unwind(Box::new(error)))
 }
 
-/// Returns the result of `work`; an exception becomes an error with its message.
+/// Returns the result of `work`. An exception becomes an I/O error with the same message.
 fn or_failed<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> io::Result<T> {
     Python::attach(|py| work(py).map_err(|error| io::Error::other(error.value(py).to_string())))
 }

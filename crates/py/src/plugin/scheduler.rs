@@ -12,7 +12,7 @@ use ssdlab::io_scheduler::{
 
 use super::{Entry, Registered, Running, or_unwind};
 
-/// Bytes of a sector.
+/// Size of a sector in bytes.
 const SECTOR: u64 = 512;
 
 pub(super) fn register(entry: Entry) -> Registered {
@@ -39,7 +39,7 @@ pub(super) fn register(entry: Entry) -> Registered {
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct BlockRequest {
     number: u64,
-    /// First byte on the drive.
+    /// Offset of the request's first byte on the drive.
     #[pyo3(get)]
     offset: u64,
     #[pyo3(get)]

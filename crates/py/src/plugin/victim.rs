@@ -80,15 +80,15 @@ fn number(plane: PlaneView<'_>, block: Option<BlockId>) -> i64 {
     block.map_or(-1, |block| (block.0 - plane.blocks().start).into())
 }
 
-/// Function that returns a number about a block.
+/// Function that returns a numeric property of a block, such as its number of valid pages.
 type Get = fn(PlaneView<'_>, BlockId) -> i64;
 
 /// Arguments of the calls for one plane. Its arrays last as long as the policy: before a call, only the elements of
 /// changed blocks are written.
 #[derive(Default)]
 struct Area {
-    /// One array for all arguments with one number per block, because each write to an array costs time. Each argument
-    /// has a row.
+    /// One array with a row for each argument that has one number per block. A single array is faster, because each
+    /// write to an array costs time.
     numbers: Option<Py<PyArray1<i64>>>,
     rows: Vec<Get>,
     holds_map: Option<Py<PyArray1<bool>>>,

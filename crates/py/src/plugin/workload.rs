@@ -34,7 +34,7 @@ pub(super) fn register(entry: Entry) -> Registered {
 struct PythonWorkload {
     entry: &'static Entry,
     workload: Workload,
-    /// Arrival times of requests without a time.
+    /// Arrival times for requests that have no time of their own.
     clock: Clock,
     streams: Vec<String>,
     /// True if the class sets the time of each request.
@@ -155,7 +155,7 @@ struct Rules {
 
 impl Rules {
     /// Appends the requests of a yielded item: a request, or arrays of requests. The inner error is a message that is
-    /// appended to a text such as "yielded 7, ".
+    /// appended to a string such as "yielded 7, ".
     fn take(&self, running: &Running, item: &Bound<'_, PyAny>, out: &mut Vec<Request>) -> PyResult<Result<(), String>> {
         let Some(fields) = Fields::of(item, 5) else {
             return Ok(Err("which is not a request; yield (op, offset, bytes), or arrays".into()));
@@ -180,7 +180,7 @@ impl Rules {
     }
 
     fn one(fields: &Fields<'_>) -> Result<Request, String> {
-        let too_long = |_| "whose number of bytes exceeds 32 bits; split the request".to_owned();
+        let too_long = |_| "whose size in bytes exceeds 32 bits; split the request".to_owned();
         let bytes = u32::try_from(fields.bytes()?).map_err(too_long)?;
         let stream = fields.stream.as_ref().map_or(Ok(0), |stream| whole(stream, "stream"))?;
         let stream = u16::try_from(stream).unwrap_or(u16::MAX);

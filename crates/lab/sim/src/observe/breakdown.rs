@@ -83,7 +83,7 @@ impl LatencyBreakdown {
     }
 }
 
-/// Serialises the parts of response times that are not 0, by ascending name.
+/// Serialises the parts of response times that are above 0, sorted by name.
 fn by_part<S: Serializer>(parts_ns: &[u128; PARTS], serializer: S) -> Result<S::Ok, S::Error> {
     let named: BTreeMap<&str, u128> = PART_NAMES.into_iter().zip(*parts_ns).filter(|(_, sum)| *sum > 0).collect();
     named.serialize(serializer)

@@ -20,7 +20,7 @@ pub struct Outcome {
     /// would be equally concentrated. `None` after few writes, without [`crate::Setup::attribution`], and for FTLs
     /// other than page mapping.
     pub written_share: Option<f64>,
-    /// Number of pages copied and blocks erased by garbage collection in advance in the measured phase.
+    /// Number of pages copied plus number of blocks erased by garbage collection in advance, in the measured phase.
     pub collected_ahead: u64,
     /// Think time of a process as a share of the time between its requests; `None` without think time or event clock.
     pub thinking_share: Option<f64>,

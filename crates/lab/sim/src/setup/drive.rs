@@ -17,7 +17,7 @@ pub struct DriveOptions {
     pub front: Front,
     /// Write buffer; without a buffer, writes complete when they are programmed.
     pub buffer: Option<WriteBuffer>,
-    /// Limit on the rate of pages that the write buffer accepts; needs a write buffer.
+    /// Limit on the rate at which the write buffer accepts pages; needs a write buffer.
     pub pace: Option<Pace>,
     /// Read-ahead of sequential streams, if any.
     pub read_ahead: Option<ReadAhead>,
@@ -51,7 +51,7 @@ pub struct Front {
     pub packets: Packets,
     /// True if the link transfers in both directions at once.
     pub full_duplex: bool,
-    /// Unit in which the data of a request moves on the link.
+    /// Unit in which the link transfers the data of a request.
     pub transfer: TransferUnit,
     /// Bandwidth of the controller's DRAM in bytes per second; `None` means that the DRAM takes no time.
     pub dram_bytes_per_s: Option<u64>,
@@ -59,7 +59,7 @@ pub struct Front {
     pub controller: Controller,
 }
 
-/// Unit in which the data of a request moves between host and drive.
+/// Unit in which the data of a request is transferred between host and drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransferUnit {
     /// All data of a request is transferred at once. The data of a write is transferred before the buffer accepts it,
@@ -197,12 +197,12 @@ pub struct WriteBuffer {
     pub protected: bool,
 }
 
-/// Limit on the rate of pages that the write buffer accepts.
+/// Limit on the rate at which the write buffer accepts pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
     /// Token bucket: each page takes a token.
     Tokens {
-        /// Time between two new tokens, above 0.
+        /// Interval at which a token is added, above 0.
         interval: Nanos,
         /// Number of tokens that the full bucket holds, at least 1.
         burst: u32,
@@ -218,8 +218,7 @@ pub enum Pace {
 /// Read-ahead of sequential streams into a read cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadAhead {
-    /// Number of consecutive reads after which pages are read in advance; above 0. Each read starts where the previous
-    /// read ended.
+    /// Number of reads, each starting where the previous read ended, after which pages are read in advance; above 0.
     pub requests: u32,
     /// Number of pages to read in advance after a read, at least 1.
     pub pages: u32,
@@ -287,8 +286,8 @@ pub enum Collect {
         /// Amount of garbage collected in idle time.
         goal: CollectGoal,
     },
-    /// Garbage is also collected while requests are served. How much this delays the requests depends on
-    /// [`DieSchedulerInfo`].
+    /// Garbage is also collected while requests are served. How much this delays the requests depends on the die
+    /// scheduler ([`DieSchedulerInfo`]).
     Background {
         /// Amount of garbage collected in the background.
         goal: CollectGoal,

@@ -14,7 +14,7 @@ pub enum Replay {
         depth: u32,
         /// True if `depth` applies to each stream, not to all streams together.
         per_stream: bool,
-        /// Time between a completion and the next request, which replaces the completed request.
+        /// Think time between a completion and the request that replaces the completed request.
         think: Nanos,
     },
     /// Each process (stream) continues when the read or synchronous write that it waits for completes. An asynchronous
@@ -25,7 +25,7 @@ pub enum Replay {
     },
     /// Each request is issued at its timestamp in the trace; requests wait in queues while the device is busy.
     Open {
-        /// Speed relative to the timestamps of the trace; 2 issues requests twice as fast.
+        /// Replay speed relative to the timestamps of the trace; at 2, requests are issued twice as fast.
         speed: f64,
         /// Limits on the number of outstanding requests of each stream; needs [`Clock::Event`]. A stream at its limit
         /// issues its next request when an earlier one completes.
@@ -40,7 +40,7 @@ pub enum Replay {
 pub struct StreamDepths([u32; Self::COUNT]);
 
 impl StreamDepths {
-    /// Number of streams whose depths can be set.
+    /// Number of streams whose queue depths can be set separately.
     pub const COUNT: usize = 16;
 
     /// Assigns `depths` to streams 1, 2 and so on. The last depth applies to all later streams. Stream 0 (requests
@@ -111,8 +111,8 @@ pub enum Fit {
     },
 }
 
-/// Returns the default options of the block layer that the scheduler belongs to. They suit a drive without a volatile
-/// cache. The simulation later sets the size of the device.
+/// Returns the default options of the block layer that the scheduler belongs to. The defaults suit a drive without a
+/// volatile cache. The simulation later sets the size of the device.
 ///
 /// # Panics
 /// Panics if no scheduler has this name.
@@ -153,7 +153,7 @@ pub struct CacheOptions {
     pub capacity_pages: u64,
     /// Options of the compressed pool, if any.
     pub compressed: Option<CompressedOptions>,
-    /// Mode of writes: write-back or write-through.
+    /// Write mode: write-back or write-through.
     pub writes: WriteMode,
     /// Share of the uncompressed pages that may be dirty, in percent.
     pub dirty_percent: u32,

@@ -15,7 +15,7 @@ impl Setup {
     pub fn lines(&self) -> Vec<Line> {
         let Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit } = self.shape();
         let page = if self.geometry.units.per_flash_page > 1 { "device.unit" } else { "nand.page_size" };
-        // Text in parentheses after a key means that the value is a count that follows from the settings.
+        // Text in parentheses after a key means that the line's value is a count derived from the settings.
         let block = match self.geometry.units == Units::PAGE {
             true => "nand.pages_per_block",
             false => "nand.pages_per_block (pages per collected block)",

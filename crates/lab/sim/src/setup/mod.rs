@@ -90,7 +90,7 @@ pub struct Setup {
     pub geometry: Geometry,
     /// Number of logical pages visible to the host.
     pub logical_pages: u32,
-    /// Size of the drive, compared with the drive whose lifetime the run projects.
+    /// Size of the drive, relative to the drive whose lifetime the run projects.
     pub size: Size,
     /// Number of program/erase cycles that a block endures.
     pub endurance_cycles: u32,
@@ -107,7 +107,7 @@ pub struct Setup {
     /// Options of the block layer between host and drive, if any; without a block layer, the drive gets every request
     /// immediately. Needs [`Clock::Event`].
     pub block: Option<BlockOptions>,
-    /// True to keep the requests that the block layer sends to the drive.
+    /// True to record the requests that the block layer sends to the drive.
     pub record: bool,
     /// Time window in which every flash operation is recorded; needs [`Clock::Event`].
     pub gantt: Option<Window>,
@@ -124,7 +124,7 @@ pub struct Setup {
     pub precondition: Precondition,
     /// True to check every flash operation against the NAND rules, and every read against a copy of the data.
     pub check: bool,
-    /// Seed of all random streams of the simulation.
+    /// Seed of all random number streams of the simulation.
     pub seed: u64,
 }
 

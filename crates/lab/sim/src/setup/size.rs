@@ -1,4 +1,4 @@
-//! Size of the simulated drive, compared with the drive whose lifetime a run projects.
+//! Size of the simulated drive, relative to the drive whose lifetime a run projects.
 
 use serde::Serialize;
 

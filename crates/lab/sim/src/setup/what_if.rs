@@ -1,4 +1,4 @@
-//! What-if changes: the drive with one resource faster, larger or removed.
+//! What-if changes: each makes one resource of the drive or host faster or larger, or removes it.
 //!
 //! The FTL's reserve (for open blocks, free blocks and the map) depends on the FTL, so a change of the FTL changes the
 //! reserve. The over-provisioning without the reserve stays the same, as with `device.reserve = "extra"`.

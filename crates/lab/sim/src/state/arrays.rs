@@ -43,7 +43,7 @@ fn padding(bytes: usize) -> usize {
 /// Reads an array from the file and checks it.
 ///
 /// # Errors
-/// Fails if the array cannot be read, or differs from the written array.
+/// Fails if the array cannot be read, or differs from the array that was written.
 pub(super) fn read(from: &File, offset: u64, bytes: &mut [u8], checksums: &[u64]) -> io::Result<()> {
     check_ends(from, offset, bytes.len(), checksums)?;
     let at_once = bytes.chunks_mut(CHUNK_BYTES * CHUNKS_AT_ONCE).zip(checksums.chunks(CHUNKS_AT_ONCE));

@@ -36,8 +36,8 @@ pub struct States<'a> {
     pub save: Option<&'a Path>,
 }
 
-/// Returns as text all settings that determine the preconditioned drive of a set-up. `None` if preconditioning is
-/// faster than loading.
+/// Returns the settings that determine a set-up's preconditioned drive, as text. `None` if preconditioning is faster
+/// than loading.
 pub fn cache_key(setup: &Setup) -> Option<String> {
     /// Number of pages that can be preconditioned in about 0.1 s.
     const WORTHWHILE_PAGES: f64 = (1_u32 << 18) as f64;
@@ -47,8 +47,8 @@ pub fn cache_key(setup: &Setup) -> Option<String> {
     worthwhile.then(|| cached_lines(setup).into_iter().map(write).collect())
 }
 
-/// Returns true if the trace overwrites the drive. Such a drive is not cached, because cache keys do not describe
-/// traces.
+/// Returns true if preconditioning overwrites the drive with the trace. Such a drive is not cached, because cache keys
+/// do not describe traces.
 fn depends_on_trace(setup: &Setup) -> bool {
     matches!(setup.precondition.overwrite, Overwrite::Trace(_))
 }
@@ -161,12 +161,12 @@ fn why(unusable: Unusable) -> String {
 
 /// Saves the drive to a file after a run.
 pub(crate) fn save(stack: &mut dyn Device, mut summary: PreconditionSummary, path: &Path) -> Result<(), SimError> {
-    // If another run continues from the saved drive, everything before counts as its preconditioning.
+    // In a run that continues from the saved drive, all earlier writes count as preconditioning.
     stack.checked()?;
     summary.add_run(&stack.counts());
     let lines = shape(stack.setup());
     write(stack, summary, path, lines).map_err(|error| {
-        // Components that cannot be saved name their own remedy.
+        // The error of a component that cannot be saved already states the remedy.
         let remedy = if error.raw_os_error().is_some() { "; pass a writable path to --save-state" } else { "" };
         SimError::Unsaved { path: path.into(), why: format!("{error}{remedy}") }
     })

@@ -1,4 +1,4 @@
-//! Linked lists of slots, each with its length. The nodes are in tables that grow with the pool.
+//! Linked lists of slots. Each list has its own length; the links are in tables that grow with the pool.
 
 pub use ssdlab_core::list::NONE;
 use ssdlab_core::list::{self, Link};

@@ -74,7 +74,7 @@ impl Policy for Lru {
             } else if time < used {
                 self.heap.push(Reverse((used, slot)));
             } else if time >= limit {
-                // This page was already rejected in the current call. So all pages were rejected, and none is
+                // This page was already rejected in the current call, so every page has been rejected and none is
                 // evictable.
                 self.heap.push(Reverse((time, slot)));
                 return None;

@@ -74,7 +74,7 @@ enum Kind {
 }
 
 impl Choice {
-    /// Returns the policy's form in configurations, such as `lru-k:k=3`.
+    /// Returns the policy as written in configurations, such as `lru-k:k=3`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -84,7 +84,7 @@ impl Choice {
         matches!(self.kind, Kind::Simulated(..))
     }
 
-    /// Builds the policy, without slots, for a pool of about `pages` pages.
+    /// Builds the policy for a pool of about `pages` pages, initially without slots.
     pub(crate) fn build(&self, pages: usize) -> Result<Box<dyn Policy>, ConfigError> {
         match &self.kind {
             Kind::Own(info) => Ok((info.role)(pages)),

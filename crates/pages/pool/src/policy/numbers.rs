@@ -13,7 +13,7 @@ pub struct Numbers {
     next: Vec<u32>,
     /// For each dense number, the id of the page.
     ids: Vec<PageId>,
-    /// Count of dense numbers that were ever assigned.
+    /// Count of the dense numbers assigned so far.
     assigned: u32,
     /// Reusable numbers of removed pages, starting with the page removed first.
     removed: List,

@@ -17,7 +17,7 @@ use super::numbers::Numbers;
 use crate::sync::Mutex;
 use crate::{ConfigError, PageId};
 
-/// Builds the policy with changed parameters for a pool of about `pages` pages.
+/// Builds the policy, with the parameter values in `changes`, for a pool of about `pages` pages.
 pub fn build(info: &PolicyInfo, changes: &[(String, u64)], pages: usize) -> Result<Box<dyn Policy>, ConfigError> {
     let policy = build_policy(info, changes, pages.max(1) as u64, 0, true)
         .map_err(|error| ConfigError::new("policy", info.name, error.to_string()))?;

@@ -5,8 +5,7 @@ use crate::balance::{Balance, Verdict};
 use crate::options::MIN_FRAMES;
 use crate::slabs::Place;
 
-/// Number of steps per margin. A margin is a 16th of the budget. The adaptive size of the compressed pool changes by
-/// one step at a time.
+/// Number of steps in which the adaptive size of the compressed pool changes by one margin, a 16th of the budget.
 const MOVES: usize = 4;
 /// A chunk is emptied when more than one in `FREE_PLACES` blocks of the compressed pool is free.
 const FREE_PLACES: usize = 8;
@@ -73,8 +72,7 @@ impl Shard {
         }
     }
 
-    /// Adapts the share of the compressed pool. For each pool, the decision uses the measured time that more memory
-    /// would save.
+    /// Adapts the share of the compressed pool, based on the measured time that more memory would save in each pool.
     pub(super) fn rebalance(&mut self) {
         let Some(verdict) = self.balance.as_mut().and_then(Balance::verdict) else { return };
         let step = (self.budget_bytes / MARGINS / MOVES).max(self.slabs.chunk_cost());

@@ -111,7 +111,7 @@ pub enum JobResult<'a> {
     Keep(&'a [u8], u32),
 }
 
-/// Returns the initial share of the compressed pool in the budget, in percent.
+/// Returns the compressed pool's initial share of the budget, in percent.
 fn initial_percent(share: Share) -> f64 {
     match share {
         Share::Fixed { percent } => percent,
@@ -248,8 +248,8 @@ impl Shard {
             shard.low_water = (shard.raw_limit() / 16).min(options.batch());
             shard.high_water = (shard.raw_limit() / 8).min(2 * options.batch());
         }
-        // Builds the policy again for the final number of uncompressed pages. This number is known only after the
-        // memory of the tables is counted. The tables do not grow again.
+        // Builds the policy again for the final number of uncompressed pages, which depends on the memory of the
+        // tables. The tables do not grow again.
         shard.raw = options.raw_policy.build(shard.raw_limit() - shard.high_water)?;
         shard.raw.grow(slots);
         Ok(shard)

@@ -155,7 +155,7 @@ impl CacheStage {
         self.working.front().map_or(NEVER, |&(time_ns, _)| time_ns)
     }
 
-    /// Takes a request that the host issues.
+    /// Accepts a request from the host.
     pub fn submit(&mut self, issued: Issued, now_ns: u64) -> Result<(), SimError> {
         let Issued { request, time_ns } = issued;
         let host = HostRequest { request, issued_ns: time_ns, submitted_ns: now_ns, waits: 1, work_ns: 0, dirtied: 0 };

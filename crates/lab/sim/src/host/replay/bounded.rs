@@ -25,8 +25,8 @@ struct Stream {
     waiting: VecDeque<Request>,
 }
 
-/// Issues the requests of each stream at their times in the trace, up to the stream's maximum number of outstanding
-/// requests.
+/// Issues the requests of each stream at the times recorded in the trace, up to the stream's maximum number of
+/// outstanding requests.
 pub(super) struct BoundedStreams {
     pub clock: ArrivalClock,
     depths: StreamDepths,
