@@ -83,8 +83,8 @@ struct Gathering {
     future: bool,
     /// True if items expire after a time to live.
     expire: bool,
-    /// Time and time to live of each access; until the trace ends, the stream number is stored instead of the time to
-    /// live. Empty if items never expire.
+    /// Access time and time to live of each access. Until the trace ends, the stream number takes the place of the time
+    /// to live. Empty if items never expire.
     lives: Vec<Life>,
     requests: Option<Vec<Request>>,
     sampler: Option<Sampler>,

@@ -15,7 +15,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Fails if a component is written in Python, because a Python component works only on the thread of its run.
+    /// Fails if the configuration uses a component written in Python, because such a component works only on the thread
+    /// of its run.
     pub fn require_built_in(&self) -> PyResult<()> {
         match self.inner.leaves().iter().find(|leaf| leaf.value.starts_with("\"python:")) {
             Some(leaf) => Err(ConfigError::new_err(format!(

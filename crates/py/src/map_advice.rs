@@ -83,7 +83,7 @@ impl MapAdvisor {
         detached(py, None, add)?.or_raise()
     }
 
-    /// Returns the bytes of a page, the bytes of a map entry, and the number of pages of the device.
+    /// Returns the size of a page in bytes, the size of a map entry in bytes, and the number of pages of the device.
     fn device(&self) -> (u32, u32, u32) {
         (self.page_bytes, self.sizes.entry_bytes, self.logical_pages)
     }

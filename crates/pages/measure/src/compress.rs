@@ -57,13 +57,13 @@ pub enum Error {
 pub struct Stored {
     /// Number of pages, including a short last page.
     pub pages: u64,
-    /// Length in bytes of all pages of the file.
+    /// Total length in bytes of the pages of the file.
     pub bytes: u64,
-    /// Length in bytes of all pages after compression, including pages kept uncompressed.
+    /// Total length in bytes of the pages after compression, including pages kept uncompressed.
     pub stored_bytes: u64,
     /// Number of pages kept uncompressed because they did not shrink enough.
     pub raw_pages: u64,
-    /// Length in bytes of the pages kept uncompressed.
+    /// Total length in bytes of the pages kept uncompressed.
     pub raw_bytes: u64,
 }
 

@@ -134,8 +134,8 @@ fn read(file: &File, page: &mut [u8], offset: u64) -> io::Result<usize> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        // A short read ends at the end of the file. Another read would start at an unaligned offset, which direct I/O
-        // rejects.
+        // A short read ends at the end of the file, so there is nothing more to read. Another read would also start at
+        // an unaligned offset, which direct I/O rejects.
         if !done.is_multiple_of(512) {
             break;
         }

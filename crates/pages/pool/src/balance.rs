@@ -46,7 +46,7 @@ impl Balance {
             restore_us,
             margin_bytes,
             frame_bytes,
-            // The table covers all evicted pages even if pages shrink to a quarter of their size.
+            // The table has room for all evicted pages even if pages shrink to a quarter of their size.
             evicted: Ghosts::new(4 * frames),
             demoted: 0,
             nearly_compressed: 0,

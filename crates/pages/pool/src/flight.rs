@@ -113,7 +113,7 @@ impl Drop for ShardGuard<'_> {
     }
 }
 
-/// Queue of shards that are short of frames, for the workers.
+/// Queue from which workers take shards that are short of frames.
 #[derive(Default)]
 pub struct WorkerQueue {
     queue: Mutex<Queue>,

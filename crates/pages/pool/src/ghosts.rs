@@ -5,7 +5,7 @@ use crate::hash::hash;
 
 const WAYS: usize = 4;
 
-/// Recently evicted pages, each with its age in evictions.
+/// Recently evicted pages. The age of a page is the number of evictions since its own.
 pub struct Ghosts {
     /// Tag of each page, and sequence number of the page's eviction. Number 0 marks an empty entry.
     buckets: Box<[[(u32, u32); WAYS]]>,

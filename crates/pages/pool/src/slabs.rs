@@ -273,8 +273,7 @@ impl Slabs {
             self.unlist(number);
         }
         let chunk = self.chunks[number as usize].take().expect("the chunk is in use");
-        // The chunk is removed from its list and its memory is taken out, so that its pages can move only to other
-        // chunks.
+        // Removes the chunk from its list and takes its memory out, so that its pages can move only to other chunks.
         let bytes = std::mem::take(&mut self.bytes[number as usize]);
         let place_bytes = chunk.class * self.step_bytes;
         let mut emptied = Emptied::default();

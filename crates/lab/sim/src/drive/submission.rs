@@ -77,7 +77,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Continues the requests that the controller or the link has finished processing.
+    /// Advances the requests that the controller or the link has finished processing.
     pub(super) fn advance_front(&mut self) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         while let Some(index) = self.front.commands.pop(now_ns) {
@@ -314,7 +314,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Ends a request that needs no further data transfer. A hot drive delays it first.
+    /// Ends a request that needs no further data transfer. If the drive throttles, the request is delayed first.
     fn end(&mut self, index: u32) {
         let now_ns = self.now_ns();
         let InFlightRequest { request: Request { op, bytes, .. }, taken_ns, .. } = self.requests[index];

@@ -157,8 +157,8 @@ mod tests {
     fn a_slow_trace_wears_the_drive_at_the_rate_of_the_trace() {
         // In this closed loop, the trace lasts ten times as long as the drive needs.
         assert_lives(Life { trace_ns: 10_000_000_000, ..LIFE }, WriteRate::Trace, 100.0);
-        // A replay at the times of the trace ends shortly after the last arrival, and may leave much data in the
-        // buffer.
+        // A replay that follows the timestamps of the trace ends shortly after the last arrival, and may leave much
+        // data in the buffer.
         let open = Life { kept_up: Some(true), trace_ns: 800_000_000, absorbed_share: 0.5, ..LIFE };
         assert_lives(open, WriteRate::Trace, 1_250.0);
     }

@@ -2,7 +2,7 @@
 //! runs.
 //!
 //! A file holds the state of the simulation: the FTL with its map and policies, wear, random streams, counts, and the
-//! data of the integrity check. It holds neither requests nor the state of the host nor the clock. A drive is saved
+//! data of the integrity check. It does not hold requests, the state of the host, or the clock. A drive is saved
 //! without operations in flight, as after a clean shutdown: its write buffer has been programmed, and time restarts.
 
 mod arrays;
@@ -120,7 +120,7 @@ pub(crate) fn prepare(
     let Origin { saved, cache } = origin;
     if let Some((path, reader)) = saved {
         let loaded = load(stack, reader).map_err(|unusable| match cache {
-            // A failed load may have changed the device, so the caller must start again.
+            // A failed load may have changed the device, so the caller must start again with a new device.
             Some(_) => SimError::Cached { path: path.into(), why: why(unusable) },
             None => refused(path, unusable),
         });

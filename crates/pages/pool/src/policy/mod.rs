@@ -42,7 +42,7 @@ pub trait Policy: Send + Sync {
     /// Records a use of the page in `slot`. The page may be a victim that is being stored or compressed.
     fn hit(&self, slot: u32);
 
-    /// Removes the page in `slot`, which is not a victim.
+    /// Removes the page in `slot`, which must not be a victim.
     fn remove(&mut self, slot: u32);
 
     /// Removes and returns the victim among the pages that are `evictable`. A candidate that is not evictable is

@@ -67,7 +67,7 @@ struct Slot {
 /// Memory of a slot and its entry in the free list.
 const SLOT_BYTES: usize = size_of::<Slot>() + size_of::<u32>();
 
-/// State of a page found by a look-up, with the page's slot.
+/// Result of looking up a page: its state and, if it is cached, its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     Absent,
@@ -165,7 +165,8 @@ pub struct Shard {
     reserved_bytes: usize,
     raw_pages: usize,
     dirty_pages: usize,
-    /// Number of frames and jobs held by threads. While it is above 0, a thread without a frame may wait for one.
+    /// Number of frames and jobs held by threads. While this number is above 0, a thread without a frame may wait for
+    /// one.
     working: usize,
     /// Background workers start when fewer frames than this number are available.
     low_water: usize,

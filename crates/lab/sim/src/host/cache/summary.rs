@@ -99,7 +99,7 @@ pub struct PoolsSummary {
     pub compressed_bytes: u64,
     /// Raw bytes per compressed byte; `None` without compressed pages.
     pub ratio: Option<f64>,
-    /// Numbers of pages moved between the pools.
+    /// Counts of pages moved between the pools.
     pub transitions: Transitions,
 }
 

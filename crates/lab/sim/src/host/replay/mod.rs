@@ -1,13 +1,13 @@
 //! Host replay: decides which request is issued next, and when. Each replay model is a type.
 //!
 //! ```text
-//! open:      each request arrives at its time in the trace
+//! open:      each request arrives at the time recorded in the trace
 //! bounded:   like open, but a stream at its depth holds its requests back until earlier requests complete
 //! closed:    a completion, and after the think time the next request of the trace
 //! streams:   like closed, but separately for each stream
 //! processes: a read or synchronous write completes, and after the think time its process continues;
 //!            an asynchronous write is issued after all earlier requests of the trace
-//! jobs:      closed loops with their own requests, depths, pauses and ends, if the source consists of jobs
+//! jobs:      closed loops with their own requests, depths, pauses and end conditions, if the source consists of jobs
 //! ```
 
 mod bounded;

@@ -1,4 +1,4 @@
-//! Finds the causes of write amplification, and finds uneven wear.
+//! Finds causes of write amplification, and uneven wear of blocks.
 
 use ssdlab_nand::Cause;
 
