@@ -27,8 +27,8 @@ pub struct DriveOptions {
     pub thermal: Option<Thermal>,
     /// Rule that decides when garbage is collected in advance, and how many blocks are freed.
     pub collect: Collect,
-    /// Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further
-    /// request. With a write buffer, it also programs no further page from the buffer.
+    /// Maximum number of flash operations in flight per die, on average. At this limit, a drive without a write
+    /// buffer takes no further requests, and a drive with one programs no further pages from the buffer.
     pub backlog: u32,
 }
 

@@ -61,8 +61,8 @@ fn options() -> Vec<OptionSpec> {
 
 const OPTIONS: &[OptionSpec] = &[
     option("drive.backlog", Kind::Count { min: 1, max: 65_536 }).default("64").example("16").help(
-        "Maximum number of flash operations in flight per die, on average. At this limit, the drive accepts no further \
-         requests; with a write buffer, it programs no further pages from the buffer.",
+        "Maximum number of flash operations in flight per die, on average. At this limit, a drive without a write \
+         buffer accepts no further requests; a drive with one programs no further pages from the buffer.",
     ),
     option("drive.link", Kind::Bandwidth)
         .default("none")
