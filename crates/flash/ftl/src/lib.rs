@@ -257,7 +257,7 @@ pub trait Ftl {
     /// # Errors
     /// Fails if the FTL does not know the contents of its flash.
     fn programmed(&self, _visit: &mut dyn FnMut(Ppn, Lpn, Role)) -> Result<u64, String> {
-        Err("this FTL cannot list the pages that it programmed, so its drive must start empty".into())
+        Err("this FTL cannot list its programmed pages, so the drive must start empty".into())
     }
 
     /// Recovers a device in use from its spare areas and the recorded trims, as after a power loss. The FTL must be
@@ -293,13 +293,13 @@ pub trait Ftl {
     where
         Self: Sized,
     {
-        unreachable!("this FTL cannot be divided into parts");
+        unreachable!("this FTL cannot be assembled from smaller devices");
     }
 
     /// Completes the device after the last call of [`Self::take_over`]. The device must not be read or written before
     /// this call.
     fn taken_over(&mut self, _shares: &Shares) {
-        unreachable!("this FTL cannot be divided into parts");
+        unreachable!("this FTL cannot be assembled from smaller devices");
     }
 
     /// Returns a smaller erased device with the same number of blocks. Its blocks and its logical address space have a
@@ -318,7 +318,7 @@ pub trait Ftl {
     where
         Self: Sized,
     {
-        unreachable!("this FTL cannot be divided into sections");
+        unreachable!("this FTL cannot be assembled from devices with smaller blocks");
     }
 
     /// Checks every internal invariant in O(pages); the error names the violated invariant.

@@ -83,7 +83,7 @@ impl FlashArray {
         // Padding may be programmed in blocks of either mode.
         if slc != self.slc[block] && role != Role::Padding {
             return Err(Violation(format!(
-                "program of page {ppn} as {role:?}: block {block} is in the other mode (SLC or native)"
+                "program of page {ppn} as {role:?}: the role does not match the mode of block {block} (SLC or native)"
             )));
         }
         if self.slc[block] && page >= self.slc_pages {
@@ -198,11 +198,11 @@ mod tests {
         let mut array = FlashArray::new(&Geometry { units, ..Geometry::single_plane(4096, 6, 2) });
         let mut program = |page: u32, role| array.program(Ppn(page), data(page), role);
         assert_eq!(program(0, Role::Slc), Ok(()));
-        assert!(program(1, Role::Data).unwrap_err().0.contains("in the other mode"));
+        assert!(program(1, Role::Data).unwrap_err().0.contains("does not match the mode"));
         assert_eq!(program(1, Role::Padding), Ok(()));
         assert!(program(2, Role::Slc).unwrap_err().0.contains("SLC mode has only 2 pages"));
         assert_eq!(program(6, Role::Data), Ok(()));
-        assert!(program(7, Role::Slc).unwrap_err().0.contains("in the other mode"));
+        assert!(program(7, Role::Slc).unwrap_err().0.contains("does not match the mode"));
         array.erase(BlockId(0)).unwrap();
         assert_eq!(array.program(Ppn(0), data(0), Role::Data), Ok(()));
     }

@@ -8,9 +8,10 @@ counters! {
         accesses: "accesses", "Accesses to items.";
         misses: "accesses", "Accesses to items that were not cached.";
         units: "units", "Total size of the accesses, in units of the cache capacity.";
-        missed_units: "units", "Total uncached size of the accesses, in units of the cache capacity.";
+        missed_units: "units", "Total size of the accessed data that was not cached, in units of the cache capacity.";
         outgrown: "accesses", "Hits on items whose cached size is smaller than the requested size.";
-        outgrown_units: "units", "Requested size of hits beyond the cached size; also counted as missed.";
+        outgrown_units: "units", "Part of the requested size of hits that exceeds the cached size; also counted as \
+                         missed.";
         evictions: "items", "Items evicted, and new items rejected by the policy.";
         too_large: "accesses", "Misses on items larger than the cache, which are not admitted.";
         expired: "accesses", "Misses on cached items that had expired.";

@@ -106,7 +106,7 @@ pub enum CacheError {
     },
     /// The limits of dirty pages contradict each other.
     #[error(
-        "the limits of dirty pages are {background} % (background) and {hard} % (hard), but must satisfy background <= \
+        "the dirty page limits are {background} % (background) and {hard} % (hard), but must satisfy background <= \
          hard <= 100 %"
     )]
     DirtyLimits {

@@ -63,7 +63,8 @@ const SECOND_CHANCE: Parameter = Parameter::switch(
 const KEEP_SPARSE: Parameter = Parameter::switch(
     "keep_sparse",
     false,
-    "Writes pages to the log again, even after their second chance, if less than half of their log block is valid.",
+    "Writes pages to the log again even after their second chance, if fewer than half of the pages in their log block \
+     are valid.",
 )
 .example(1);
 
@@ -192,7 +193,7 @@ impl Faster {
     /// Does one step of draining: merges the logical block of the oldest page in the isolation area, and erases the
     /// area's oldest block once it has no valid pages.
     fn drain<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
-        let oldest = self.isolation.oldest().expect("an isolation area being drained has a block");
+        let oldest = self.isolation.oldest().expect("the isolation area is not empty while it is drained");
         let valid = |offset| device.valid_page(oldest, offset).map(|address| (offset, address));
         let page = (0..device.pages_per_block()).find_map(valid);
         if let Some((offset, address)) = page {

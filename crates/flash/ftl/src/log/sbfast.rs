@@ -94,8 +94,8 @@ const RLB_MERGE: Parameter = Parameter::one_of(
     "rlb_merge",
     || {
         vec![
-            ("victim", "pages of the reclaimed log block and of the data block"),
-            ("block", "all pages, including those in other log blocks"),
+            ("victim", "only its pages in the reclaimed log block and in its data block"),
+            ("block", "all its pages, including pages in other log blocks"),
         ]
     },
     "Pages of a logical block to merge when a random log block is reclaimed.",
@@ -379,7 +379,8 @@ impl Log for Sbfast {
                 let Slot { lbn: owner, older, .. } = self.slots[slot as usize];
                 if owner != lbn as u32 || left == 0 {
                     return Err(format!(
-                        "the SLB list of logical block {lbn} contains slot {slot}, which belongs to {owner}"
+                        "the SLB list of logical block {lbn} contains slot {slot}, which belongs to logical block \
+                         {owner}"
                     ));
                 }
                 slot = older;

@@ -56,7 +56,7 @@ const PROTECTED: Parameter = Parameter {
     min: 0,
     max: percent(99),
     example: Some(percent(50)),
-    help: "Maximum share of protected entries: entries used again after they were cached.",
+    help: "Maximum share of the cache for protected entries (entries used again after they were cached).",
 };
 
 const BATCH: Parameter =
@@ -436,7 +436,7 @@ impl MapModel for Dftl {
         let cached = self.probation.iter(&self.slots).chain(self.protection.iter(&self.slots));
         let counted = cached.filter(|&slot| self.slots[slot as usize].dirty).count();
         if dirty != counted {
-            return Err(format!("{counted} entries are dirty, but the lists of dirty entries have {dirty}"));
+            return Err(format!("{counted} entries are dirty, but the dirty lists contain {dirty}"));
         }
         Ok(())
     }

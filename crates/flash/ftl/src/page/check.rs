@@ -67,7 +67,8 @@ impl<M: MapModel> PageFtl<M> {
         if map != plane.valid_map || data != plane.valid {
             let (counted, counted_map) = (plane.valid, plane.valid_map);
             return Err(format!(
-                "plane {index} has {data} valid data and {map} valid map pages instead of {counted} and {counted_map}"
+                "plane {index} has {data} valid data pages and {map} valid map pages, but its counts are {counted} \
+                 and {counted_map}"
             ));
         }
         // After a block failure, a plane may hold more valid pages than its new limit.

@@ -78,7 +78,11 @@ impl<M: MapModel> PageFtl<M> {
                 self.stuck = true;
                 return;
             }
-            assert!(patience > 0, "policy {} chose only victims without invalid pages", self.options.gc.info.name);
+            assert!(
+                patience > 0,
+                "victim policy {} keeps choosing blocks without invalid pages",
+                self.options.gc.info.name
+            );
             self.reclaim(plane, u32::MAX, sink);
             patience -= 1;
         }

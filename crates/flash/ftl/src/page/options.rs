@@ -66,8 +66,8 @@ impl SlcOptions {
         let divides = |pages: u32| pages.is_multiple_of(self.word_line);
         if self.word_line < 2 || !divides(pages_per_block) || !divides(program_unit) {
             return Err(format!(
-                "an SLC cache cannot use word lines of {} flash pages; use at least 2, and a divisor of the pages per \
-                 block ({pages_per_block}) and per program unit ({program_unit})",
+                "an SLC cache cannot use word lines of {} flash pages; use 2 or more, and a divisor of both the pages \
+                 per block ({pages_per_block}) and the pages per program unit ({program_unit})",
                 self.word_line
             ));
         }
@@ -75,7 +75,7 @@ impl SlcOptions {
             return Err("an SLC cache needs its own blocks or a share of the free blocks".into());
         }
         if self.share > Self::ALL {
-            return Err("an SLC cache cannot borrow more than all free blocks".into());
+            return Err("an SLC cache cannot borrow more than 100 % of the free blocks".into());
         }
         Ok(())
     }
@@ -146,11 +146,11 @@ impl PageOptions {
         }
         match self.trigger {
             Trigger::Batch { low, high } if low < 2 || low > high => {
-                Err(format!("a GC batch needs 2 <= low <= high free blocks, but low is {low} and high is {high}"))
+                Err(format!("batch GC requires 2 <= low <= high (free blocks), but low is {low} and high is {high}"))
             }
             Trigger::Partial { low, step, every } if low < 2 || step < 1 || every < 1 => Err(format!(
-                "partial GC needs low >= 2 free blocks, step >= 1 pages and every >= 1 pages, not low {low}, step \
-                 {step}, every {every}"
+                "partial GC requires low >= 2 (free blocks), step >= 1 and every >= 1 (pages), but low is {low}, step \
+                 is {step} and every is {every}"
             )),
             _ => Ok(()),
         }

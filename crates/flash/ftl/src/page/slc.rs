@@ -358,7 +358,8 @@ impl<M: MapModel> PageFtl<M> {
         let (own, others): (Vec<BlockId>, Vec<BlockId>) = written.iter().partition(|&&block| cache.owns(block));
         if own.len() + erased.len() != cache.options.own_blocks as usize || others.len() != *borrowed as usize {
             return Err(format!(
-                "SLC cache of plane {plane}: {} own blocks written, {} erased; {} blocks borrowed instead of {borrowed}",
+                "the SLC cache of plane {plane} has {} written and {} erased blocks of its own, and {} borrowed \
+                 blocks (counted: {borrowed})",
                 own.len(),
                 erased.len(),
                 others.len()

@@ -66,7 +66,7 @@ impl Popularity {
                 return Err(PlanError::new(
                     "a point of the miss-ratio curve",
                     format!("{pages}, {hits}"),
-                    "have values from 0 to 1 that are not below the values of the previous point",
+                    "have values from 0 to 1, none of them lower than in the previous point",
                 ));
             }
             lines.push((pages, hits));

@@ -24,7 +24,11 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "belady",
     help: "Offline: evicts the item with the farthest next use; optimal if items have equal size and are not rejected.",
     source: "Belady 1966",
-    parameters: &[Parameter::switch("bypass", false, "True (1) to reject a new item whose next use is the farthest.")],
+    parameters: &[Parameter::switch(
+        "bypass",
+        false,
+        "True (1) to reject a new item that does not fit, if no cached item has a farther next use.",
+    )],
     role: PolicyRules {
         sizes: true,
         needs_future: true,

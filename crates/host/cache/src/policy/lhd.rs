@@ -47,7 +47,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 100,
             example: None,
-            help: "Maximum share of the cache for explorers: items cached longer to learn their hit densities.",
+            help: "Maximum share of the cache for explorers (items that are cached longer, to learn their hit \
+                   densities).",
         },
         random::SEED,
     ],

@@ -28,7 +28,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Keeps items with a short reuse distance; other items pass through a small queue.",
     source: "Jiang, Zhang, SIGMETRICS 2002",
     parameters: &[
-        Parameter::share("hir", 1, "Share of the cache for items without a short reuse distance."),
+        Parameter::share("hir", 1, "Share of the cache for items with a long or unknown reuse distance."),
         Parameter {
             name: "hir_least",
             unit: Unit::Count("items"),
@@ -36,7 +36,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 20,
             example: None,
-            help: "Minimum number of cached items without a short reuse distance, if the cache is large enough.",
+            help: "Minimum number of cached items with a long or unknown reuse distance, if the cache is large enough.",
         },
     ],
     role: PolicyRules {

@@ -23,7 +23,8 @@ use crate::lists::{Lists, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "mq",
-    help: "LRU queues by use count; idle items move to lower queues, and use counts of evicted items are remembered.",
+    help: "Sorts items into LRU queues by use count; moves idle items to lower queues, and remembers use counts of \
+           evicted items.",
     source: "Zhou et al., USENIX ATC 2001",
     parameters: &[
         Parameter {

@@ -25,7 +25,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "s3-fifo-d",
-    help: "S3-FIFO whose queue sizes adapt to accesses to recently evicted items.",
+    help: "S3-FIFO that adapts its queue sizes when recently evicted items are accessed again.",
     source: "Yang et al., SOSP 2023",
     parameters: &[
         SMALL_SHARE,
@@ -36,7 +36,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 1 << 20,
             example: None,
-            help: "Number of accesses to recently evicted items above which the queue sizes adapt.",
+            help: "Adapts the queue sizes after more than this number of accesses to recently evicted items.",
         },
         Parameter::share("lately", 5, "Size of each FIFO's list of recently evicted items, relative to the capacity."),
     ],

@@ -32,7 +32,7 @@ pub(crate) static SAMPLE: Parameter = Parameter {
 pub(crate) static DOORKEEPER: Parameter = Parameter::switch(
     "doorkeeper",
     false,
-    "True (1) to record each item's first access after a halving in a Bloom filter instead of the counters.",
+    "True (1) to use a Bloom filter instead of the counters for each item's first access after a halving.",
 );
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {

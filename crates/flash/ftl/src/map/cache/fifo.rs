@@ -8,7 +8,7 @@ use ssdlab_core::{Archive, Archived};
 /// Registry entry of this map cache policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "fifo",
-    help: "evicts the entry cached longest ago",
+    help: "evicts the entry that was cached first",
     source: "",
     parameters: &[],
     role: |_, capacity| Box::new(Fifo { order: VecDeque::new(), capacity: capacity as usize }),

@@ -18,7 +18,7 @@ use ssdlab_core::{Archive, Archived};
 /// Registry entry of this map cache policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "two_q",
-    help: "2Q: evicts entries used once before entries used again",
+    help: "2Q: prefers to evict entries that were used only once",
     source: "Johnson and Shasha, VLDB 1994",
     parameters: &[],
     role: |items, capacity| Box::new(TwoQ::new(items, capacity)),

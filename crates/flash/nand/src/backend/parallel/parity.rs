@@ -43,7 +43,7 @@ impl ParallelFlash {
 
     /// Returns the operation that waits for the reads of the stripe whose parity goes to `die_block`.
     fn waiter_of_stripe(&mut self, die_block: u32) -> u32 {
-        let gathered = self.gathered.as_mut().expect("drives with parity gather pages");
+        let gathered = self.gathered.as_mut().expect("drives with parity gather pages into program units");
         if gathered.stripe(die_block) == NONE {
             // The operation also waits until the stripe is complete.
             gathered.begin_stripe(die_block, self.ops.insert(Op { block: NONE, waits: 1, ..Op::FREE }));

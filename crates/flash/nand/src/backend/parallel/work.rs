@@ -184,7 +184,7 @@ impl ParallelFlash {
             _ => return false,
         };
         let Cells::Busy(mut work) = self.dies[number as usize].cells else {
-            unreachable!("only busy cells can be suspended")
+            unreachable!("an operation can be suspended only while the cells are busy")
         };
         let earliest_ns = if work.suspensions == 0 { 0 } else { work.began_ns + slice.0 }.max(self.now_ns);
         // Does not suspend an operation that would end before the die could begin the read, unless the program of the
@@ -459,7 +459,7 @@ impl ParallelFlash {
                     });
                 }
             }
-            Cells::Idle | Cells::Full(_) => unreachable!("only busy cells can cause an event"),
+            Cells::Idle | Cells::Full(_) => unreachable!("cell events occur only while the cells are busy"),
         }
         self.wake(resource);
     }

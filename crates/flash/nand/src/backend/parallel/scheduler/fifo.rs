@@ -9,7 +9,7 @@ use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 /// Registry entry of this die scheduler.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "fifo",
-    help: "in the order of issue",
+    help: "in the order in which operations were issued",
     source: "",
     parameters: &[],
     role: DieSchedulerRules { pick, in_order: true, internal_read: Class::Internal },

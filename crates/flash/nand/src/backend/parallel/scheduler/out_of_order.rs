@@ -10,7 +10,7 @@ use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 /// Registry entry of this die scheduler.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "out_of_order",
-    help: "in the order in which operations become ready",
+    help: "the earliest issued of the ready operations",
     source: "",
     parameters: &[],
     role: DieSchedulerRules { pick, in_order: false, internal_read: Class::Internal },
