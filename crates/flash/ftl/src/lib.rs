@@ -20,9 +20,9 @@
 //! - **Power may fail at any operation.** [`Ftl::recover`] needs only the spare areas. `recovery.rs` explains why
 //!   recovery is always possible; each family of FTLs has a file for its part of recovery.
 //!
-//! [`choice`] lists the FTLs and builds them. [`page`] is page mapping, with [`gc`] for victims, [`placement`] for open
-//! blocks and [`map`] for a map in flash. [`log`] contains the log-block FTLs. [`blocks`] is the block table that all
-//! FTLs share.
+//! [`choice`] lists the FTLs and builds them. [`page`] implements page mapping. [`gc`] chooses its victims,
+//! [`placement`] its open blocks, and [`map`] models a map in flash. [`log`] contains the log-block FTLs. [`blocks`] is
+//! the block table that all FTLs share.
 //!
 //! Memory: 4 bytes per logical page and per physical page, and about 30 bytes per block. Page mapping adds a bit per
 //! physical page.
@@ -81,7 +81,8 @@ pub struct WriteContext {
     pub placement: u16,
     /// True if the write is synchronous: the host waits for it.
     pub sync: bool,
-    /// Number of pages in the host request, if the FTL gets the pages one by one; 0 if one call contains all pages.
+    /// Number of pages in the host request if the FTL receives its pages one per call; 0 if one call covers the whole
+    /// request.
     pub request_pages: u32,
 }
 
@@ -164,8 +165,8 @@ pub trait Ftl {
     /// Hints that the host will soon read, write or trim `lpn`; never changes a result.
     fn prefetch(&mut self, _lpn: Lpn) {}
 
-    /// Hints that the host will soon write `lpn`, some time after [`Self::prefetch`] for this page; never changes a
-    /// result.
+    /// Hints that the host will soon write `lpn`. Called some time after [`Self::prefetch`] for the same page. Never
+    /// changes a result.
     fn prefetch_copy(&self, _lpn: Lpn) {}
 
     /// Returns the number of erased blocks that are not open for writing.
@@ -173,8 +174,8 @@ pub trait Ftl {
         0
     }
 
-    /// Returns the number of erases of every block since construction, not counting erases in SLC mode; empty if erases
-    /// are not counted.
+    /// Returns the erase count of each block since construction, excluding erases in SLC mode; empty if erases are not
+    /// counted.
     fn erase_counts(&self) -> &[u32] {
         &[]
     }
@@ -207,8 +208,8 @@ pub trait Ftl {
     }
 
     /// Collects about `pages` pages of a plane in the background. Does nothing if the plane has `free_blocks` more
-    /// erased blocks than the threshold for regular garbage collection. Returns true if any operation was emitted;
-    /// after finitely many calls without host writes, returns false.
+    /// erased blocks than the threshold for regular garbage collection. Returns true if any operation was emitted.
+    /// Without host writes in between, repeated calls eventually return false.
     fn background<S: FlashSink>(&mut self, _plane: u32, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool
     where
         Self: Sized,
@@ -250,9 +251,9 @@ pub trait Ftl {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this FTL cannot save its state"))
     }
 
-    /// Visits the programmed pages of an idle device, in a possible order of their programs. The visitor receives the
-    /// flash page, the logical page and the role of each page. Returns the sequence number of the next program, which
-    /// is at least the number of visited pages.
+    /// Visits the programmed pages of an idle device, in an order in which they may have been programmed. The visitor
+    /// receives the flash page, the logical page and the role of each page. Returns the sequence number of the next
+    /// program, which is at least the number of visited pages.
     ///
     /// # Errors
     /// Fails if the FTL does not know the contents of its flash.
@@ -302,9 +303,9 @@ pub trait Ftl {
         unreachable!("this FTL cannot be assembled from smaller devices");
     }
 
-    /// Returns a smaller erased device with the same number of blocks. Its blocks and its logical address space have a
-    /// fraction 1/`count` of the pages. Returns None if the device cannot be divided in this way. `seed` seeds the
-    /// random streams of the smaller device.
+    /// Returns a smaller erased device with the same number of blocks. Each block has 1/`count` of the pages, and so
+    /// has the logical address space. Returns None if the device cannot be divided in this way. `seed` seeds the random
+    /// streams of the smaller device.
     fn section(&self, _count: u32, _seed: u64) -> Option<Self>
     where
         Self: Sized,

@@ -98,7 +98,7 @@ impl BlockSurvey {
 /// State of all blocks according to a scan of the flash.
 pub struct Survey {
     pub(crate) blocks: Vec<BlockSurvey>,
-    /// One bit per flash page, set if the page holds a newest copy.
+    /// One bit per flash page, set if the page holds the newest copy of a logical page.
     pub(crate) valid: PageBits,
     /// Smallest number above the sequence numbers of all programs and trims.
     pub(crate) sequence: u64,
@@ -134,16 +134,16 @@ impl Bounds {
     }
 }
 
-/// Maps of an FTL that several threads fill. In whatever order the copies are added, the newest copy of each page is
-/// mapped.
+/// Maps of an FTL, filled by several threads. The newest copy of each page is mapped, regardless of the order in which
+/// copies are added.
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],
     /// Bounds of the versions in each block. They usually show which of two copies is newer without reading the other
     /// copy.
     versions: Vec<Bounds>,
-    /// One bit for each flash page, set if the page holds a newest copy. Threads toggle bits, because a thread that
-    /// finds a newer copy may clear the bit of the old copy before another thread sets this bit.
+    /// One bit for each flash page, set if the page holds the newest copy of a logical page. Threads toggle bits,
+    /// because a thread that finds a newer copy may clear the bit of the old copy before another thread sets this bit.
     valid: Vec<AtomicU64>,
     logical_pages: u32,
     pages_per_block: u32,

@@ -30,7 +30,7 @@ pub struct Shares {
     pages: u32,
     /// Number of pages that each share contributes to a tile; the last tile may have fewer.
     slice: Reciprocal,
-    /// For each share, the number of the page at which the ring of its pages begins.
+    /// Page number at which the ring of pages begins, for each share.
     begins: Vec<u32>,
     functions: [[u8; HALF]; ROUNDS],
     /// Keys of the permutations. Each tile has a separate key.
@@ -58,8 +58,8 @@ impl Shares {
     /// Returns the logical page with number `page` among the pages of the given share.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
-        // The distance from the start of the ring, modulo the ring's length, is the minimum of two values. A branch
-        // would be mispredicted half the time.
+        // Computes the distance from the start of the ring, modulo the ring's length, as the minimum of two values. A
+        // branch instead would be mispredicted half the time.
         let behind = page.wrapping_sub(self.begins[share as usize]);
         let at = behind.min(behind.wrapping_add(self.pages));
         let tile = Tile::of(self, self.slice.divide(at));
@@ -78,8 +78,8 @@ impl Shares {
         })
     }
 
-    /// Returns the pages of a share as contiguous runs. Each run has its position in the map before [`Self::mix`]
-    /// permutes the map.
+    /// Returns the pages of a share as contiguous runs. Each run comes with its position in the map before
+    /// [`Self::mix`] permutes the map.
     pub fn runs(&self, share: u32) -> impl Iterator<Item = (Range<u32>, u32)> {
         let (pages, begin) = (self.pages, self.begins[share as usize]);
         self.tiles().flat_map(move |tile| {

@@ -50,7 +50,7 @@ pub enum Suspend {
 pub struct Interruption {
     /// Minimum time from the suspend command until the die can read.
     pub time: Nanos,
-    /// Upper limit of the random addition to `time`, which is uniformly distributed from 0.
+    /// Upper limit of a random delay added to `time`, uniformly distributed from 0 to this limit.
     pub spread: Nanos,
     /// Minimum time for which a resumed operation runs before it can be interrupted again.
     pub slice: Nanos,

@@ -47,7 +47,7 @@ pub struct Stripe {
     die: u32,
 }
 
-/// Returns the die that holds the parity of a word line, in a group of dies that has `data` program units of data.
+/// Returns the die that holds the parity of a word line, in a group of `data + 1` dies.
 fn parity_die(data: u32, word_line: u32) -> u32 {
     data - word_line % (data + 1)
 }
@@ -226,8 +226,8 @@ impl Layout {
         self.pages_per_die_block
     }
 
-    /// Returns the number of completely programmed pages at the start of a block. The first `pages` pages of the block
-    /// are programmed or still in memory.
+    /// Returns the number of completely programmed pages at the start of a block whose first `pages` pages are
+    /// programmed or still in memory.
     pub fn programmed_pages(&self, block: BlockId, pages: u32) -> u32 {
         let (unit, slc) = (self.program_unit(block), self.is_slc(block));
         let waiting = self.pass_distance(slc) * self.units_per_word_line * unit;

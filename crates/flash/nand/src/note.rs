@@ -38,7 +38,7 @@ pub enum Note {
         hit: bool,
         /// True if the map entry is about to change.
         changes: bool,
-        /// True if the page was written before, so that its map entry was in RAM at that time.
+        /// True if the page has been written before; its map entry was in RAM at that time.
         written: bool,
     },
     /// A block was chosen for collection; its valid pages are copied, then it is erased.
@@ -73,7 +73,7 @@ pub enum Note {
     },
     /// The given block, the oldest of the random log, has only valid pages and gets a second chance in place (FASTer).
     Rotated(BlockId),
-    /// The isolation area is short of space. The given logical block, which owns the oldest valid page, is merged
+    /// The isolation area is short of space, so the given logical block, which owns the oldest valid page, is merged
     /// (FASTer).
     Drained(Lpn),
 }
@@ -104,8 +104,8 @@ pub enum RetireReason {
 pub enum VictimReason {
     /// The victim policy chose the block.
     Policy,
-    /// The block has the fewest valid pages. Collecting the block chosen by the policy would have freed no page or
-    /// taken too long.
+    /// The block has the fewest valid pages and replaces the policy's choice, whose collection would have freed no page
+    /// or taken too long.
     Yield,
     /// The blocks of map pages were full and had to be reclaimed.
     MapFull,

@@ -17,8 +17,8 @@ pub enum Found {
         oob: SpareArea,
         /// Version of the copy in the page; see [`SpareArea`].
         version: u64,
-        /// True if a trim or another copy is known to be newer or equal. This copy then needs no comparison, unless the
-        /// other copy is discarded.
+        /// True if a trim or another copy of the page is known to be at least as new. This copy then need not be
+        /// compared, unless the other copy is discarded.
         outdated: bool,
     },
     /// The spare area cannot be trusted: the program or erase of the page was interrupted, or too many bits have
@@ -40,9 +40,9 @@ impl Found {
     }
 }
 
-/// Flash as presented to recovery. Recovery visits all blocks first. Before it has visited all blocks, it reads single
-/// pages only from blocks that it has already visited. The scan may always show the state at the start of recovery,
-/// because recovery reads no block after erasing it.
+/// Flash as presented to recovery. Recovery visits all blocks first; until then, it reads single pages only from blocks
+/// already visited. The scan may keep showing the state at the start of recovery, because recovery reads no block after
+/// erasing it.
 pub trait Scan: Sync {
     /// Returns the contents of a page. Never called for bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
@@ -71,7 +71,7 @@ pub trait Scan: Sync {
     /// True if the block is bad: either from the factory, or marked as bad by the FTL ([`crate::Note::Bad`]).
     fn is_bad(&self, block: BlockId) -> bool;
 
-    /// Returns the number of erases of the block; 0 if unknown.
+    /// Returns the erase count of the block; 0 if unknown.
     fn erases(&self, block: BlockId) -> u32;
 
     /// Returns the lowest version that was written after the last erase of any block. If a copy has this version or a

@@ -34,7 +34,7 @@ pub enum Failure {
 /// Flash as presented to an FTL: receives operations in dependency order.
 ///
 /// A sink that checks rules records the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`].
-/// For other sinks, both are constants, and an FTL's handling of failures compiles to nothing.
+/// For other sinks, both methods return constants, and an FTL's handling of failures compiles to nothing.
 ///
 /// The trait is object-safe. `&mut dyn FlashSink` is a sink as well, so FTLs can be compiled once for any flash.
 pub trait FlashSink {

@@ -2,7 +2,7 @@
 
 use ssdlab_core::Nanos;
 
-/// Maximum number of page types. Pages that share cells of several bits differ in speed.
+/// Maximum number of page types. Pages that share multi-bit cells differ in speed.
 pub const MAX_PAGE_TYPES: usize = 4;
 
 /// A duration for each page type; page `p` of a block has type `p % types`.
@@ -72,7 +72,7 @@ pub struct Timing {
     pub erase: Nanos,
     /// Durations of flash operations on blocks in SLC mode; `None` if the drive does not use SLC mode.
     pub slc: Option<SlcTimes>,
-    /// Time of a bus transfer of 1,024 bytes between page register and controller.
+    /// Time to transfer 1,024 bytes over the bus between page register and controller.
     pub transfer_per_kib: Nanos,
     /// True if internal copies stay inside the chip (copy-back) and need no bus transfers.
     pub copyback: bool,
@@ -111,7 +111,7 @@ impl Timing {
         Nanos(self.read.mean().0 + self.program.mean().0 + bus_ns)
     }
 
-    /// Returns the bus time of `bytes` bytes, rounded to the nearest nanosecond (halves up).
+    /// Returns the time to transfer `bytes` bytes over the bus, rounded to the nearest nanosecond (halves up).
     pub const fn transfer(&self, bytes: u32) -> Nanos {
         Nanos((self.transfer_per_kib.0 * bytes as u64 + 512) / 1024)
     }

@@ -1,4 +1,4 @@
-//! One access to a numbered item.
+//! An access to an item, which is identified by its number.
 
 /// Value of [`Access::next`] if the item is not used again, or its next use is unknown.
 pub const NEVER: u32 = u32::MAX;

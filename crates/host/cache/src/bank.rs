@@ -55,7 +55,7 @@ pub struct Bank {
 }
 
 impl Bank {
-    /// Creates a set of caches without any simulation yet. Requests are split into items by `granularity`.
+    /// Creates an empty set of simulations. Requests are split into items by `granularity`.
     pub fn new(granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         let splitter = Splitter::new(granularity, trims)?;
         Ok(Self { splitter, granularity, simulations: Vec::new(), accesses: Vec::new() })

@@ -19,12 +19,12 @@ counters! {
 }
 
 impl Counts {
-    /// Returns the misses per access; 0 without accesses.
+    /// Returns the share of accesses that missed; 0 if there were no accesses.
     pub fn miss_ratio(&self) -> f64 {
         if self.accesses == 0 { 0.0 } else { self.misses as f64 / self.accesses as f64 }
     }
 
-    /// Returns the missed units per unit accessed; 0 without accesses.
+    /// Returns the share of accessed units that were missed; 0 if there were no accesses.
     pub fn unit_miss_ratio(&self) -> f64 {
         if self.units == 0 { 0.0 } else { self.missed_units as f64 / self.units as f64 }
     }

@@ -69,7 +69,7 @@ impl<K: Copy + Ord> Heap<K> {
         self.entries.len()
     }
 
-    /// Returns the total units of all items in the heap.
+    /// Returns the total size of all items in the heap, in units.
     pub fn units(&self) -> u64 {
         self.units
     }

@@ -1,4 +1,4 @@
-//! Doubly linked lists of numbered items, at most one list per item, with all state of an item in one node.
+//! Doubly linked lists of numbered items. An item is in at most one list, and one node holds its whole state.
 //!
 //! A node is an aligned quarter of a cache line, so that accessing an item costs one cache miss.
 
@@ -46,7 +46,7 @@ pub struct Lists<const N: usize> {
     ends: [Ends; N],
 }
 
-/// Fills `values` with copies of `value` up to at least `len` entries; if it must grow, its length at least doubles.
+/// Appends copies of `value` until `values` has at least `len` entries; if it must grow, its length at least doubles.
 pub(crate) fn grow<T: Copy>(values: &mut HugeVec<T>, value: T, len: usize) {
     if len > values.len() {
         let mut larger = HugeVec::filled(value, len.max(values.len() * 2));
@@ -140,8 +140,8 @@ impl<const N: usize> Lists<N> {
         from.units -= u64::from(size);
         let Link { older, newer } = from.order.remove(&mut self.nodes, item);
         if older == NONE && newer != NONE {
-            // The list's next oldest item is probably removed soon. Its removal will update the item after it, so that
-            // item's node is prefetched here.
+            // The next oldest item of the list will probably be removed soon, which updates the item after it.
+            // Prefetches the node of that second item.
             prefetch(&self.nodes, self.nodes[newer as usize].link.newer as usize);
         }
     }

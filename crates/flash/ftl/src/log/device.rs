@@ -328,7 +328,7 @@ impl LogDevice {
         ppn != NONE
     }
 
-    /// Emits the note that a log block leaves the log.
+    /// Reports to the sink that a log block leaves the log.
     pub fn retire<S: FlashSink>(&self, block: u32, reason: RetireReason, sink: &mut S) {
         sink.note(Note::Retired { block: BlockId(block), written: self.next(block), reason });
     }

@@ -1,5 +1,5 @@
-//! Flash failures under the log-block FTLs. This code compiles to nothing where [`FlashSink::fails`] is constantly
-//! false.
+//! Handling of flash failures in the log-block FTLs. Compiles to nothing for sinks whose [`FlashSink::fails`] always
+//! returns false.
 //!
 //! ```text
 //! a program fails:           its block is closed: no more writes, still readable, bad once erased
@@ -44,7 +44,7 @@ impl LogDevice {
     /// Opens an erased block for pages with the given role. Returns None if failures have left no erased block.
     ///
     /// # Panics
-    /// Panics if no block is free although no operation fails; the reserve prevents this.
+    /// Panics if no block is free on flash that does not fail; the reserve rules this out.
     pub fn take<S: FlashSink>(&mut self, role: Role, sink: &mut S) -> Option<u32> {
         if sink.fails() && self.table.free(0) == 0 {
             self.stuck = true;

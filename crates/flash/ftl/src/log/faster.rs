@@ -272,8 +272,8 @@ impl Log for Faster {
         rings + (self.second.len() * size_of::<u16>()) as u64
     }
 
-    /// Returns the destination block of the victim's pages if power failed while a victim of the random log was being
-    /// reclaimed. The log then has one block more than its capacity.
+    /// If power failed while a random log block was being reclaimed, returns the block to which its pages were being
+    /// copied. The log then has one block more than its capacity.
     fn unfinished(&self, survey: &Survey) -> Option<BlockId> {
         let random = |block: &BlockSurvey| block.role == Role::Log;
         let blocks = survey.blocks.iter().filter(|block| !block.bad && block.valid > 0 && random(block)).count();

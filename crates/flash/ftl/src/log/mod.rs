@@ -2,9 +2,9 @@
 //!
 //! The logical pages are divided into logical blocks of the size of an erase block. Each logical block has at most one
 //! *data block*, in which each page has a fixed offset. Overwrites go to a few *log blocks*, and merges combine data
-//! and log blocks again. BAST, FAST, FASTer and SBFAST differ in how they choose the log block for a page, and in which
-//! merges they perform and when. Each FTL has a file in this folder with an `INFO` and an implementation of [`Log`],
-//! and a line in the table of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
+//! and log blocks again. BAST, FAST, FASTer and SBFAST differ in how they choose the log block for a page, and in when
+//! and how they merge. Each FTL has a file in this folder with an `INFO` and an implementation of [`Log`], and a line
+//! in the table of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
 //!
 //! Conventions of all four log-block FTLs:
 //!
@@ -57,15 +57,15 @@ pub struct LogBlocks {
 pub struct LogRules {
     /// Number of blocks that the FTL keeps erased, for example as the target of a full merge.
     pub reserve_blocks: u32,
-    /// True if the FTL has log blocks, whose number users may set. False is allowed only for FTLs of other crates.
+    /// True if the FTL has log blocks; users may then set their number. False is allowed only for FTLs of other crates.
     pub has_log: bool,
     /// Returns the minimum number of log blocks for the given settings of the FTL.
     pub least_log_blocks: fn(&Settings) -> u32,
     /// Finds settings that conflict with each other or with the number of log blocks. The number of log blocks is at
     /// least the minimum.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
-    /// Builds an FTL of another crate. None for an FTL of this crate, because [`crate::choice`] compiles it for each
-    /// flash.
+    /// Builds the FTL if another crate defines it. None for FTLs of this crate, which [`crate::choice`] compiles for
+    /// each type of flash.
     pub build: Option<BuildLogFtl>,
 }
 
@@ -75,7 +75,7 @@ pub type BuildLogFtl = &'static (dyn Fn(Shape, u32, &Settings) -> Result<Box<dyn
 /// A registered FTL with log blocks.
 pub type LogInfo = Info<LogRules>;
 
-/// Choice of an FTL with log blocks and its parameters.
+/// A selected log-block FTL with its parameters.
 pub type LogChoice = Choice<LogRules>;
 
 /// Rule that selects the log block to reclaim when all log blocks are in use.

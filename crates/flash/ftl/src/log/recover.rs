@@ -12,10 +12,10 @@
 //! A remaining block was only partly emptied by a merge, or is a merge target that was only partly filled. A merge is
 //! correct in both cases, because it copies the newest pages.
 //!
-//! **One erased block is enough** for a merge, and there are enough blocks: one per logical block, the log, and the
-//! reserve of merges ([`super::LogRules::reserve_blocks`]). If no block is erased, all reserved blocks are in use, and
-//! the block opened last is the target of a merge. The target holds copies from the other blocks, and perhaps the host
-//! page that was being written.
+//! **One erased block is enough** for a merge, and the device has enough blocks: one per logical block, the log blocks,
+//! and the blocks reserved for merges ([`super::LogRules::reserve_blocks`]). If no block is erased, all reserved blocks
+//! are in use, and the block opened last is the target of a merge. The target holds copies from the other blocks, and
+//! perhaps the host page that was being written.
 //!
 //! A log block whose pages are all at their own offsets becomes the data block if the logical block has no other data
 //! block. This occurs after a merge without copies.

@@ -6,7 +6,7 @@ use ssdlab_nand::{FlashSink, Note, RetireReason, Role};
 
 use super::{HostPage, LogBlock, LogDevice};
 
-/// The sequential (SW) log, which has one block, or none. With none, every page goes to the random log.
+/// The sequential (SW) log: one log block, or none. Without a sequential log block, every page goes to the random log.
 pub(crate) struct SequentialLog {
     blocks: u32,
     open: Option<Open>,

@@ -139,9 +139,9 @@ impl Slot {
     const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
 }
 
-/// Slots of the segment, ordered by age. Using an entry appends its slot at the end again, and leaves a stale place.
-/// Unlike a linked list, this does not touch neighbouring slots, which are scattered in memory. The next victims are
-/// also known well in advance.
+/// Slots of the segment, ordered by age. When an entry is used, its slot is appended at the end again, and its former
+/// place becomes stale. Unlike a linked list, this does not touch neighbouring slots, which are scattered in memory.
+/// The next victims are also known well in advance.
 #[derive(Clone)]
 struct Segment {
     protected: bool,

@@ -28,12 +28,12 @@ pub struct MapRules {
     pub pages: fn(&Settings, u32, u32) -> u32,
     /// Finds settings that conflict with each other or with the page size (in bytes).
     pub problems: fn(&Settings, u32) -> Vec<Problem>,
-    /// Builds page mapping with a map of another crate. None for a map of this crate, because [`crate::choice`]
-    /// compiles it for each flash.
+    /// Builds a page-mapped FTL with this map if another crate defines the map. None for maps of this crate, which
+    /// [`crate::choice`] compiles for each type of flash.
     pub build: Option<BuildPageFtl>,
 }
 
-/// Builds page mapping with a map on an erased device. The `u64` is the seed of the random streams.
+/// Builds a page-mapped FTL with a map on an erased device. The `u64` is the seed of the random streams.
 pub type BuildPageFtl = fn(Shape, PageOptions, u64, &Settings) -> Result<Box<dyn DynFtl>, String>;
 
 /// A registered map.
@@ -54,7 +54,7 @@ impl MapRules {
 
 /// A model of a map in flash: decides which map pages are read and written.
 pub trait MapModel: Send {
-    /// False if looking up and changing entries costs no flash operation, as with a map in RAM.
+    /// False if looking up and changing entries never costs a flash operation, as with a map in RAM.
     const CHARGED: bool;
 
     /// Returns the number of map pages that are kept in flash.
@@ -67,7 +67,7 @@ pub trait MapModel: Send {
     /// have been programmed with the old entry.
     fn changed(&mut self, lpn: u32);
 
-    /// Reports that the newest copy of page `lpn` is now in flash page `ppn`, for maps that compute locations.
+    /// Tells a map that computes locations that the newest copy of page `lpn` is now in flash page `ppn`.
     #[inline(always)]
     fn placed(&mut self, _lpn: u32, _ppn: u32) {}
 
@@ -108,7 +108,7 @@ pub trait MapModel: Send {
     fn memory_bytes(&self) -> u64;
 
     /// Returns a map for a smaller device with fewer planes and `logical_pages` logical pages. Returns None if map
-    /// pages go to all planes in turn.
+    /// pages are written to all planes in turn.
     fn part(&self, _logical_pages: u32) -> Option<Self>
     where
         Self: Sized,

@@ -236,7 +236,7 @@ impl MapModel for SegmentCache {
     }
 
     fn memory_bytes(&self) -> u64 {
-        // The estimate of two links and a flag per segment is used for every replacement policy.
+        // Assumes two links and a flag per segment, whatever the replacement policy.
         u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 

@@ -6,8 +6,8 @@ use super::{Limits, PageFtl};
 use crate::map::MapModel;
 
 impl<M: MapModel> PageFtl<M> {
-    /// Saves or loads every field of the FTL. A field is `_` if the configuration fixes it, or if it does not affect
-    /// later operations.
+    /// Saves or loads every field of the FTL. Fields that the configuration determines, or that do not affect later
+    /// operations, are bound to `_` and not saved.
     pub(super) fn archive_all(&mut self, archive: &mut Archive<'_>) -> Archived {
         self.complete_maps();
         let Self {

@@ -203,8 +203,8 @@ impl<M: MapModel> PageFtl<M> {
         Victim::new(block, self.blocks.pages_per_block())
     }
 
-    /// Returns the occupancy of the plane before and after the collection of a victim with data. A host page that waits
-    /// for the collection counts as valid, instead of its old version.
+    /// Returns the occupancy of the plane before and after the collection of a victim with data. If a host page waits
+    /// for the collection, it counts as valid in place of its old version.
     fn occupied_before(&self, plane: usize, victim: BlockId) -> GcOccupancy {
         let (at, blocks) = (&self.planes[plane], self.blocks.plane(plane).blocks());
         let pages = self.blocks.pages_per_block();
@@ -354,8 +354,8 @@ impl<M: MapModel> PageFtl<M> {
         pages
     }
 
-    /// Copies pages to `to` and the following pages. Returns the pages that were copied before a program failed, or all
-    /// pages.
+    /// Copies pages to flash page `to` and the pages after it. Returns the pages copied before a program failed, or all
+    /// pages if none failed.
     #[inline]
     fn copy_pages<S: FlashSink>(&mut self, pages: Window, to: u32, cause: Cause, sink: &mut S) -> Window {
         let mut sequence = self.sequence;

@@ -1,4 +1,5 @@
-//! Flash failures under page mapping. This code compiles to nothing where [`FlashSink::fails`] is constantly false.
+//! Handling of flash failures in page mapping. Compiles to nothing for sinks whose [`FlashSink::fails`] always returns
+//! false.
 //!
 //! ```text
 //! a program fails:  the block is closed and counts as failing; the page goes to the next open block
@@ -92,8 +93,8 @@ impl<M: MapModel> PageFtl<M> {
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = open.left();
         self.planes[plane].unwritten -= left;
-        // The unwritten pages of this block no longer count as valid, unlike those of other open blocks. The block is
-        // not a candidate for collection, because emptying it would free no block.
+        // Unwritten pages count as valid in open blocks, but no longer in this block. The block is not a candidate for
+        // collection, because emptying it would free no block.
         self.blocks.move_out(block, ppn..open.end);
         self.failing.insert(block);
         self.lose_block(plane);

@@ -1,10 +1,10 @@
 //! Map pages of the page-mapped FTL: the blocks to which map pages are written, and their limits.
 //!
 //! Moving the pages of a victim changes their map entries. If all these entries are in different map pages, collection
-//! may program more map pages than it frees pages. Old versions of map pages then fill the blocks of map pages. A plane
-//! then may reach its limit of blocks of map pages, or have too few free blocks for a victim with data. In these cases,
-//! the block of map pages with the fewest valid pages is collected first. This collection changes no map entries.
-//! Without the limit, collection might not end on small devices or with FIFO victims.
+//! may program more map pages than it frees pages. Old versions of map pages then accumulate. The plane may reach its
+//! limit of map-page blocks, or have too few free blocks to collect a victim with data. In these cases, the block of
+//! map pages with the fewest valid pages is collected first, which changes no map entries. Without the limit,
+//! collection might not end on small devices or with FIFO victims.
 //!
 //! With several planes, map pages are written to each plane in turn, regardless of the victim's plane. Each plane
 //! accepts at most an equal share of all valid map pages; further map pages go to the next plane. A plane keeps enough
@@ -39,14 +39,14 @@ impl<M: MapModel> PageFtl<M> {
         short_blocks(self.planes.len() as u32) + missing.div_ceil(self.blocks.pages_per_block())
     }
 
-    /// Returns the number of unwritten pages that counts as short: with this many or fewer in the plane, the host must
-    /// wait for collection.
+    /// Returns the number of unwritten pages at or below which the plane is short of free pages, and the host must wait
+    /// for collection.
     pub(super) fn short(&self, plane: usize) -> u32 {
         (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
-    /// Returns the threshold for garbage collection. Before a host write, the FTL checks a plane that has at most this
-    /// many unwritten pages.
+    /// Returns the number of unwritten pages at or below which the FTL checks, before a host write, whether the plane
+    /// needs garbage collection.
     pub(super) fn tight(&self, plane: usize) -> u32 {
         self.short(plane) + self.limits.ahead
     }

@@ -29,9 +29,10 @@
 //! the steps. There is always room for the remaining pages of the victim: a step begins only while the plane is not
 //! short of free pages, and a plane short of free pages finishes its victim first.
 //!
-//! The map may be too large for RAM. A [`MapModel`] then determines the map pages read and written for each use. Map
-//! pages are numbered after the logical pages. They are mapped, moved and collected like logical pages, in separate
-//! blocks. After a victim's pages are copied, each map page with a changed entry is rewritten once. See `map_pages.rs`.
+//! The map may be too large for RAM. A [`MapModel`] then determines the map pages read and written for each use of a
+//! map entry. Map pages are numbered after the logical pages. They are mapped, moved and collected like logical pages,
+//! in separate blocks. After a victim's pages are copied, each map page with a changed entry is rewritten once. See
+//! `map_pages.rs`.
 
 mod archive;
 mod check;
@@ -260,8 +261,8 @@ impl<M: MapModel> PageFtl<M> {
                 map_pages: map.pages().div_ceil(planes),
                 spare_blocks: options.open_blocks(),
                 ahead: match options.trigger {
-                    // If fewer than `low` blocks are free, unwritten pages are in these blocks and in partly written
-                    // open blocks.
+                    // With fewer than `low` free blocks, the plane has unwritten pages only in these blocks and in
+                    // partly written open blocks.
                     Trigger::Partial { low, .. } => (low + u32::from(M::CHARGED) - 1) * pages_per_block,
                     Trigger::Victim | Trigger::Batch { .. } => 0,
                 },

@@ -10,8 +10,8 @@ use crate::placement::{PlacementChoice, PlacementInfo};
 pub enum Trigger {
     /// Collects one victim whenever free pages are short. Causes many short stalls.
     Victim,
-    /// At a block boundary with fewer than `low` free blocks, collects until `high` blocks are free. Causes few but
-    /// long stalls.
+    /// Whenever a block is full and fewer than `low` blocks are free, collects until `high` blocks are free. Causes few
+    /// but long stalls.
     Batch {
         /// Number of free blocks below which a batch starts.
         low: u32,
@@ -162,7 +162,7 @@ impl PageOptions {
 ///
 /// The map gets twice the blocks that it fills, because this makes its collection cheap. It also gets two more blocks,
 /// an open block, and the blocks that stay unwritten for map pages. With several planes, each plane gets these blocks
-/// for an equal part of the map. In addition, each plane gets the number of blocks that its part of the map fills. The
+/// for an equal part of the map. In addition, each plane gets as many blocks as its part of the map fills, because the
 /// whole part may be rewritten while the other blocks are full of old versions. One more block is for map pages of
 /// victims in other planes.
 pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32, planes: u32) -> u32 {

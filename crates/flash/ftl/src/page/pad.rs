@@ -1,8 +1,8 @@
 //! Program units of several pages. Host pages fill program units one by one. Padding completes a program unit that
 //! cannot wait for further host pages.
 //!
-//! **Volatile memory.** If a power loss clears incomplete program units, the FTL completes some before erasing a block
-//! (see [`crate::Ftl::complete_units_before_erases`]). Padding alone might take more pages than a victim frees.
+//! **Volatile memory.** If a power loss clears incomplete program units, the FTL completes some of them before erasing
+//! a block (see [`crate::Ftl::complete_units_before_erases`]). Padding alone might take more pages than a victim frees.
 //! Therefore copies from the next victim fill these program units; the victim is then emptied in two steps.
 
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn, Reciprocal};

@@ -14,8 +14,8 @@
 //! blocks hold. Therefore at least one block is erased. Collection opens that block only when the copies of a victim do
 //! not fit into the open blocks. Until the victim is erased, the block holds only copies from the victim.
 //!
-//! **The map in flash** is not read, because the spare areas have all its information. It may also be outdated, because
-//! entries changed only in RAM are lost. Recovery rewrites the whole map, and the map cache starts empty. After
+//! **The map in flash** is not read, because the spare areas contain the same information. It may also be outdated,
+//! because entries changed only in RAM are lost. Recovery rewrites the whole map, and the map cache starts empty. After
 //! recovery, the age of blocks is counted in programs instead of host pages.
 
 use std::collections::BTreeSet;

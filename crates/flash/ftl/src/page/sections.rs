@@ -19,8 +19,8 @@ use super::{OpenBlock, PageFtl, Plane};
 use crate::map::MapModel;
 use crate::{Shape, Shares};
 
-/// Maps above this size stay in small pages. In a map of this size, a run usually sets only a few entries, at random
-/// places.
+/// Maps above this size are kept in small memory pages, because a run usually sets only a few entries of such a map, at
+/// random places.
 const SPARSE_BYTES: usize = 2 << 30;
 
 /// The maps of the part, from which entries of the device are computed.
@@ -55,7 +55,7 @@ impl Sections {
     /// Returns the logical page that flash page `ppn` held when the device took over the part; `u32::MAX` if none.
     fn lpn(&self, ppn: u32) -> u32 {
         let sections = self.shares.count();
-        // All copies of page `p` of the part are in one range, which also contains page `p * sections` of the device.
+        // The copies of the part's pages `start..end` fill the pages `start * sections..end * sections` of the device.
         let (start, end) = self.range(ppn / sections);
         let at = ppn - start * sections;
         self.copied(at / (end - start), start + at % (end - start))
@@ -68,7 +68,7 @@ impl Sections {
         if held == Entry::NONE { u32::MAX } else { self.shares.lpn(section, held.page()) }
     }
 
-    /// Sets those entries of a block's pages that are not set yet.
+    /// Sets the missing entries of the pages of a block.
     fn complete(&self, block: BlockId, entries: &mut [Entry]) {
         let pages = self.block_of.divisor();
         let (start, division) = (block.0 * pages, self.divisions[block.index()]);

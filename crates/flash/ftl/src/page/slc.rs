@@ -35,7 +35,7 @@ use crate::map::MapModel;
 use crate::placement::PlacementRules;
 use crate::{Shape, SlcCounts};
 
-/// Number of the cache's open block in notes, after the numbers of all native open blocks.
+/// Number that notes use for the cache's open block; it follows the numbers of all native open blocks.
 const NUMBER: u8 = super::MOST_OPEN_BLOCKS as u8;
 
 /// The part of the SLC cache that lies in one plane.
@@ -68,7 +68,7 @@ pub(super) struct SlcCache {
 }
 
 impl SlcCache {
-    /// Creates an empty cache; `take` takes a free block of a plane.
+    /// Creates an empty cache; `take` allocates a free block of the given plane.
     pub fn new(options: SlcOptions, shape: &Shape, mut take: impl FnMut(usize) -> BlockId) -> Self {
         let plane = |plane| CachePlane {
             open: OpenBlock::CLOSED,
@@ -113,7 +113,7 @@ impl SlcCache {
         BlockId((open.end - 1) / (self.pages * self.options.word_line))
     }
 
-    /// Returns the number of native pages in the blocks that a plane's SLC cache occupies.
+    /// Returns the capacity, in native pages, of the blocks that a plane's SLC cache occupies.
     pub fn native_pages(&self, plane: usize) -> u32 {
         (self.options.own_blocks + self.planes[plane].borrowed) * self.pages * self.options.word_line
     }
@@ -180,7 +180,7 @@ impl<M: MapModel> PageFtl<M> {
     /// the cache.
     fn open_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) -> bool {
         if self.cache().planes[plane].bypassed {
-            // First the page must complete a program unit outside the SLC cache.
+            // The page must complete a program unit outside the SLC cache first.
             if self.unit_of.is_some_and(|unit_of| self.is_begun(plane, PlacementRules::HOST, unit_of)) {
                 return false;
             }

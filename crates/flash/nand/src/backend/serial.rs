@@ -20,7 +20,7 @@ impl Gathered {
         Self { layout: Layout::new(geometry), written: vec![0; geometry.blocks as usize], sensed: None }
     }
 
-    /// Returns the duration of a read without its transfer; None if the page is in memory.
+    /// Returns the duration of a read, excluding its transfer; None if the page is in memory.
     fn read(&mut self, ppn: Ppn, timing: &Timing) -> Option<u64> {
         let block = self.layout.block(ppn);
         let (written, in_block) = (self.written[block.index()], self.layout.in_block(ppn));
@@ -32,8 +32,8 @@ impl Gathered {
         Some(if before == self.sensed { 0 } else { timing.read_page(at.slc, at.flash_page).0 })
     }
 
-    /// Returns the duration of a program without its transfer, which is 0 except for the last page of a program unit.
-    /// With two passes, the last page also begins the fine passes that are due.
+    /// Returns the duration of a program, excluding its transfer: 0 except for the last page of a program unit. With
+    /// two passes, the last page also begins the fine passes that are due.
     fn program(&mut self, ppn: Ppn, role: Role, timing: &Timing, transfer_ns: u64) -> u64 {
         self.layout.program(ppn, role);
         let (written, block) = (self.layout.in_block(ppn) + 1, self.layout.block(ppn));

@@ -1,12 +1,12 @@
-//! Admission policies. Each can be used in front of any replacement policy, has a file and is registered in
-//! [`ADMISSIONS`].
+//! Admission policies. Each policy has its own file, is registered in [`ADMISSIONS`], and can be used in front of any
+//! replacement policy.
 //!
 //! To add an admission policy, write its file with pseudo-code, source and an `INFO`, and register it here. The tests
 //! iterate over the table and require a reference implementation in `tests/it/admission.rs`.
 //!
 //! Parameters of the replacement policy select an admission policy. `admission` is its index in the table;
-//! `admission.NAME` sets a parameter of the admission policy. So admission policies work wherever parameters work, and
-//! cost nothing if unused.
+//! `admission.NAME` sets a parameter of the admission policy. Admission policies therefore work wherever parameters can
+//! be set, and cost nothing if unused.
 
 mod bloom;
 mod probability;

@@ -165,13 +165,13 @@ pub struct Estimate {
     pub miss_ratio: f64,
     /// Standard error of `miss_ratio`, from the spread of the replicas.
     pub standard_error: f64,
-    /// Missed units per unit accessed, 0 to 1.
+    /// Share of the accessed units that were missed, 0 to 1.
     pub unit_miss_ratio: f64,
     /// Standard error of `unit_miss_ratio`.
     pub unit_standard_error: f64,
-    /// Number of hits that request more units than the cached item has, extrapolated to the whole trace.
+    /// Number of hits whose requested size exceeds the size of the cached item, extrapolated to the whole trace.
     pub outgrown: u64,
-    /// Units by which hits exceed the size of the cached item, extrapolated to the whole trace.
+    /// Total number of units by which these hits exceed the cached sizes, extrapolated to the whole trace.
     pub outgrown_units: u64,
     /// Capacity of each replica's cache in units. The estimate is unreliable if a cache holds only a few items.
     pub scaled_capacity: u64,

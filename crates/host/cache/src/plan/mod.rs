@@ -68,9 +68,9 @@ pub enum Correction {
     /// all cached pages are equally popular. The probability that a hit page is compressed (%ChanceComp) is therefore
     /// the share of compressed pages.
     HotPagesRaw,
-    /// A compressed page that is hit is decompressed and stays compressed. In Harper's model it swaps with an
-    /// uncompressed page, which is then compressed, as in a cache that moves every page on a hit. For all other caches,
-    /// this correction gives a lower bound of the cost.
+    /// A compressed page that is hit is decompressed for the request, but stays compressed in the cache. In Harper's
+    /// model it swaps with an uncompressed page, which is then compressed, as in a cache that moves every page on a
+    /// hit. For all other caches, this correction gives a lower bound of the cost.
     RestoreInPlace,
     /// Incompressible pages never stay compressed, although the cache tries to compress them. In Harper's model every
     /// page shrinks by the mean ratio.
@@ -143,7 +143,8 @@ impl Plan {
         self.memory.device_us * (1.0 - self.raw_hit_ratio())
     }
 
-    /// Predicts the cache with `share` of its memory compressed; without corrections this is Harper's model.
+    /// Predicts the performance of the cache if `share` of its memory holds compressed pages; without corrections this
+    /// is Harper's model.
     ///
     /// Hits are `g` of the section "Introduction" of chapter 4. Costs follow the generalised function before figure 12:
     /// `R_cost * HR% * %ChanceComp + miss cost * (1 - HR%)`.

@@ -53,8 +53,8 @@ impl Popularity {
     }
 
     /// Creates a distribution from a measured curve: points (share of the pages cached, hit ratio) in ascending order.
-    /// Adds the origin as the first point. Adds a last point for a cache of all pages, with the hit ratio of the
-    /// previous point.
+    /// Adds the origin as the first point. Adds a last point for a cache that holds all pages, with the hit ratio of
+    /// the previous point.
     ///
     /// # Errors
     /// Fails if a point is outside of 0 to 1, or a coordinate decreases.

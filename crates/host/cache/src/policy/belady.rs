@@ -1,4 +1,5 @@
-//! Belady's MIN: evicts the item with the farthest next use. No policy has fewer misses, if items are of one size.
+//! Belady's MIN: evicts the item with the farthest next use. If all items have the same size, no policy has fewer
+//! misses.
 //!
 //! ```text
 //! hit(x):   update the next use of x

@@ -127,7 +127,7 @@ struct Cacheus {
     s_share: u64,
     /// Number of items that are marked as demoted.
     demoted: u64,
-    /// Number of new items in the history of LRU.
+    /// Number of items marked as new in the history of LRU evictions.
     new_in_history: u64,
     /// True until the cache evicts its first item.
     cold: bool,
@@ -177,7 +177,7 @@ impl Cacheus {
         self.lists.remove(item);
     }
 
-    /// Adapts the size of S and the expert weights when an evicted item of a history is accessed again.
+    /// Adapts the size of S and the expert weights when an item in a history of evictions is accessed again.
     fn learn(&mut self, item: u32) {
         let which = self.lists.list(item) - HISTORY;
         self.leave_history(item);

@@ -1,4 +1,4 @@
-//! Ageing values: shared implementation of LFU-DA, GreedyDual-Size and GDSF.
+//! Shared implementation of LFU-DA, GreedyDual-Size and GDSF, which evict items by a value that ages.
 //!
 //! The victim is the item with the lowest value, and its value becomes the age of the cache. The age is added to the
 //! values of items used from then on, so unused items fall behind. On ties, the least recently used item is evicted.

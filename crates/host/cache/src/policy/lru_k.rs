@@ -1,4 +1,4 @@
-//! LRU-K: evicts the item with the oldest K-th last use.
+//! LRU-K: evicts the item whose K-th most recent use is oldest.
 //!
 //! ```text
 //! access(x) at time t, in accesses:
@@ -14,8 +14,8 @@
 //! 2 and figure 2.1. The paper's periods are times; here they are counted in accesses. The history of an evicted item
 //! is kept for the retained information period.
 //!
-//! Correlated items sort behind all others in the heap. A list by last use finds items whose correlated period has
-//! ended, so that an eviction takes logarithmic time.
+//! Correlated items sort behind all others in the heap. A list in the order of last use finds items whose correlated
+//! period has ended, so that an eviction takes logarithmic time.
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 
@@ -98,7 +98,8 @@ struct LruK {
     /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     capacity: u64,
-    /// List of items that were correlated when they entered the list, by last use. Empty if `correlated` is 0.
+    /// List of items that were correlated when they entered the list, in the order of last use. Empty if `correlated`
+    /// is 0.
     recent: Lists<1>,
 }
 

@@ -49,10 +49,10 @@ use crate::curve::exact::OnePass;
 
 /// A cache of limited capacity, and its choice of victims.
 ///
-/// Contract: Item numbers are below the last argument of [`Policy::grow`]. An access to an uncached item inserts it and
-/// appends all items evicted for it to `evicted`, which may include the newcomer itself if the policy rejects it. A
-/// cached item keeps the size of the access that inserted it. After an access, the used units never exceed the
-/// capacity. Decisions are deterministic: random decisions depend only on a seed.
+/// Contract: Item numbers are below the number of items last passed to [`Policy::grow`]. An access to an uncached item
+/// inserts it and appends all items evicted for it to `evicted`, which may include the newcomer itself if the policy
+/// rejects it. A cached item keeps the size of the access that inserted it. After an access, the used units never
+/// exceed the capacity. Decisions are deterministic: random decisions depend only on a seed.
 pub trait Policy: Send + Debug {
     /// Accesses an item; returns true if it was cached. Sizes of uncached items must be 1..=capacity.
     fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool;

@@ -1,4 +1,5 @@
-//! MQ: LRU queues by use count; idle items move down, and use counts of evicted items are remembered.
+//! MQ: sorts items into LRU queues by use count, moves idle items to lower queues, and remembers use counts of evicted
+//! items.
 //!
 //! ```text
 //! lifetime: `lifetime` accesses per cached item, for the largest number of items ever cached

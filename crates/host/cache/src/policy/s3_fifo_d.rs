@@ -1,4 +1,4 @@
-//! S3-FIFO-D: S3-FIFO whose queue sizes adapt to hits on recent evictions of either FIFO.
+//! S3-FIFO-D: S3-FIFO that adapts its queue sizes when items recently evicted from either FIFO are accessed again.
 //!
 //! ```text
 //! E-S, E-M: last evictions of S and M, at most `lately` of the capacity each;  hits of E-S and E-M: initially 0

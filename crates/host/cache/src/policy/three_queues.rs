@@ -114,7 +114,8 @@ impl ThreeQueues {
             }
         }
         let small_is_full = self.rules.fills_main && self.cold && self.lists.units(SMALL) >= self.small;
-        // With `fills_main`, the item left the ghost list before the evictions, so they could not drop it.
+        // With `fills_main`, the item was removed from the ghost list before the evictions, which could otherwise have
+        // dropped it.
         let came_back = known_before || self.leave_ghost(item);
         self.lists.set_mark(item, 0);
         self.lists.push(if came_back || small_is_full { MAIN } else { SMALL }, item, size);

@@ -1,4 +1,4 @@
-//! TinyLFU: LRU that admits only newcomers with more recent accesses than the victim.
+//! TinyLFU: LRU that admits only newcomers recently accessed more often than the victim.
 //!
 //! ```text
 //! access(x):  record x in the sketch

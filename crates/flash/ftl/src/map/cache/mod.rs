@@ -19,7 +19,7 @@ pub trait CachePolicy: Send {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
-/// Constructor of a policy from the number of items and the capacity in items (at least 1).
+/// Function that creates a policy for a number of items and a capacity in items (at least 1).
 pub type NewCachePolicy = fn(u32, u32) -> Box<dyn CachePolicy>;
 
 /// A registered replacement policy without parameters.

@@ -8,7 +8,7 @@
 pub const NEVER: u64 = u64::MAX;
 
 /// An event encoded as one number: the time since the base time in the high bits, the resource in the low bits. The
-/// smaller number is the earlier event; comparing them needs no branch, which would often be mispredicted.
+/// smaller number is the earlier event, so comparing events needs no branch (which would often be mispredicted).
 type Event = u64;
 
 const RESOURCE_BITS: u32 = 20;

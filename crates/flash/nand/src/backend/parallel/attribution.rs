@@ -127,7 +127,7 @@ pub(super) struct Attribution {
 }
 
 impl Attribution {
-    /// Creates the attribution for idle dies.
+    /// Creates an attribution in which all dies are idle.
     pub fn new(dies: u32, now_ns: u64) -> Self {
         let cause = StallCause::Dependency;
         let (mut clocks, mut running) = (Clocks::default(), [0; CAUSES]);

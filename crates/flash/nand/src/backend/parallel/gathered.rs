@@ -13,7 +13,7 @@ pub(super) struct DieBlock {
     pub unit: ProgramUnit,
     /// Number of the page after the last page whose program was emitted.
     pub next: u32,
-    /// Number of the first page that is in memory, or [`ALL`].
+    /// Number of the first page that is still in memory; [`ALL`] if all pages have been programmed.
     pub unprogrammed: u32,
     /// Number of erases emitted so far.
     pub erases: u32,
@@ -98,7 +98,7 @@ impl Gathered {
             return;
         }
         let block = &mut self.blocks[op.block as usize];
-        // Programs that precede an erase may end after the first programs that follow the erase were emitted.
+        // A program from before an erase may end when programs from after the erase have already been emitted.
         if op.erases == block.erases {
             let next = op.in_block + 1;
             block.unprogrammed = if next == block.next { ALL } else { next };

@@ -1,7 +1,7 @@
 //! A timed flash array: channels, dies and planes work in parallel.
 //!
-//! The FTL changes its map when it emits an operation; this array adds the time. Each operation waits in the queue of
-//! its die for the operations on which it depends:
+//! The FTL changes its map when it emits an operation; this array determines when the operation executes. Each
+//! operation waits in the queue of its die for the operations on which it depends:
 //!
 //! - every operation waits for the previous operation on the same block, so that a block's operations keep their order
 //!   and a read waits for the program of its page;
@@ -25,11 +25,11 @@
 //! A die holds the command until both cells and bus are done. Transfers on a channel are served first come, first
 //! served. A read may suspend a longer operation; see [`crate::Suspend`].
 //!
-//! **Events.** Each die and each channel has at most one pending event. Therefore a tournament tree with a leaf for
-//! each die and channel replaces a heap of events (`agenda.rs`).
+//! **Events.** Each die and each channel has at most one pending event. Events are therefore kept in a tournament tree
+//! with a leaf for each die and channel, not in a heap (`agenda.rs`).
 //!
 //! **The bus is never reserved in advance.** A transfer begins when both data and bus are ready. A model that reserves
-//! a "next free time" per channel at submission leaves the bus idle before a later transfer, and its throughput is
+//! a "next free time" per channel at submission leaves the bus idle before a later transfer, which makes its throughput
 //! wrong by half.
 //!
 //! **Jobs.** Requests, pages of the write buffer and steps of background collection are jobs. A job ends when its
@@ -192,7 +192,7 @@ const NOTHING_SUBMITTED: Submission = Submission {
 struct Chips {
     timing: Timing,
     planes_per_die: u32,
-    /// Bus time of a whole page in nanoseconds.
+    /// Time in nanoseconds to transfer a whole page over the bus.
     page_transfer_ns: u64,
     page_bytes: u32,
     commands: Commands,

@@ -68,10 +68,10 @@ pub(crate) struct Op {
     pub job: u32,
     /// Number of operations for which this operation waits.
     pub waits: u32,
-    /// Number of the operation in the order of emission, wrapping around.
+    /// Number of the operation, counted in the order of emission; wraps around.
     pub id: u32,
-    /// Number of the operation among the operations of its die: in the order of emission, or in the order in which
-    /// operations become ready if program units are gathered.
+    /// Number of the operation among the operations of its die, counted in the order of emission or, if program units
+    /// are gathered, in the order in which operations become ready.
     pub number: u64,
     /// Next operation on the same block, which waits for this operation.
     pub behind: u32,
@@ -120,7 +120,7 @@ impl Op {
         next: NONE,
     };
 
-    /// Returns the flash page that the operation reads, programs or copies to, within its plane: its block and its page.
+    /// Returns the block (within its plane) and the page that the operation reads, programs or copies to.
     #[inline]
     pub fn flash_page(&self) -> (u32, u16) {
         (self.block, self.page)
@@ -137,7 +137,7 @@ impl Op {
 /// An operation in the form that the timing checker uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Seen {
-    /// Number of the operation in the order of emission; it differs from the numbers of other unfinished operations.
+    /// Number of the operation, counted in the order of emission; unique among unfinished operations.
     pub id: u32,
     /// Type of the operation.
     pub kind: Kind,

@@ -85,7 +85,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Durations in nanoseconds of a coarse and of a fine pass: two page transfers and the program.
+    /// Durations in nanoseconds of a coarse and a fine pass, each with two page transfers and the program.
     const COARSE: u64 = 40 + 600;
     const FINE: u64 = 40 + 1_000;
 

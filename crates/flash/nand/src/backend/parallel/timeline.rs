@@ -1,7 +1,8 @@
 //! Busy times in bins of equal simulated time.
 //!
 //! The length of a run is unknown at its start. Therefore bins begin short, and pairs of bins are merged whenever
-//! simulated time passes the end of the last bin. Memory is bounded, and equal runs have equal bins.
+//! simulated time passes the end of the last bin. Memory is therefore bounded, and runs of equal length have equal
+//! bins.
 
 use std::ops::Range;
 

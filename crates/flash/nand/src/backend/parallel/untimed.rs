@@ -16,7 +16,7 @@ pub struct UntimedFlash {
 }
 
 impl UntimedFlash {
-    /// Creates flash without past operations, with an optional checker.
+    /// Creates flash that has not executed any operation yet, with an optional checker.
     pub fn new(geometry: &Geometry, checker: Option<Box<TimingChecker>>) -> Self {
         Self { counts: Counts::default(), layout: Layout::new(geometry), checker }
     }

@@ -246,7 +246,7 @@ impl ParallelFlash {
                     && op.slc == head.slc
                     && match planes & plane {
                         0 => same_page && self.chips.commands.multiplane,
-                        // A flash page is read from the cells once, for all reads of its pages.
+                        // Reads of several pages of one flash page share a single read from the cells.
                         _ => op.kind == Kind::Read && op.flash_page() == self.flash_pages[usize::from(op.plane)],
                     }
                     && (!self.chips.scheduler.role.in_order || op.number == self.dies[number as usize].begun);

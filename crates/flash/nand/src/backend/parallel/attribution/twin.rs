@@ -132,7 +132,7 @@ impl World {
                 Cells::Idle => {}
             }
             match die.registers {
-                // Operations of the read are no longer listed once their pages are transferred, because they have
+                // Lists only operations whose pages are yet to be transferred; the other operations of the read have
                 // ended.
                 Registers::Moving(command) if command.reads => held.on_bus.extend(list(command.transfer)),
                 Registers::Moving(command) => held.on_bus.extend(all(command)),
@@ -190,8 +190,7 @@ impl World {
         }
     }
 
-    /// Returns the cause to which the wait of operation `id` of `job` is charged while the operations `held` are on its
-    /// die.
+    /// Returns the cause charged to the waiting operation `id` of `job` while the operations in `held` occupy its die.
     fn charged(&self, id: Id, job: u32, held: &Held) -> StallCause {
         if held.on_bus.contains(&id) {
             return StallCause::Bus;
@@ -204,7 +203,7 @@ impl World {
         if held.cells.iter().any(own) { StallCause::Service } else { does }
     }
 
-    /// Returns the cause to which waiting operations are charged while the operations `held` are on their die.
+    /// Returns the cause charged to waiting operations while the operations in `held` occupy their die.
     fn does(&self, held: &Held) -> StallCause {
         if let Some(&first) = held.cells.first() {
             return self.kind_of(first);

@@ -1,4 +1,4 @@
-//! Die schedulers: choose which of the operations that wait for a die begins next.
+//! Die schedulers: choose the next operation of a die among the waiting operations.
 //!
 //! To add a die scheduler, write its file with an `INFO`, and add a line to [`DIE_SCHEDULERS`]. Settings, help,
 //! documents and the random drives of the tests are derived from this list.
@@ -54,8 +54,8 @@ impl DieView {
 /// A registered die scheduler.
 ///
 /// Contract of `pick`: it is a pure function, and the class that it returns has a ready operation. It may return None
-/// only to wait for the earliest operation of this die, which is not ready. The earliest operation of all dies is
-/// always ready, so such a wait ends.
+/// only while the earliest operation of this die is not ready. The earliest operation of all dies is always ready, so
+/// such a wait ends.
 pub type DieSchedulerInfo = Info<DieSchedulerRules>;
 
 /// Rules of a die scheduler.
