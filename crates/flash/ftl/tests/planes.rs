@@ -179,7 +179,7 @@ fn impossible_devices_are_refused() {
     assert!(
         error(68 * 8 + 1, 80, 4, Trigger::Victim).contains("the 12 blocks that garbage collection and the map need")
     );
-    assert!(error(8, 80, 4, Trigger::Partial { low: 1, step: 1, every: 1 }).contains("not low 1, step 1"));
-    assert!(error(8, 80, 4, Trigger::Partial { low: 2, step: 0, every: 1 }).contains("not low 2, step 0"));
+    assert!(error(8, 80, 4, Trigger::Partial { low: 1, step: 1, every: 1 }).contains("but low is 1, step is 1"));
+    assert!(error(8, 80, 4, Trigger::Partial { low: 2, step: 0, every: 1 }).contains("but low is 2, step is 0"));
     assert_eq!(error(8, 80, 4, Trigger::Partial { low: 2, step: 1, every: 1 }), "");
 }

@@ -34,7 +34,7 @@ pub fn build_policy(
     if capacity > info.role.largest {
         return Err(CacheError::TooLarge { policy: info.name, capacity, most: info.role.largest });
     }
-    // Item numbers have 32 bits, so no trace has items for more than 2^32 units.
+    // Item numbers have 32 bits, so a larger cache of one-unit items would hold no more items.
     let capacity = if one_size { capacity.min(u64::from(u32::MAX)) } else { capacity };
     admission.guard((info.role.build)(&settings, capacity, items), one_size)
 }

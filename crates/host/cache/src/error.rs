@@ -71,7 +71,7 @@ pub enum CacheError {
     UnknownItem {
         /// The invalid item number.
         item: u32,
-        /// Number of items; valid item numbers are smaller.
+        /// Number of items; valid item numbers are below it.
         items: u32,
     },
     /// The trace has too many accesses for the field [`Access::next`](crate::Access::next), which stores positions in

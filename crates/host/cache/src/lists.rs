@@ -55,7 +55,7 @@ pub(crate) fn grow<T: Copy>(values: &mut HugeVec<T>, value: T, len: usize) {
     }
 }
 
-/// Reserves space in `values` for as many entries as the cache can hold items: the smaller of `items` and `capacity`.
+/// Reserves space in `values` for the maximum number of cached items: the smaller of `items` and `capacity`.
 pub(crate) fn reserve<T>(values: &mut Vec<T>, items: usize, capacity: u64) {
     let most = usize::try_from(capacity).unwrap_or(usize::MAX).min(items);
     values.reserve_exact(most.saturating_sub(values.len()));

@@ -79,7 +79,8 @@ const FAR: u32 = 16;
 const LINE_ENTRIES: usize = 64 / size_of::<Entry>();
 
 impl LogDevice {
-    /// Returns an erased device with room for all data blocks, `log_blocks` and `reserve_blocks`.
+    /// Returns an erased device with room for all data blocks, `log_blocks` log blocks and `reserve_blocks` reserved
+    /// blocks.
     pub(crate) fn new(shape: Shape, log_blocks: u32, reserve_blocks: u32) -> Result<Self, String> {
         let Shape { logical_pages, blocks, pages_per_block, order, planes, .. } = shape;
         let physical = u64::from(blocks) * u64::from(pages_per_block);

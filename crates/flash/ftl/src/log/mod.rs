@@ -187,7 +187,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S) {
         let request_pages = context.request_pages.max(count);
         for number in 0..count {
-            // A failure while the previous page was written may have left no erased block for this page.
+            // Failures during the write of the previous page may have left no erased block for this page.
             if sink.fails() && self.device.is_worn_out() {
                 return;
             }

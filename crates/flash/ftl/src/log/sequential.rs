@@ -106,8 +106,8 @@ impl SequentialLog {
         device.merge_in_place(owner, block, sink)
     }
 
-    /// Merges a logical block to free a random log block. The merge is partial if the logical block owns the sequential
-    /// log block, and full otherwise.
+    /// Merges a logical block in order to free a random log block. The merge is partial if the logical block owns the
+    /// sequential log block, and full otherwise.
     pub fn merge_block<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<()> {
         match self.open {
             Some(open) if open.owner == lbn => self.merge(device, RetireReason::Merged, sink),

@@ -1,4 +1,4 @@
-//! DFTL: a map stored in translation pages in flash. Single entries are cached in RAM.
+//! DFTL: a map stored in translation pages in flash. Individual entries are cached in RAM.
 //!
 //! ```text
 //! look_up(lpn):  entry in the CMT: a hit; move it from probation to protection, or to the new end there
@@ -31,7 +31,7 @@ const CACHED_BYTES: u64 = 8;
 /// Registry entry of this map.
 pub static INFO: MapInfo = MapInfo {
     name: "dftl",
-    help: "DFTL: map in flash, with single entries cached in RAM",
+    help: "DFTL: map in flash, with individual entries cached in RAM",
     source: "Gupta et al., ASPLOS 2009",
     parameters: &[CMT, PROTECTED, BATCH, ENTRY],
     role: MapRules { pages, problems: |_, _| Vec::new(), build: None },

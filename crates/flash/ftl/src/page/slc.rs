@@ -408,7 +408,7 @@ mod tests {
         assert!(error(SlcOptions { word_line: 1, ..CACHE }, SHAPE).contains("word lines of 1 flash pages"));
         assert!(error(CACHE, Shape { program_unit: 4, ..SHAPE }).contains("per program unit (4)"));
         assert!(error(SlcOptions { own_blocks: 0, ..CACHE }, SHAPE).contains("its own blocks or a share"));
-        assert!(error(SlcOptions { share: 10_001, ..CACHE }, SHAPE).contains("more than all free blocks"));
+        assert!(error(SlcOptions { share: 10_001, ..CACHE }, SHAPE).contains("more than 100 % of the free blocks"));
         // Two blocks are needed for data, three for the reserve, and four for the SLC cache.
         assert!(error(SlcOptions { own_blocks: 4, ..CACHE }, SHAPE).contains("cannot hold 24 logical pages"));
         let in_flash = FtlChoice::Page(options(CACHE), dftl::INFO.defaults());

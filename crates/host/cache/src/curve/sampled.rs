@@ -42,7 +42,7 @@ pub struct SampleOptions {
 }
 
 impl Default for SampleOptions {
-    /// The default is eight replicas with 8,192 items together.
+    /// The default is eight replicas with 8,192 items in total.
     fn default() -> Self {
         Self { size: SampleSize::Items(8192), replicas: 8, seed: 1 }
     }

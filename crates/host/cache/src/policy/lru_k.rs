@@ -81,12 +81,12 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Offset added to the time of the K-th last use of correlated items, so that all other items are evicted first.
+/// Offset added to the time of the K-th most recent use of correlated items, so that all other items are evicted first.
 const PROTECTED: u64 = 1 << 63;
 
 #[derive(Debug)]
 struct LruK {
-    /// Cached items by time of the K-th last use (plus [`PROTECTED`] if correlated) and time of the last use.
+    /// Cached items by time of the K-th most recent use (plus [`PROTECTED`] if correlated) and time of the last use.
     heap: Heap<(u64, u64)>,
     /// Times of the last K uses of each item, most recent first; 0 if there was no such use.
     history: HugeVec<u64>,

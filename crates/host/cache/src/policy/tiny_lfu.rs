@@ -62,7 +62,7 @@ pub(crate) fn sketch(settings: &Settings, capacity: u64) -> Sketch {
 struct TinyLfu {
     lists: Lists<1>,
     sketch: Sketch,
-    /// Item inserted last into the cache.
+    /// Item most recently inserted into the cache.
     newcomer: Option<u32>,
     capacity: u64,
 }
@@ -89,8 +89,8 @@ impl Policy for TinyLfu {
         false
     }
 
-    /// Applies the admission rule one step late: evicts the item inserted last unless it was used more often than the
-    /// oldest item.
+    /// Applies the admission rule one step late: evicts the item most recently inserted unless it was used more often
+    /// than the oldest item.
     fn victim(&mut self) -> Option<u32> {
         let oldest = self.lists.oldest(0)?;
         let unwanted = |item: &u32| self.sketch.estimate(*item) <= self.sketch.estimate(oldest);

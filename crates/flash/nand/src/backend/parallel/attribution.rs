@@ -164,7 +164,7 @@ impl Attribution {
     }
 
     /// Begins or ends the wait of an operation. Each call replaces the charges by the clock readings minus the charges.
-    /// After both calls, the charges have increased by the advance of the clocks during the wait.
+    /// After both calls, the charges have increased by the time that the clocks advanced during the wait.
     #[inline(always)]
     fn begin_or_end_wait(&mut self, index: u32, now_ns: u64) {
         let now = Wrapping(now_ns);

@@ -1,8 +1,7 @@
 //! Busy times in bins of equal simulated time.
 //!
 //! The length of a run is unknown at its start. Therefore bins begin short, and pairs of bins are merged whenever
-//! simulated time passes the end of the last bin. Memory is therefore bounded, and runs of equal length have equal
-//! bins.
+//! simulated time passes the end of the last bin. Memory is therefore bounded, and identical runs have identical bins.
 
 use std::ops::Range;
 
