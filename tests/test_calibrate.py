@@ -226,7 +226,7 @@ def test_a_monitor_stops_a_simulated_calibration() -> None:
         ({}, {"in_flight": [0, 1]}, "numbers from 1 to 65536"),
         ({}, {"requests": 0}, "use at least 1"),
         ({"ftl.page.low": 10_000}, {}, "ftl.page.low"),
-        ({"drive.buffer": "eager", "drive.command": "0ns"}, {"requests": 20}, "writes take no time"),
+        ({"drive.buffer": "eager", "drive.command": "0ns"}, {"requests": 20}, "writes complete in zero time"),
     ],
 )
 def test_impossible_simulations_are_named(overrides: dict[str, object], arguments: Any, message: str) -> None:

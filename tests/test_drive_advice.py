@@ -207,7 +207,7 @@ def test_drives_that_cannot_run_have_a_reason(tmp_path: Path) -> None:
     ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096]).save(tmp_path / "broken.csv")
     with (tmp_path / "broken.csv").open("a") as file:
         file.write("nothing\n")
-    with pytest.raises(ssdlab.ConfigError, match=r"no drive can be simulated: \S*broken\.csv:3: "):
+    with pytest.raises(ssdlab.ConfigError, match=r"all simulations of drives failed: \S*broken\.csv:3: "):
         ssdlab.advise_drive(tmp_path / "broken.csv", op=["7%"], jobs=1)
 
 

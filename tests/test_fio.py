@@ -225,7 +225,7 @@ REFUSED = {
     "[j]\nsize=1m\nverify=md5": "x.fio:3: verify=md5: verification is not modelled; remove this option",
     "[j]\nsize=1m\nlatency_target=10": "x.fio:3: latency_target=10: searching for a queue depth is not modelled; run",
     "[j]\nsize=1m\nzonemode=zbd": "x.fio:3: zonemode=zbd: zones are not modelled; set zonemode=none",
-    "[j]\nsize=1m\nioengine=http": "x.fio:3: ioengine=http: is not an engine that reads and writes a drive; use libaio",
+    "[j]\nsize=1m\nioengine=http": "x.fio:3: ioengine=http: is not a supported I/O engine; use libaio",
     "[j]\nsize=1m\nexitall": "x.fio:3: exitall: ending all jobs when one job ends is not modelled; set runtime",
     "[j]\nsize=1m\ntime_based": "x.fio:3: time_based: needs a runtime; add runtime=10s",
     "[j]\nsize=1m\nruntime=999999999d": "x.fio:3: runtime=999999999d: is too long; lower it to 1000d",
@@ -405,7 +405,7 @@ def test_settings_that_contradict_a_job_are_refused(cli: Cli, tmp_path: Path) ->
     beyond = cli("run", "large.fio", "--set", "device.capacity=256MiB", check=False).stderr
     assert "large.fio:1: [j]: ends at byte 1073741824, past the end of the device (256MiB); lower size" in beyond
     plain = cli("run", "--workload", "uniform", "--set", "workload.requests=10", "--json", "fio", check=False).stderr
-    assert "--json fio: only a fio job file produces this format; run a job file, or use --json" in plain
+    assert "--json fio: this format requires a run of a fio job file; run a job file, or use --json" in plain
 
 
 EXAMPLES = Path("/usr/share/doc/fio/examples")

@@ -198,7 +198,7 @@ def test_other_faults_of_a_result_name_the_job() -> None:
     failed = {**entry("one", 0, "read", rw="randread"), "error": 5}
     with pytest.raises(ssdlab.ConfigError, match="job one: fio reported error 5"):
         fio(failed)
-    with pytest.raises(ssdlab.ConfigError, match=r"job one: ran together with other jobs, .* add 'stonewall'"):
+    with pytest.raises(ssdlab.ConfigError, match=r"job one: ran concurrently with other jobs, .* add 'stonewall'"):
         fio(entry("one", 0, "read", rw="randread"), entry("two", 0, "write", rw="randwrite"))
     with pytest.raises(ssdlab.ConfigError, match="no job completed a request"):
         fio(entry("overwrite", 0, "write", rw="randwrite"))
@@ -209,9 +209,9 @@ def test_other_faults_of_a_result_name_the_job() -> None:
     named = entry("one", 0, "read", rw="randread")
     named["read"]["lat_ns"]["percentile"] = {"median": 50_000}
     for damaged in (incomplete, no_write, named, "one"):
-        with pytest.raises(ssdlab.ConfigError, match="result of fio is incomplete or damaged; repeat"):
+        with pytest.raises(ssdlab.ConfigError, match="fio result is incomplete or damaged; repeat"):
             fio(damaged)  # type: ignore[arg-type]
-    for text, words in (("{", "not JSON"), ("[1]", "not JSON"), ('{"jobs": []}', "not a result of fio")):
+    for text, words in (("{", "not JSON"), ("[1]", "not JSON"), ('{"jobs": []}', "not a fio result")):
         with pytest.raises(ssdlab.ConfigError, match=words):
             fio_json.read(Path("result.json"), text)
 
@@ -597,7 +597,7 @@ def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: 
     failed = cli("fit", "drive", "half.csv", *SETS, check=False)
     assert failed.returncode == 2 and failed.stdout == ""
     assert (
-        "half.csv: no measurement determines a parameter of the drive; measure reads at depths 1 to 256"
+        "half.csv: no parameter of the drive can be determined; measure reads at depths 1 to 256"
         in failed.stderr
     )
 
@@ -610,9 +610,9 @@ def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: 
         (["--job", "--base", "tlc-nvme"], "--job only prints a job for fio; omit files, --base"),
         (
             ["some.toml"],
-            "some.toml: is neither a .json file of fio nor a .csv table; pass a configuration with --config",
+            "some.toml: is neither a fio .json file nor a .csv table; pass a configuration with --config",
         ),
-        (["some.txt"], "some.txt: is neither a .json file of fio nor a .csv table; pass a configuration"),
+        (["some.txt"], "some.txt: is neither a fio .json file nor a .csv table; pass a configuration"),
         (["--job", "-o", "none/my.toml"], "--out none/my.toml: directory none does not exist; create it first"),
     ],
 )

@@ -148,7 +148,7 @@ def test_foreign_parquet_reads_the_same_in_parts(tmp_path: Path) -> None:
         ({"volume": ["a", None, "b"]}, "row 1: volume is empty; fill or drop the row"),
         (
             {"time_us": [0.0, float("inf"), 1.0]},
-            "row 1: time_us inf is not between 0 and 9223372036854774 units of 1,000 ns",
+            "row 1: time_us inf is not between 0 and 9223372036854774 (in units of 1,000 ns)",
         ),
         ({"time_us": [0.0, float("nan"), 1.0]}, "row 1: time_us nan is not a number"),
         ({"time_us": None, "timestamp": [1, 2, 3]}, "column timestamp has no unit; rename it to time_ns"),
@@ -157,7 +157,7 @@ def test_foreign_parquet_reads_the_same_in_parts(tmp_path: Path) -> None:
         ({"size": [512, -1, 512]}, "row 1: size -1.* is not between 0 and"),
         ({"lba": [8, 1 << 60, 0]}, "row 1: lba 1152921504606846976 is not between 0 and .* units of 512 bytes"),
         ({"lba": [8, -1, 0]}, "row 1: lba -1 is not between 0 and 18014398509481983 units of 512 bytes"),
-        ({"time_us": [0, -4, 6]}, "row 1: time_us -4 is not between 0 and 9223372036854775 units of 1,000 ns"),
+        ({"time_us": [0, -4, 6]}, "row 1: time_us -4 is not between 0 and 9223372036854775 (in units of 1,000 ns)"),
         (
             {"size": None, "sectors": [8, 1 << 23, 8]},
             "row 1: sectors 8388608 is not between 0 and 8388607 units of 512 bytes",

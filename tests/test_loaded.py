@@ -206,7 +206,7 @@ def test_broken_columns_are_named(saved: Path) -> None:
     with pytest.raises(ssdlab.ConfigError, match=r"series\.parquet: cannot be read as Parquet: .*; copy it"):
         ssdlab.Result.load(saved).series  # noqa: B018
     pq.write_table(pa.table({"other": [1]}), saved / "erase_counts.parquet")
-    with pytest.raises(ssdlab.ConfigError, match=r"erase_counts\.parquet: has the columns other, not erases; copy it"):
+    with pytest.raises(ssdlab.ConfigError, match=r"erase_counts\.parquet: has the columns other instead of erases; c"):
         ssdlab.Result.load(saved).erase_counts  # noqa: B018
 
 
@@ -238,8 +238,8 @@ def half(table: pa.Table) -> pa.Table:
 @pytest.mark.parametrize(
     ("name", "damage", "message"),
     [
-        ("series", renamed, r"series\.parquet: has the columns renamed, .*, not requests, "),
-        ("series", as_text, r"series\.parquet: write_latency_max_ns: is of type string, not uint64"),
+        ("series", renamed, r"series\.parquet: has the columns renamed, .* instead of requests, "),
+        ("series", as_text, r"series\.parquet: write_latency_max_ns: has type string instead of uint64"),
         ("latency", with_a_gap, r"latency\.parquet: requests: lacks 1 of \d+ values"),
         ("series", lambda table: table.slice(1), r"series: .*\(rows are missing\)"),
         ("series", half, r"series: .*\(rows are missing\)"),
@@ -276,7 +276,7 @@ def test_damaged_columns_are_an_error_before_they_are_used(
         (lambda payload: payload.pop("result"), "is not a result of ssdlab; pass the --out directory"),
         (lambda payload: payload.update(version=5), "is not a result of ssdlab; pass the --out directory"),
         (lambda payload: payload.update(result={}), r"result\.ingest: is missing; copy the file again"),
-        (lambda payload: payload.update(source=None), "source: is null, which 'ssdlab run' never saves; copy the file"),
+        (lambda payload: payload.update(source=None), "source: 'ssdlab run' never saves the value null; copy the file"),
         (lambda payload: payload.pop("configuration"), "configuration: (not found|is missing)"),
         (lambda payload: payload["configuration"].update({"seed": 5}), r"configuration\.seed: is 5, which"),
         (
@@ -410,7 +410,7 @@ def test_unsavable_values_are_named_when_loaded(where: str, wrong: object, timed
     with pytest.raises(ssdlab.ConfigError) as error:
         ssdlab.Result.load(tmp_path)
     assert str(error.value) == (
-        f"{tmp_path}/result.json: {where}: is {json.dumps(wrong)}, which 'ssdlab run' never saves; copy the file "
+        f"{tmp_path}/result.json: {where}: 'ssdlab run' never saves the value {json.dumps(wrong)}; copy the file "
         "again, or repeat the run with --out"
     )
 

@@ -354,7 +354,8 @@ def test_a_command_finds_a_class_by_its_name(mine: Path, cli: Cli) -> None:
         "sha256": hashlib.sha256(MINE.encode()).hexdigest(),
     }
     assert re.search(
-        r"Windowed\(window=4\): [\d,]+ decisions, [\d.e+-]+ M decisions/s, \d+ % of the run's [\d.]+ \w+\n", done.stderr
+        r"Windowed\(window=4\): [\d,]+ decisions, [\d.e+-]+ M decisions/s, \d+ % of the run time of [\d.]+ \w+\n",
+        done.stderr,
     )
     built_in = ["-s", "ftl.page.gc.windowed_greedy.window=4"]
     theirs = json.loads(cli("run", *SETS, "-s", "ftl.page.gc=windowed_greedy", *built_in, "--json").stdout)
@@ -423,7 +424,7 @@ def _local() -> type[VictimPolicy]:
             "mine.Greedy(1)",
             "Greedy in mine.py: too many positional arguments; pass the arguments of its constructor",
         ),
-        ("", "mine.Windowed(window=x)", "is not a class name with literal arguments; write FILE.CLASS after python:"),
+        ("", "mine.Windowed(window=x)", "is not a class name, with or without literal arguments; write FILE.CLASS "),
         ("x = 1 +\n", "mine.Greedy", "mine.py:1: SyntaxError: invalid syntax"),
         (
             "import nothing_like_it\n",
@@ -444,7 +445,7 @@ def _local() -> type[VictimPolicy]:
         (
             MINE.replace("choose(self, valid)", "choose(self, vald)"),
             "mine.Greedy",
-            "mine.py:7: Greedy.choose has the unknown argument vald, not one of valid,",
+            "mine.py:7: Greedy.choose has the unknown argument vald; use only valid,",
         ),
     ],
 )

@@ -187,7 +187,7 @@ def test_the_first_large_cached_drive_prints_the_cache_directory(
 
 def test_drives_are_cached_in_a_directory_or_not_at_all(small: ssdlab.Config, cache: Path, cli: Cli) -> None:
     cache.write_text("mine", encoding="utf-8")
-    with pytest.raises(ssdlab.ConfigError, match=f"^{kept.DIRECTORY}: .*drives is not a directory; set a directory"):
+    with pytest.raises(ssdlab.ConfigError, match=f"^{kept.DIRECTORY}: .*drives is not a directory; set it to a dir"):
         ssdlab.simulate(small)
     assert cli("cache-dir", check=False).stderr.startswith(f"ssdlab: {kept.DIRECTORY}: ")
     assert cache.read_text(encoding="utf-8") == "mine"

@@ -82,7 +82,7 @@ def test_columns_may_be_left_out() -> None:
         ({"bytes": [4096, 0, 8192, 0]}, "row 1: a read of 0 bytes"),
         ({"bytes": [4096, 512, 8192, 1]}, "row 3: a flush of 1 bytes"),
         ({"bytes": [4096, 512, 1 << 33, 0]}, "row 2: bytes 8589934592 is not between 0 and 4294967295"),
-        ({"time_ns": [0, 5, 4, 9]}, "row 2: time_ns 4 is before the 5"),
+        ({"time_ns": [0, 5, 4, 9]}, "row 2: time_ns 4 is earlier than 5"),
         ({"offset": [0, -1, 0, 0]}, "row 1: offset -1 is not between"),
         ({"offset": [0, (1 << 64) - 1, 0, 0]}, "row 1: offset 18446744073709551615 plus 512 bytes exceeds 64 bits"),
         ({"offset": [0, 1, 2]}, "they must be equally long"),

@@ -46,7 +46,9 @@ def directory() -> Path | None:
     named = os.environ.get(DIRECTORY)
     if named is not None:
         if os.path.lexists(named) and not Path(named).is_dir():
-            raise ConfigError(f"{DIRECTORY}: {text.path(named)} is not a directory; set a directory, or an empty value")
+            raise ConfigError(
+                f"{DIRECTORY}: {text.path(named)} is not a directory; set it to a directory, or to an empty string"
+            )
         return Path(named) if named else None
     base = os.environ.get("XDG_CACHE_HOME")
     # The XDG specification says to ignore a relative path.

@@ -128,11 +128,11 @@ def _fault(name: str, table: "pa.Table") -> str | None:
     equal.
     """
     if table.column_names != [*TABLES[name]]:
-        return f"has the columns {', '.join(table.column_names)}, not {', '.join(TABLES[name])}"
+        return f"has the columns {', '.join(table.column_names)} instead of {', '.join(TABLES[name])}"
     for field, column in zip(table.schema, table.columns, strict=True):
         kind = "uint32" if name == "erase_counts" else TYPES.get(field.name, "uint64")
         if str(field.type) != kind:
-            return f"{field.name}: is of type {field.type}, not {kind}"
+            return f"{field.name}: has type {field.type} instead of {kind}"
         if column.null_count:
             return f"{field.name}: lacks {text.count(column.null_count)} of {text.count(len(column))} values"
     return None

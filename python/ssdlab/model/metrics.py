@@ -108,8 +108,8 @@ CAPTURE = (
     Metric("random_pages", "pages", "random pages", "random pages"),
     Metric("hit_ratio", "share of 1", "hit ratio", "share of sub-streams with at least one page in a sequential "
            "log block", "more", "without sub-streams"),
-    Metric("hit_quality", "share of 1", "hit quality", "share of pages in sequential log blocks, over the sub-streams "
-           "that `hit_ratio` counts as hits", "more", "without hits"),
+    Metric("hit_quality", "share of 1", "hit quality", "share of pages in sequential log blocks, in sub-streams "
+           "with at least one such page", "more", "without hits"),
     Metric("error_capture", "share of 1", "error capture", "share of random pages in sequential log blocks", "less",
            "without random pages"),
     Metric("pseudo_benefit", "share of 1", "pseudo-benefit", "1 - `error_capture`", "more", "without random pages"),
@@ -204,8 +204,8 @@ METRICS = (
         Metric("page_bytes", "bytes", "page", "page size"),
         Metric("pages_per_block", "pages", "pages per block", "pages per erase block"),
         Metric("blocks", "blocks", "blocks", "erase blocks"),
-        Metric("reserve_blocks", "blocks", "reserved by the FTL", "blocks that the FTL reserves for open and erased "
-               "blocks, merges and a map in flash; included in `blocks`"),
+        Metric("reserve_blocks", "blocks", "reserved by the FTL", "blocks that the FTL needs as open blocks, as "
+               "erased blocks, for merges, and for a map in flash; included in `blocks`"),
         Metric("op_without_reserve", "share of 1", "over-provisioning, without the FTL's reserve",
                "over-provisioning without `reserve_blocks`. If `device.reserve` is `extra` (the default), "
                "`device.op` sets this value. Reserved blocks sometimes hold data, so GC effectively has "
@@ -235,7 +235,7 @@ METRICS = (
         Metric("repeat.replays", "replays", "replays, including the measured one", "number of replays of the trace, "
                "including the measured one"),
         Metric("repeat.capacities_written", "capacities", "host writes / drive capacity, all replays",
-               "pages written in all replays without their warm-ups / `device.logical_pages`"),
+               "pages written in all replays, excluding warm-up / `device.logical_pages`"),
         Metric("repeat.steady", help="true if write amplification became [steady](#steady)", kind="flag",
                null="unless `host.repeat` is `until-steady`"),
         Metric("replay.mode", help="replay mode, as in `host.replay`", kind="name"),
@@ -250,7 +250,7 @@ METRICS = (
         Metric("replay.backlog_requests", "requests", "requests outstanding at the last arrival", "incomplete requests "
                "when the last request arrives, including this request. Above 65,536, the number is interpolated from "
                "the series", "less", "unless the mode is `open` and `time` is `event`"),
-        Metric("replay.sustained_speed", "ratio", "speed that the drive sustains", "`recorded_ns` / "
+        Metric("replay.sustained_speed", "ratio", "sustained replay speed", "`recorded_ns` / "
                "`time.elapsed_ns`, if the drive falls behind", "more", "if the drive keeps up"),
         Metric("host.partial_pages_written", "pages", "partial page writes", quiet=True),
         Metric("host.unmapped_pages_read", "pages", "reads of unmapped pages", quiet=True),
@@ -267,16 +267,17 @@ METRICS = (
                "wrote; a partial page counts as one", "less", "if the host wrote nothing"),
         Metric("precondition.write_amplification", "ratio", "write amplification, preconditioning",
                "write amplification at the end of preconditioning", null="if preconditioning overwrote nothing"),
-        Metric("precondition.replays", "replays", "replays during preconditioning", "replays of the trace's "
-               "writes during preconditioning", null="unless `precondition.overwrite` is `trace`"),
+        Metric("precondition.replays", "replays", "replays during preconditioning", "number of times that "
+               "preconditioning replayed the trace's writes", null="unless `precondition.overwrite` is `trace`"),
         Metric("precondition.host_pages_written", "pages", "", "pages written to precondition the drive"),
         Metric("precondition.flash_pages_programmed", "pages", "", "pages programmed by preconditioning"),
         Metric("precondition.runs_pages_written", "pages", "", "host pages programmed by earlier runs "
                "of a [saved](state.md) drive, excluding pages overwritten in a write buffer"),
         Metric("precondition.stable", help="true if write amplification was steady when preconditioning ended",
                kind="flag", null="unless preconditioning runs until write amplification is steady"),
-        Metric("precondition.sampled_planes", "planes", "", "number of planes that were overwritten; their "
-               "state was copied to the other planes ([state.md](state.md))", null="if all planes were overwritten"),
+        Metric("precondition.sampled_planes", "planes", "", "number of planes that preconditioning overwrote, "
+               "before copying their state to the other planes ([state.md](state.md))",
+               null="if all planes were overwritten"),
         Metric("precondition.sampled_sections", "sections", "", "number of equal sections per superblock; one "
                "section was overwritten and its state copied to the others ([state.md](state.md))",
                null="if all sections were overwritten"),
@@ -343,7 +344,7 @@ METRICS = (
                f"without reclaims, or {_UNTIMED}"),
         Metric("retired_blocks", "blocks", "log blocks retired", "log blocks removed from the log"),
         Metric("utilisation_mean", "share of 1", "utilisation of retired log blocks, mean",
-               "share of a log block's pages that were programmed when it was retired", "more",
+               "share of a log block's pages that were in use when the block was retired", "more",
                "if no log block was retired"),
     ),
     *_group("Log", "",
@@ -354,10 +355,10 @@ METRICS = (
     ),
     *_group("Captures", "log.capture", *(replace(metric, help="") for metric in CAPTURE)),
     *_group("Speed", "time",
-        Metric("elapsed_ns", "ns", "simulated time", "simulated time of the measured phase; with a cache, until "
-               "started write-backs are complete"),
-        Metric("busy_ns", "ns", "", "time that the flash was busy. If `time` is `event`: mean time per die with a "
-               "command in progress, including waits for the channel"),
+        Metric("elapsed_ns", "ns", "simulated time", "simulated time of the measured phase; with a cache, the "
+               "phase ends when all write-backs in progress are complete"),
+        Metric("busy_ns", "ns", "", "total time in which the flash was busy; if `time` is `event`, mean time in which "
+               "a die had a command in progress, including waits for the channel"),
         Metric("utilisation", "share of 1", "flash busy", "`busy_ns` / `elapsed_ns`"),
         *_RATES,
         Metric("behind_ns", "ns", "", "time from the last arrival to the last completion", null="in closed replay"),
@@ -402,7 +403,7 @@ METRICS = (
         Metric("page_bytes", "bytes", "", "page size"),
         Metric("capacity_pages", "pages", "", "capacity, including the space for compressed pages"),
         Metric("requests", "requests", "host requests", "host requests to the cache"),
-        Metric("served", "requests", "served without the drive", "requests served without I/O to the drive", "more"),
+        Metric("served", "requests", "served by the cache", "requests served without I/O to the drive", "more"),
         Metric("hits", "pages", "hits", "cached pages touched by reads and writes, raw or compressed", "more"),
         Metric("pools.raw_hits", "pages", "raw hits", "hits on raw pages"),
         Metric("pools.compressed_hits", "pages", "compressed hits", "hits on compressed pages", quiet=True),
@@ -423,7 +424,7 @@ METRICS = (
         Metric("pools.raw_capacity_pages", "pages", "", "capacity of the raw pool"),
         Metric("pools.compressed_capacity_bytes", "bytes", "", "capacity of the compressed pool"),
         Metric("pools.transitions.loaded", "pages", "pages read from the drive", better="less"),
-        Metric("counters.filled", "pages", "pages filled for partial writes", better="less", quiet=True),
+        Metric("counters.filled", "pages", "pages read to complete partial writes", better="less", quiet=True),
         Metric("written_back", "pages", "pages written back", "dirty pages written to the drive", "less"),
         Metric("dirty_pages", "pages", "dirty pages at the end", "cached pages not yet written to the "
                "drive at the end", quiet=True),
@@ -438,7 +439,7 @@ METRICS = (
         Metric("waits.drive_ns", "ns", "total time waiting for the drive", "total time that host requests waited for "
                "data from the drive", "less"),
         Metric("waits.limit_ns", "ns", "total time waiting at the dirty limit", "total time that host requests "
-               "waited at the limit of dirty pages, including requests queued behind them", "less"),
+               "waited because the cache held too many dirty pages, including requests queued behind them", "less"),
         Metric("mean_ns", "ns", "response time of a host request, mean", "mean response time of a host request; with "
                "`time = \"serial\"`, time in the cache plus time of the requests to the drive", "less", _UNTIMED),
     ),
@@ -472,7 +473,7 @@ METRICS = (
         Metric("read_ahead_pages", "pages", "pages read ahead", quiet=True),
         Metric("read_ahead_hits", "pages", "pages found in the read cache", better="more", quiet=True),
         Metric("read_ahead_wasted", "pages", "pages read ahead but never used", better="less", quiet=True),
-        Metric("throttles", "times", "times that thermal throttling began", better="less", quiet=True),
+        Metric("throttles", "times", "number of times thermal throttling began", better="less", quiet=True),
         Metric("throttled_requests", "requests", "requests served while throttled", better="less", quiet=True),
         Metric("highest_temperature", "m°C", "highest temperature", better="less", quiet=True),
     ),
@@ -517,8 +518,8 @@ METRICS = (
         # `better` is not set, because the write rate differs between runs.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at `host_bytes_per_day`",
                null="if `rate` is null, or if the trace sized the drive"),
-        Metric("trace_bytes_per_day", "bytes", "", "host writes per day according to the trace's timestamps, at the "
-               "replay's speed, even if the drive could not keep up", null="if the trace has no times"),
+        Metric("trace_bytes_per_day", "bytes", "", "host writes per day at the rate of the trace's timestamps, scaled "
+               "by the replay's speed, even if the drive could not keep up", null="if the trace has no times"),
         Metric("trace_years", "years", "", "years until worn out at the rate of the trace",
                null="if the trace has no times, or sized the drive"),
     ),
@@ -526,8 +527,8 @@ METRICS = (
         Metric("flash_operations_checked", "operations", "flash operations checked", "reads, programs and erases "
                "checked against the NAND rules, including preconditioning and warm-up; a copy counts as a read and a "
                "program"),
-        Metric("page_reads_checked", "pages", "page reads checked", "host page reads compared with the last write, "
-               "including warm-up and reads for partial writes"),
+        Metric("page_reads_checked", "pages", "page reads checked", "host page reads whose data was compared with the "
+               "last write, including warm-up and reads for partial writes"),
     ),
 )  # fmt: skip
 """Every metric, in the order in which report pages list them."""

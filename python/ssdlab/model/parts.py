@@ -29,7 +29,7 @@ class Part(dict[str, Any]):
 def never_saved(place: str, value: Any) -> ConfigError:
     """Returns the error for a value that ssdlab never saves under the given key."""
     shown = json.dumps(value)[:SHOWN]
-    return ConfigError(f"{place}: is {shown}, which 'ssdlab run' never saves; {REMEDY}")
+    return ConfigError(f"{place}: 'ssdlab run' never saves the value {shown}; {REMEDY}")
 
 
 def _placed(place: str, value: Any) -> Any:

@@ -155,7 +155,7 @@ class PluginUse(NamedTuple):
             return said
         rate, share = self.decisions / self.seconds, self.seconds / self.run_seconds
         run = text.duration(1e9 * self.run_seconds)
-        return f"{said}, {rate / 1e6:.2g} M decisions/s, {100 * share:.0f} % of the run's {run}"
+        return f"{said}, {rate / 1e6:.2g} M decisions/s, {100 * share:.0f} % of the run time of {run}"
 
 
 _sources: dict[str, Source] = {}
@@ -364,7 +364,7 @@ def _find(name: str) -> Source:
         values = [ast.literal_eval(value) for value in positional]
         named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in keywords}
     except (SyntaxError, ValueError):
-        raise ConfigError(f"is not a class name with literal arguments; {HOW}") from None
+        raise ConfigError(f"is not a class name, with or without literal arguments; {HOW}") from None
     if not module_name:
         raise ConfigError(HOW)
     known = _sources.get(name)
@@ -434,7 +434,7 @@ def _executed(path: Path) -> ModuleType:
         del sys.modules[path.stem]
         why = f"{type(error).__name__}: {_reason(error)}"
         if isinstance(error, _Overran):
-            why = f"the code outside functions {TIMED_OUT} {LOADING_SECONDS:g} s; look for an endless loop"
+            why = f"the module's top-level code {TIMED_OUT} {LOADING_SECONDS:g} s; look for an endless loop"
         raise ConfigError(f"{_place(error, str(path))}: {why}") from error
     _modules[path.absolute()] = contents, module
     return module
@@ -460,7 +460,7 @@ def _source(cls: type[Plugin], path: Path | None = None) -> Source:
     if cls.arguments and unknown:
         raise ConfigError(
             f"{text.path(file)}:{code.co_firstlineno}: {cls.__name__}.{cls.methods[0]} has the unknown argument "
-            f"{unknown[0]}, not one of {', '.join(cls.arguments)}{text.suggestion(unknown[0], cls.arguments)}"
+            f"{unknown[0]}; use only {', '.join(cls.arguments)}{text.suggestion(unknown[0], cls.arguments)}"
         )
     source = path.read_bytes() if path else "".join(linecache.getlines(file)).encode()
     digest = hashlib.sha256(source).hexdigest() if source else None

@@ -22,7 +22,7 @@ MOSTLY = 0.5
 
 UNSETTLED = {
     "unsettled": ("over the whole run", "over the last full write of the flash"),
-    "unsettled_replays": ("in the second-last replay", "in the last"),
+    "unsettled_replays": ("in the second-to-last replay", "in the last"),
 }
 """For each finding, the names of the two parts of a run that differ in write amplification."""
 
@@ -99,7 +99,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             times = text.significant(preconditioned / summary["device"]["logical_pages"])
             unsteady = "write amplification was not steady when preconditioning ended"
             why = "on a drive with few blocks, every garbage collection changes write amplification"
-            asked, summed = f"{unsteady}, after {times} times the capacity was written; {why}", f"{unsteady}; {why}"
+            asked, summed = f"{unsteady} (after writing {times} times the capacity); {why}", f"{unsteady}; {why}"
             # The size of a drive is fixed if an earlier run has written to it.
             if not before["runs_pages_written"]:
                 larger = text.exact_size(_larger(summary["device"]["capacity_bytes"]))

@@ -142,7 +142,7 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
             with suppress(OverflowError):
                 column = np.asarray(values, np.uint64)
     except ValueError:
-        raise TraceError(f"{name} is not a plain array; pass one value per request") from None
+        raise TraceError(f"{name} is not a one-dimensional array; pass one value per request") from None
     if column.ndim != 1:
         raise TraceError(f"{name} has {column.ndim} dimensions; pass one value per request")
     return column
@@ -191,8 +191,8 @@ def since_first(name: str, values: object) -> "npt.NDArray[np.uint64]":
     if back.size:
         row = int(back[0]) + 1
         raise TraceError(
-            f"row {row}: {name} {times[row]} is before the {times[row - 1]} of the previous row; sort the rows by time "
-            "(rows count from 0)"
+            f"row {row}: {name} {times[row]} is earlier than {times[row - 1]} in the previous row; sort the rows by "
+            "time (rows count from 0)"
         )
     if not len(times):
         return np.zeros(0, np.uint64)

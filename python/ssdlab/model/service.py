@@ -106,10 +106,10 @@ class DriveServer:
         state: str | os.PathLike[str] | None = None,
     ) -> None:
         if socket is None and listen is None:
-            raise ConfigError("nothing to listen on; pass socket or listen")
+            raise ConfigError("no address to listen on; pass socket or listen")
         if scale is not None and not LEAST_SCALE <= scale < float("inf"):
             raise ConfigError(
-                f"scale {scale!r}: must be at least {LEAST_SCALE:g}; 1 is real time, None replies at once"
+                f"scale {scale!r}: must be at least {LEAST_SCALE:g}; use 1 for real time, None for immediate replies"
             )
         if verify_clients and tls is None:
             raise ConfigError("verify_clients needs TLS; pass the folder of certificates as tls")

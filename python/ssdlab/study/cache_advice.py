@@ -202,7 +202,7 @@ class CacheAdvice(Advice):
     plot = Plot("cache_advice.trade")
 
     def __repr__(self) -> str:
-        return f"<ssdlab.CacheAdvice on {len(self.choices)} caches>"
+        return f"<ssdlab.CacheAdvice: {len(self.choices)} caches>"
 
 
 @takes(memory=["64MiB", "256MiB"], axes=["device.op=7%,28%"])
@@ -273,7 +273,7 @@ def advise_cache(
     choices = _choices(study, prices)
     if not choices and not study.partial:
         _, _, why = next(iter(study.failures)).partition(": ")
-        raise ConfigError(f"no cache can be simulated: {why}")
+        raise ConfigError(f"all simulations of caches failed: {why}")
     return CacheAdvice(
         study=study, choices=choices, prices=prices, read_p99_ns=read_p99_ns, hit_ratio=hit_ratio, above=above,
         accesses=accesses,

@@ -62,14 +62,14 @@ def catalogue() -> list[Group]:
     keys = [key for key, _, _, variants in _ssdlab.options() if variants]
     named = {key: name for name, key in KNOWN_AS.items()}
     return [
-        Group("settings", "tables of settings; see 'ssdlab config explain NAME'", _sections()),
+        Group("settings", "tables of the configuration; see 'ssdlab config explain NAME'", _sections()),
         Group("presets", "drive presets, for --preset", tuple(Entry(one.name, one.title) for one in presets())),
         *(_choice(name, key) for name, key in KNOWN_AS.items()),
         Group("caches", "replacement policies of 'ssdlab cache'", _caches(policies())),
         Group("admissions", "admission filters of 'ssdlab cache', as in lru:admission=bloom", _caches(admissions())),
         Group("codecs", "page compressors of 'ssdlab compress' and 'ssdlab cache'", _codecs()),
         Group("formats", "trace formats, for --format", tuple(Entry(one.name, one.help) for one in all_formats())),
-        Group("scenes", "example scenes for 'ssdlab explain'", _scenes()),
+        Group("scenes", "example scenes that 'ssdlab explain' can show", _scenes()),
         Group("experiments", "published tables that 'ssdlab experiment run' reproduces", _experiments()),
         *(_choice(key, key) for key in keys if key not in named),
     ]

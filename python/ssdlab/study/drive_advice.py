@@ -147,7 +147,7 @@ class DriveAdvice(Advice):
     plot = Plot("drive_advice.trade")
 
     def __repr__(self) -> str:
-        return f"<ssdlab.DriveAdvice on {len(self.choices)} drives>"
+        return f"<ssdlab.DriveAdvice: {len(self.choices)} drives>"
 
 
 @takes(axes=["ftl.page.gc=greedy,fifo"])
@@ -214,7 +214,7 @@ def advise_drive(
                 "no measured request is a write, so spare space has no effect; use a workload with writes"
             )
         _, _, why = next(iter(study.failures)).partition(": ")
-        raise ConfigError(f"no drive can be simulated: {why}")
+        raise ConfigError(f"all simulations of drives failed: {why}")
     return DriveAdvice(study=study, choices=choices, dwpd=dwpd, years=years, p99_ns=p99_ns)
 
 

@@ -188,7 +188,7 @@ def jobs_of(sections: Sequence[Section], capacity: int | None) -> tuple[list[Job
             jobs[number] = replace(jobs[number], base=base + jobs[number].base)
         base += -(-end // 4096) * 4096
     if base >= MOST_END:
-        sections[-1].refuse("the files of all jobs exceed 4 EiB; lower size")
+        sections[-1].refuse("the total file size of all jobs exceeds 4 EiB; lower size")
     notes = []
     if unknown:
         notes.append(f"fio options that have no effect here: {', '.join(text.path(name) for name in unknown)}")
@@ -378,7 +378,7 @@ class _Options:
         option = self.given("ioengine")
         engine = "psync" if option is None else option.value
         if engine not in SYNC_ENGINES | ASYNC_ENGINES and option is not None:
-            option.refuse("is not an engine that reads and writes a drive; use libaio or psync")
+            option.refuse("is not a supported I/O engine; use libaio or psync")
         depth = self.whole("iodepth", 1, least=1, most=65_536)
         return 1 if engine in SYNC_ENGINES else depth
 

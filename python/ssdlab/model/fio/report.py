@@ -32,7 +32,7 @@ def written(result: Result) -> str:
     """
     jobs = result.summary.get("jobs")
     if jobs is None:
-        raise ConfigError("--json fio: only a fio job file produces this format; run a job file, or use --json")
+        raise ConfigError("--json fio: this format requires a run of a fio job file; run a job file, or use --json")
     report = {
         "fio version": f"ssdlab-{_ssdlab.__version__}",
         "timestamp": 0,

@@ -112,8 +112,8 @@ def calibrate(
         rate = result.iops
         if rate is None:
             raise ConfigError(
-                f"{op}s take no time, so their throughput is undefined; set drive.command or drive.link, or measure "
-                "more requests than fit into the write buffer"
+                f"{op}s complete in zero time, so their throughput is undefined; set drive.command or drive.link, or "
+                "measure more requests than fit into the write buffer"
             )
         iops[op][at] = rate
         if op == "write":

@@ -48,7 +48,7 @@ def read_source(
     for name, file in files.items():
         place = f"{keys.place}: from: {name}"
         if not isinstance(file, str):
-            raise ConfigError(f'{place}: {file!r} is not text; write {name} = "FILE.csv"')
+            raise ConfigError(f'{place}: {file!r} is not a string; write {name} = "FILE.csv"')
         given[name] = Given(file, read_reference(folder / file, place, rows.labels, columns.labels, {}))
     return CellSource(files=given)
 
@@ -58,10 +58,13 @@ def _tables(keys: Keys, rows: Axis, above: Mapping[str, Table]) -> tuple[str, ..
     for name in names:
         if name not in above:
             raise keys.error(
-                "from", f"{name!r} is not an earlier table; use a table above this table{suggestion(str(name), above)}"
+                "from", f"{name!r} is not an earlier table; use a table defined above{suggestion(str(name), above)}"
             )
         if above[name].rows.name != rows.name:
-            raise keys.error("from", f"{name} has the rows {above[name].rows.name}; use a table with rows {rows.name}")
+            raise keys.error(
+                "from",
+                f"the rows of {name} are the axis {above[name].rows.name}; use a table with the rows {rows.name}",
+            )
         if above[name].runs.seeds != above[names[0]].runs.seeds:
             raise keys.error("from", f"{name} and {names[0]} have different seeds; use the same seeds in both tables")
     if not names:

@@ -47,7 +47,7 @@ def _pages(keys: Keys) -> tuple[int, ...]:
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MAX_PAGES:
             raise keys.error("pages", f"{value!r} is not a page number; write page numbers like [0, 4, 8]")
     if keys.has("pages") and not values:
-        raise keys.error("pages", "is empty; write the pages like [0, 4, 8]")
+        raise keys.error("pages", "is empty; list page numbers, such as [0, 4, 8]")
     return tuple(values)
 
 
@@ -74,7 +74,7 @@ def _replay(keys: Keys, name: str, values: Any) -> Replay:
 def _trace(place: str, name: object, traces: Mapping[str, Replay]) -> str:
     """Returns the name of a trace, after checking that the experiment declares it."""
     if not isinstance(name, str):
-        raise ConfigError(f"{place}: trace: {name!r} is not text; write the NAME of a table [trace.NAME]")
+        raise ConfigError(f"{place}: trace: {name!r} is not a string; write the NAME of a table [trace.NAME]")
     if name not in traces:
         raise ConfigError(f"{place}: trace: {name!r} is not defined; add [trace.{name}]{suggestion(name, traces)}")
     return name
@@ -233,7 +233,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
         table = above.get(rival)
         if table is None or table.ranking.better is None:
             why = (
-                f"{rival!r} is not an earlier table with the key 'better'; use a table above that has this key"
+                f"{rival!r} is not an earlier table with the key 'better'; use a table that has this key"
                 f"{suggestion(rival, above)}"
             )
             raise inner.error("winners_of", why)
@@ -268,7 +268,7 @@ def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mappin
     name = values["like"]
     if name not in above:
         raise ConfigError(
-            f"{place}: like: {name!r} is not an earlier table; use a table above this table"
+            f"{place}: like: {name!r} is not an earlier table; use a table defined above"
             f"{suggestion(str(name), above)}"
         )
     return {**above[name], **{key: value for key, value in values.items() if key != "like"}}

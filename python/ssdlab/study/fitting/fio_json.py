@@ -47,7 +47,7 @@ def read(path: Path, written: str) -> list[Measured]:
     except ValueError as error:
         raise ConfigError(f"{where}: not JSON: {error}; run fio with --output-format=json+") from None
     if not isinstance(found, dict) or not isinstance(found.get("jobs"), list) or "fio version" not in found:
-        raise ConfigError(f"{where}: not a result of fio; run fio with --output-format=json+ --output=FILE")
+        raise ConfigError(f"{where}: not a fio result; run fio with --output-format=json+ --output=FILE")
     shared = found.get("global options", {})
     try:
         jobs = [_Job(where, entry, shared) for entry in found["jobs"] if entry.get("jobname") not in PREPARING]
@@ -58,7 +58,7 @@ def read(path: Path, written: str) -> list[Measured]:
             if measured.figures
         ]
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise ConfigError(f"{where}: the result of fio is incomplete or damaged; repeat the measurement") from None
+        raise ConfigError(f"{where}: the fio result is incomplete or damaged; repeat the measurement") from None
     if not loads:
         raise ConfigError(f"{where}: no job completed a request; {HOW}")
     return loads
@@ -134,12 +134,12 @@ def _measured(where: str, jobs: "Sequence[_Job]") -> Measured:
     kinds = [[*same] for _, same in groupby(jobs, key=lambda job: job.name)]
     first = kinds[0][0]
     if len({(job.pattern, job.size) for job in jobs}) > 1:
-        raise ConfigError(f"{first.where}: ran together with jobs of other patterns or sizes; {HOW}")
+        raise ConfigError(f"{first.where}: ran concurrently with jobs of other patterns or sizes; {HOW}")
     queues = tuple(kind[0].queue() for kind in kinds)
     arrivals = {queue.arrival == "closed" for queue in queues}
     if len(kinds) > 1 and True in arrivals:
         raise ConfigError(
-            f"{first.where}: ran together with other jobs, and not all of them have rate_iops; add 'stonewall' to each "
+            f"{first.where}: ran concurrently with other jobs, some without rate_iops; add 'stonewall' to each "
             "job, or rate_iops to each job"
         )
     load = Load(first.name, queues, first.pattern, first.size)

@@ -96,7 +96,7 @@ class Drive:
         except ConfigError as error:
             reason = str(error).splitlines()[0].partition(": ")[2]
             raise ConfigError(
-                f"the measurements require invalid settings ({reason}); check the units of the measurements"
+                f"no valid settings fit the measurements ({reason}); check the units of the measurements"
             ) from None
         if executor.finished < len(missing):
             raise KeyboardInterrupt
@@ -172,7 +172,7 @@ def fitted(drive: Drive, loads: Sequence[Measured], source: Sequence[str]) -> Dr
         values |= {one.name: one.value for one in outcomes if one.name in names and one.is_changed}
     if not values:
         raise ConfigError(
-            f"{' and '.join(source) or 'the measurements'}: no measurement determines a parameter of the drive; "
+            f"{' and '.join(source) or 'the measurements'}: no parameter of the drive can be determined; "
             "measure reads at depths 1 to 256 with the job that 'ssdlab fit drive --job' prints"
         )
     final = drive.config(values, changes)

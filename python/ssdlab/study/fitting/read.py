@@ -23,12 +23,12 @@ def read(path: Path, device: str | None = None) -> list[Measured]:
     """
     if path.suffix not in (".json", ".csv"):
         raise ConfigError(
-            f"{text.path(path)}: is neither a .json file of fio nor a .csv table; pass a configuration with --config"
+            f"{text.path(path)}: is neither a fio .json file nor a .csv table; pass a configuration with --config"
         )
     if path.stat().st_size > MOST_BYTES:
-        raise ConfigError(f"{text.path(path)}: is larger than {text.size(MOST_BYTES)}; use a result of fio, or a table")
+        raise ConfigError(f"{text.path(path)}: is larger than {text.size(MOST_BYTES)}; use a fio result or a CSV table")
     try:
         written = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise ConfigError(f"{text.path(path)}: is not UTF-8 text; use a result of fio, or a table") from None
+        raise ConfigError(f"{text.path(path)}: is not UTF-8 text; use a fio result or a CSV table") from None
     return fio_json.read(path, written) if path.suffix == ".json" else table.read(path, written, device)

@@ -114,7 +114,7 @@ class DriveFit(Finding):
         }
         if kept:
             listed = [f"{one.key} = {one.value}" for one in kept if one.key not in implied]
-            lines += ["", "# Settings added to the base", *listed]
+            lines += ["", "# Settings added to the base configuration", *listed]
         drive = self.base.changed({**self.changes}) if self.changes else self.base
         left = {key: value for key, value in self._settings().items() if key not in implied}
         for one in self.fitted:
@@ -191,7 +191,7 @@ class DriveFit(Finding):
         return {"residuals.csv": [head, *rows], "drive.toml": self.to_toml()}
 
     def __repr__(self) -> str:
-        return f"<ssdlab.DriveFit of {len(self.values)} parameters to {len(self.residuals)} figures>"
+        return f"<ssdlab.DriveFit of {len(self.values)} parameters to {len(self.residuals)} measured values>"
 
 
 def _toml(value: str) -> str:

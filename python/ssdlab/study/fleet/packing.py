@@ -12,7 +12,7 @@ from ssdlab.model.volumes import Volume
 
 ALONE = "alone"
 RULES = {
-    ALONE: "a drive for each volume",
+    ALONE: "one drive per volume",
     "round-robin": "volumes assigned to drives in turn, in the order of the trace",
     "write-rate": "heaviest writers first, each to the drive with the fewest writes so far",
     "name": "volumes sorted by name, an equal number of consecutive volumes per drive",
@@ -97,7 +97,7 @@ def _fewest(volumes: Sequence[Volume], rule: str, capacity_bytes: int) -> list[D
         dealt = _deal(volumes, rule, drives)
         if all(one.end_bytes <= capacity_bytes for one in dealt):
             return dealt
-    raise AssertionError("a drive for each volume has enough capacity")
+    raise AssertionError("a fleet with one drive per volume has enough capacity")
 
 
 def _deal(volumes: Sequence[Volume], rule: str, drives: int) -> list[Drive]:

@@ -9,7 +9,7 @@ counters! {
         read_ahead_pages: "pages", "Pages read ahead from flash.";
         read_ahead_hits: "pages", "Requested pages that were in the read cache or being loaded into it.";
         read_ahead_wasted: "pages", "Read-ahead pages dropped from the read cache without a hit.";
-        throttles: "times", "Number of times that thermal throttling began.";
+        throttles: "times", "Number of times thermal throttling began.";
         throttled_requests: "requests", "Requests served during thermal throttling.";
         highest_temperature: "m°C", "Highest temperature, in thousandths of a degree Celsius; 0 without \
                                      `drive.thermal`.";

@@ -64,7 +64,7 @@ impl Mine {
     /// Allocates the next erased page for `lpn`; returns the page and the contents of its spare area.
     fn append(&mut self, lpn: Lpn) -> (Ppn, SpareArea) {
         if self.next == self.end {
-            let block = self.free.pop_front().expect("garbage collection leaves an erased block");
+            let block = self.free.pop_front().expect("garbage collection keeps at least one block erased");
             self.used.push_back(block);
             (self.next, self.end) = (block * self.pages_per_block, (block + 1) * self.pages_per_block);
         }
@@ -85,7 +85,7 @@ impl Mine {
 
     /// Copies the valid pages of the oldest block to other blocks, and erases the block.
     fn collect<S: FlashSink>(&mut self, sink: &mut S) {
-        let block = self.used.pop_front().expect("a block has been written");
+        let block = self.used.pop_front().expect("at least one block has data");
         for page in (block * self.pages_per_block..(block + 1) * self.pages_per_block).map(Ppn) {
             if let Some(lpn) = self.owner[page.index()] {
                 let (target, spare) = self.append(lpn);

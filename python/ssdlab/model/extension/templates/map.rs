@@ -14,7 +14,7 @@ const ENTRY_BYTES: u32 = 4;
 /// Registry entry of the map: name, help text, parameters and constructor.
 static MINE: MapInfo = MapInfo {
     name: "mine",
-    help: "map in flash, with one map page cached in each of `slots` slots",
+    help: "map in flash; a direct-mapped cache in RAM holds one map page per slot",
     // The paper that describes the map.
     source: "",
     // Each parameter is a setting: `ftl.page.map.mine.slots=8`.
