@@ -596,10 +596,7 @@ def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: 
     (tmp_path / "half.csv").write_text("depth,reads,read_p99\n4,50%,300\n")
     failed = cli("fit", "drive", "half.csv", *SETS, check=False)
     assert failed.returncode == 2 and failed.stdout == ""
-    assert (
-        "half.csv: no parameter of the drive can be determined; measure reads at depths 1 to 256"
-        in failed.stderr
-    )
+    assert "half.csv: no parameter of the drive can be determined; measure reads at depths 1 to 256" in failed.stderr
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,8 @@ class VictimPolicy(Plugin):
 
 
 class Placement(Plugin):
-    """Chooses the open block for each page in page mapping (`ftl.page.survivors`), and so the pages that share a block.
+    """Chooses the open block for each page in page mapping (`ftl.page.survivors`), and thereby which pages share a
+    block.
 
     A subclass sets `open_blocks`, and defines `written` and `relocated`. Both return the number of an open block, from
     0. Each plane has its own open blocks. `written` may take any of these arguments, by name:
@@ -105,7 +106,7 @@ class Placement(Plugin):
 
     @classmethod
     def wrong(cls) -> str | None:
-        """Returns a message about an attribute of the class with a wrong value."""
+        """Returns a message if an attribute of the class has an invalid value; otherwise None."""
         if not isinstance(cls.open_blocks, int) or not 1 <= cls.open_blocks <= MOST_OPEN_BLOCKS:
             return f"open_blocks is {cls.open_blocks!r}; set it to a number from 1 to {MOST_OPEN_BLOCKS}"
         return None
@@ -180,7 +181,7 @@ class Ftl(Plugin):
     """Reads a logical page with `self.flash.read`; does nothing if the page holds no data."""
 
     trim: Callable[[int], object]
-    """Forgets a logical page."""
+    """Discards the data of a logical page that was trimmed."""
 
 
 class Workload(Plugin):
@@ -224,7 +225,7 @@ class Workload(Plugin):
 
     @classmethod
     def wrong(cls) -> str | None:
-        """Returns a message about an attribute of the class with a wrong value."""
+        """Returns a message if an attribute of the class has an invalid value; otherwise None."""
         if not isinstance(cls.timed, bool):
             return f"timed is {cls.timed!r}; set it to True or False"
         if isinstance(cls.streams, str) or not all(isinstance(name, str) for name in cls.streams):
@@ -268,7 +269,7 @@ class TraceFormat(Plugin):
 
     @classmethod
     def wrong(cls) -> str | None:
-        """Returns a message about an attribute of the class with a wrong value."""
+        """Returns a message if an attribute of the class has an invalid value; otherwise None."""
         if not isinstance(cls.record_bytes, int) or cls.record_bytes < 0:
             return f"record_bytes is {cls.record_bytes!r}; set it to the length of a record, or 0 for text"
         return None

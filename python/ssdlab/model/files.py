@@ -130,7 +130,7 @@ def try_filling(directory: Path) -> None:
 
 
 def refuse_drive(path: Path, named: str) -> None:
-    """Refuses to overwrite a drive file with a trace; messages show the file as `named`.
+    """Raises an error if `path` is a drive file, which a trace must not overwrite. Messages show the file as `named`.
 
     Raises:
         OSError: If the file cannot be read.

@@ -46,7 +46,7 @@ class Drawable:
 
 
 class Plot:
-    """A method that draws a figure. A function in a module of `ssdlab.view.charts` supplies the data.
+    """A plot method of a finding. A function in a module of `ssdlab.view.charts` supplies the data.
 
     The module is loaded only when the figure is drawn or Python's help for the method is requested.
     """
@@ -93,7 +93,7 @@ class Finding(ABC):
     _json: ClassVar[str]
     """File name of the JSON that `to_json` returns."""
     _optional: ClassVar[tuple[str, ...]] = ()
-    """Glob patterns of files that only some findings of the class have."""
+    """Glob patterns of files that only some findings of this class save."""
     saved: ClassVar[str]
     """Description of the files that `save` writes for every finding of this class."""
 
@@ -179,7 +179,7 @@ class Finding(ABC):
             OSError: If the directory or a file in it cannot be written; earlier files stay unchanged.
         """
         folder = Path(directory)
-        # Lists the files of an earlier finding. Files that are not written again are removed at the end.
+        # Files that an earlier finding saved here. Any that this finding does not save are removed at the end.
         earlier = [path for pattern in (*self._optional, "figure-*") for path in folder.glob(pattern)]
         if not (folder / self._json).exists():
             earlier = []

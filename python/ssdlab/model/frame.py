@@ -107,7 +107,7 @@ class Frame:
 
     def __init__(self, schema: "pa.Schema", where: str) -> None:
         self.held: dict[str, tuple[str, int | None]] = {}
-        """For each trace column that the table has: the name of the table's column, and its unit."""
+        """Name of the table's column, and its unit, for each trace column that the table has."""
         self.streams = Streams()
         names = [str(name) for name in schema.names]
         for column, spellings in SPELLINGS.items():

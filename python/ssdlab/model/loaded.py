@@ -98,7 +98,7 @@ class LoadedResult(Result):
         self._made_by = {key: found[key] for key in ("version", "plugins") if key in found}
 
     def check(self) -> None:
-        """Checks that all saved columns can be read, because the page needs all of them."""
+        """Checks that all saved columns can be read, because the report page needs all of them."""
         self._columns.all()
 
     def envelope(self) -> dict[str, Any]:
@@ -108,7 +108,9 @@ class LoadedResult(Result):
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
-    """Wraps a function that reads columns, to report an error in the file if columns have an unexpected form."""
+    """Wraps a function that reads columns. If they have an unexpected form, the function then raises an error that
+    names the folder.
+    """
 
     @wraps(read)
     def column(saved: "_Saved") -> Column:

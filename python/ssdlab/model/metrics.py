@@ -32,7 +32,7 @@ FORMS: Mapping[str, Callable[[float], str]] = {
 """Formatters by unit, or by the `form` of a metric. Values in any other unit are formatted as counts."""
 
 PER_DAY = "at that rate"
-"""Suffix of metric labels on pages; it refers to the host write rate in a row above."""
+"""Suffix of metric labels on report pages. "That rate" is the host write rate in a row above."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Metric:
     """
     unit: str = ""
     label: str = ""
-    """Label of the metric on pages; empty for a key that only the JSON has."""
+    """Label of the metric on pages; empty if the metric appears only in the JSON."""
     help: str = ""
     better: Better | None = None
     """`less` or `more`: the better direction; None if neither direction is better."""
@@ -101,7 +101,7 @@ TIMES = (
 """Metrics of a distribution of times, such as response times."""
 
 QUANTILES = {time.label: time.name for time in TIMES if time.label and time.unit == "ns"}
-"""Column headers of a table of times, each with the name of its metric in the summary."""
+"""Names of metrics by their column header in a table of times."""
 
 CAPTURE = (
     Metric("sub_streams", "runs", "sequential sub-streams", "sub-streams"),
@@ -169,8 +169,8 @@ def _reads_beside_writes(summary: Summary) -> float | None:
 
 
 def _per_day(rate: str) -> Callable[[Summary], float | None]:
-    """Returns a function that computes how many bytes the host writes per day. It returns None if the lifetime of the
-    run is based on another write rate than `rate`.
+    """Returns a function that computes the bytes that the host writes per day. The function returns None if the
+    lifetime of the run assumes another write rate than `rate`.
     """
 
     def value(summary: Summary) -> float | None:

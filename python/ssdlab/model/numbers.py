@@ -1,4 +1,4 @@
-"""Checks numeric arguments; each check returns a Python number, which JSON can hold."""
+"""Checks numeric arguments, and converts them to Python numbers, which JSON can hold."""
 
 import math
 import operator

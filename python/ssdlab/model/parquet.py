@@ -207,7 +207,7 @@ class ParquetRows:
 
 
 def order_report(format: str, requests: int, order: _ssdlab.InOrder) -> dict[str, Any]:
-    """Returns the report on sorting all rows of a table by time."""
+    """Returns the report on reading a table whose rows were sorted by time."""
     out_of_order, late = order.counts()
     counts = {"requests": requests, "out_of_order": out_of_order, "late": late}
     rows = [(*counter, counts.get(counter[0], 0)) for counter in _ssdlab.ingest_counters()]

@@ -43,7 +43,7 @@ TIMED_OUT = "ran for more than"
 """Phrase in the message about a call that exceeds its time limit."""
 
 POLL_SECONDS = 0.1
-"""Seconds between two checks of the time limit of calls to plug-ins."""
+"""Seconds between two checks whether a plug-in call has exceeded its time limit."""
 
 LOADING_SECONDS = 60.0
 """Time limit for executing a file with plug-ins, in seconds; imports of large libraries take long."""
@@ -75,11 +75,11 @@ class Plugin:
         """Prepares the object for a run; subclasses may add arguments."""
 
     time_limit: float = 10.0
-    """Seconds after which a call is ended with an error."""
+    """Time limit of a call in seconds. A call that takes longer is ended with an error."""
 
     rng: random.Random
-    """Generator of random numbers, which are the same in every run. For a victim policy and a workload they depend
-    on the setting `seed`. Every method except the constructor may use the generator.
+    """Random-number generator, which draws the same numbers in every run. For a victim policy or a workload, the
+    numbers depend on the setting `seed`. Every method except the constructor may use the generator.
     """
 
     kind: ClassVar[str]
@@ -92,8 +92,8 @@ class Plugin:
     """Names of the methods that a subclass defines."""
 
     arguments: ClassVar[tuple[str, ...]] = ()
-    """Names of the arguments that the first method may declare; the method receives only those. Empty if the method
-    always receives all arguments.
+    """Names of the arguments that the first method may declare; the method receives only the arguments that it
+    declares. Empty if the method always receives all arguments.
     """
 
     def save(self) -> bytes:
@@ -164,14 +164,15 @@ _sources: dict[str, Source] = {}
 _registered: set[str] = set()
 
 _modules: dict[Path, tuple[bytes, ModuleType]] = {}
-"""Files that were executed, with their contents at that time."""
+"""Modules of the files executed so far, with the contents that each file had."""
 
 _given = threading.local()
 """Plug-ins that users passed as objects to the simulation in the current thread, by name."""
 
 
 def register_named(texts: Iterable[tuple[str, str]]) -> None:
-    """Registers all plug-ins that the settings of a configuration name. Each setting is a pair of origin and text.
+    """Registers all plug-ins that are named in the settings of a configuration. Each setting is given by its origin and
+    its text.
 
     Raises:
         ConfigError: If a plug-in cannot be loaded.
@@ -317,7 +318,7 @@ def uses(
     run_seconds: float,
     ingest: Mapping[str, Any] | None = None,
 ) -> list[PluginUse]:
-    """Returns the use of each plug-in in a run, including a trace format that is a plug-in.
+    """Returns how much a run used each of its plug-ins, including a trace format.
 
     Args:
         config: The configuration.
@@ -493,7 +494,9 @@ def _register(name: str, source: Source) -> None:
 
 
 class Named:
-    """Reference to a plug-in for the Rust extension. It stores only the name, because the file may change."""
+    """Reference to a plug-in, for the Rust extension. It holds the plug-in's name instead of its class, because the
+    file may change.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -655,7 +658,7 @@ def _shown(answer: object) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """Returns the message of an error without the place that `_place` returns."""
+    """Returns the error's message, without the file and line that `_place` returns."""
     return error.msg if isinstance(error, SyntaxError) else str(error)
 
 

@@ -55,7 +55,7 @@ class Settings:
     miss_us: float | None = None
     """Time to load a page, in microseconds. Needed if the compressed share is adaptive."""
     restore_us: float | None = None
-    """Microseconds to restore a page and compress another, for an adaptive share."""
+    """Time to restore a page and compress another, in microseconds. Needed if the compressed share is adaptive."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class PoolStatistics:
     """Counters of a page cache, and its memory use."""
 
     transitions: Mapping[str, int]
-    """Numbers of page transitions: `raw_hits`, `compressed_hits`, `misses`, `compressed`, `written_back` and so on."""
+    """Page transitions by kind: `raw_hits`, `compressed_hits`, `misses`, `compressed`, `written_back` and so on."""
     memory: Mapping[str, int]
     """Sizes in bytes (`budget_bytes`, `total_bytes`, `raw_bytes` and so on) and numbers of pages (`raw_pages`,
     `compressed_pages`, `dirty_pages`).
@@ -168,7 +168,7 @@ class Pool:
         """Returns the bytes of a page from the cache.
 
         Raises:
-            Exception: An error of the loader. The next read tries again.
+            Exception: An error raised by the loader. The next read tries again.
         """
         return self._inner.read(page)
 
@@ -177,7 +177,7 @@ class Pool:
 
         Raises:
             ValueError: If `data` is not as long as a page.
-            Exception: An error of the loader while another page was evicted.
+            Exception: An error raised by the loader while another page was evicted.
         """
         self._inner.write(page, data)
 
@@ -185,8 +185,8 @@ class Pool:
         """Writes dirty pages back. Pages stay cached.
 
         Raises:
-            Exception: The first error of the loader. All dirty pages were tried; another flush retries the failed
-            pages.
+            Exception: The first error raised by the loader. Writing was attempted for all dirty pages; another flush
+            retries the failed pages.
         """
         self._inner.flush()
 
@@ -203,7 +203,7 @@ class Pool:
         """Writes back dirty pages and ends the threads; the cache cannot be used afterwards.
 
         Raises:
-            Exception: An error of the loader. The affected pages are lost.
+            Exception: An error raised by the loader. The affected pages are lost.
         """
         self._close()
 

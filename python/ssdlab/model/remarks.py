@@ -55,7 +55,7 @@ class Spare(NamedTuple):
 
 
 def provided(config: Config) -> str:
-    """Returns the name of the over-provisioning metric that the configured spare space sets."""
+    """Returns the name of the over-provisioning metric to which the configured spare space refers."""
     # With `device.reserve = "extra"`, the FTL's reserve is added to the configured spare space.
     return "op_without_reserve" if config["device.reserve"] == "extra" else "op_over_logical"
 
@@ -146,7 +146,7 @@ def _larger(capacity_bytes: int) -> int:
 
 
 def _suspicious(summary: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
-    """Returns findings about misleading input by name, each with its evidence."""
+    """Returns the findings about misleading input, with their evidence, by name."""
     findings = summary["diagnosis"]
     return {finding["name"]: finding["evidence"] for finding in findings if finding["about"] == "input"}
 
@@ -234,7 +234,7 @@ def remarks_on(result: Result) -> list[Remark]:
 
 
 def over_runs(found: Sequence[Sequence[Remark]]) -> list[str]:
-    """Summarises the remarks of many runs, with the number of runs."""
+    """Merges equal remarks of many runs, and adds the number of runs that each remark applies to."""
     alike: dict[str, list[tuple[int, Remark]]] = {}
     for run, remark in ((run, remark) for run, remarks in enumerate(found) for remark in remarks):
         if remark.summed is not None:

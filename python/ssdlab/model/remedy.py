@@ -17,7 +17,7 @@ class Remedy(NamedTuple):
     text: str
     """Text of the remedy, which completes the last sentence of the remark."""
     summed: str
-    """Text of a remedy that several runs share; the number of requests, which may differ, is left out."""
+    """Text of a remedy for several runs; it omits the number of requests, which may differ between runs."""
     requests: int | None = None
 
 
@@ -90,7 +90,7 @@ class Rest(NamedTuple):
     requests: int
     """Number of requests of the whole workload."""
     times: float
-    """Number of requests of the whole workload, divided by the number that ran."""
+    """Number of requests of the whole workload as a multiple of the number that ran."""
 
 
 def _rest(config: Mapping[str, Any]) -> Rest | None:
@@ -136,7 +136,7 @@ def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int 
 
 
 def by_requests(requests: int) -> str:
-    """Returns the remedy that generates more requests, as text that ends a sentence."""
+    """Returns the remedy "generate more requests", as text that ends a sentence."""
     return f"; for steady state: --set workload.requests={requests}"
 
 

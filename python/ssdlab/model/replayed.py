@@ -11,7 +11,7 @@ Summary = Mapping[str, Any]
 
 
 def mode(summary: Summary, times: str = "recorded times") -> str:
-    """Describes the replay mode of a run. `times` is the term that the text uses for request timestamps."""
+    """Describes the replay mode of a run. `times` is the wording for request timestamps."""
     replay = summary["replay"]
     if replay["mode"] == "open":
         speed = replay["speed"]
@@ -42,8 +42,8 @@ def replay_text(source: Mapping[str, Any], settings: Mapping[str, Any], summary:
 
 
 def modes_text(summaries: Iterable[Summary]) -> str:
-    """Describes the replay modes of runs whose requests have timestamps, as a suffix for a title. Empty if there are no
-    such runs.
+    """Returns the replay modes of the runs whose requests have timestamps, as a suffix for a title. Empty if there are
+    no such runs.
     """
     timed = (one for one in summaries if one["drive"] is not None and one["replay"]["recorded_ns"])
     modes = dict.fromkeys(mode(one) for one in timed)
@@ -51,11 +51,11 @@ def modes_text(summaries: Iterable[Summary]) -> str:
 
 
 OVERLOADED = "the drive cannot keep up: response times include a growing queue; to avoid it, use --replay closed"
-"""Remark on several runs in which requests arrived faster than the drive served them."""
+"""Remark on several runs whose drives could not keep up with the arriving requests."""
 
 
 def overload(summary: Summary) -> str | None:
-    """Describes how much faster requests arrived than the drive served them; None if the drive kept up."""
+    """Describes by how much the arrival rate of requests exceeded the rate of the drive; None if the drive kept up."""
     replay = summary["replay"]
     sustained = replay["sustained_speed"]
     if sustained is None:

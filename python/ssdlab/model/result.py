@@ -87,7 +87,7 @@ class Result(TraceFinding):
 
     @cached_property
     def log(self) -> LogColumns | None:
-        """Distributions of a log-block FTL; None for page mapping."""
+        """Distributions measured by a log-block FTL; None for page mapping."""
         return self._columns.log()
 
     @cached_property
@@ -135,7 +135,7 @@ class Result(TraceFinding):
         return rate
 
     def diagnose(self) -> Diagnosis:
-        """Returns findings with their evidence, and the parts of response times."""
+        """Returns the findings with their evidence, and the breakdown of response times."""
         return Diagnosis(
             source=self.source,
             configuration=self.config.to_dict(),

@@ -54,7 +54,7 @@ class Service(Finding):
         self._where: dict[str, Any] = {"kind": "clients", "addresses": addresses, "drive": file}
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns host requests, flash operations, response times, health and mount of the drive."""
+        """Returns the metrics of host requests, flash operations and response times, the drive's health, and its mount."""
         return dict(self.report)
 
     def _source(self) -> Mapping[str, Any]:
@@ -173,7 +173,7 @@ class DriveServer:
     def latency(self) -> "dict[str, tuple[Counts, ...]] | None":
         """Returns histograms of response times by operation: lower and upper bounds in nanoseconds, and counts.
 
-        None if replies are sent at once.
+        None if the server replies without simulated delays.
         """
         return self._rust.latency()
 

@@ -19,7 +19,7 @@ class Maybe(NamedTuple):
 
     kind: Any
     nothing: Mapping[str, Any] | None = None
-    """Object that replaces null: all its counts are 0, because null means that no event occurred. None if null stays.
+    """Object that replaces null, with all counts 0, because null means that no event occurred. If None, null is kept.
     """
 
 
@@ -215,7 +215,7 @@ class _Counts(NamedTuple):
 
 
 def _at(kind: Any, path: Sequence[str]) -> Iterator[Any]:
-    """Yields the type of the value at a path, if there is one."""
+    """Yields the type of the value at a path, or nothing if there is no such value."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if not path:
         yield kind

@@ -177,8 +177,8 @@ def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], No
 
 
 def savable(path: Path, given: str) -> Path:
-    """Resolves the path of a file to write. Fails before a long run if the file cannot be written. Messages name the
-    option `given`.
+    """Returns the resolved path of a file to write. Raises an error if the file cannot be written, before a long run
+    starts. `given` is the option in messages.
     """
     # os.path.realpath is used, because Path.resolve fails on circular links.
     target = Path(os.path.realpath(path))

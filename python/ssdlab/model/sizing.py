@@ -13,12 +13,12 @@ LIFETIMES = "Lifetime"
 """Name of the section that lists the drive's lifetimes."""
 
 SIZED = "Lifetime is unknown, because the drive was sized to fit the trace"
-"""Remark on runs without the lifetimes that depend on the size of the drive."""
+"""Remark on runs that lack lifetimes, because lifetimes depend on the size of the drive."""
 NO_LIFETIME = f"{SIZED}; set device.capacity"
 """The remark `SIZED`, followed by a remedy."""
 
 MAX_CAPACITY = len("1024GiB")
-"""Number of characters above which a capacity in a remark is rounded."""
+"""Number of characters of the longest capacity that a remark shows without rounding."""
 
 
 def nominal_drive(summary: Summary) -> str | None:

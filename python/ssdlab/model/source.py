@@ -29,7 +29,7 @@ INTERVAL_PAGE = "4KiB"
 """Default page size for write intervals."""
 
 LOGS = ("3%", "5%", "10%", "15%", "20%", "25%")
-"""Default sizes of the log as shares of the written pages, from the FASTer slides."""
+"""Default log sizes, as shares of the number of written pages. The FASTer slides use the same sizes."""
 
 CACHES_INSTEAD = "simulate caches with 'ssdlab cache sim --objects'"
 """Remedy for a trace of cache objects if drive addresses are needed."""
@@ -38,7 +38,7 @@ RANGE = "16MiB"
 """Default size of an address range, taken from the slides on map caches."""
 
 MOST_UNTIMED = 1_000_000
-"""A trace counts as a trace without timestamps if the times of this many first requests are all 0."""
+"""If the first requests, up to this number, all have the time 0, the trace counts as a trace without timestamps."""
 
 
 class Source(ABC):
@@ -267,7 +267,7 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
     if ingest is None:
         return []
     remarks = list(ingest["notes"])
-    # Omits the count for other devices, because the reader's notes already list these devices with their requests.
+    # Omits the counter for other devices, because the reader's notes already list the requests of each such device.
     omitted = (*ROUTINE_COUNTS, "other_device") if ingest["other_devices"] else ROUTINE_COUNTS
     for name, unit, help_text, value in ingest["counts"]:
         if value and name not in omitted:
@@ -287,7 +287,7 @@ def nothing_in(about: Mapping[str, Any], ingest: Mapping[str, Any] | None) -> st
 
 
 def chosen(source: Mapping[str, Any]) -> str:
-    """Describes the options that the user gave for reading the trace."""
+    """Returns the options that the user gave for reading the trace, as text."""
     beside = ("kind", "paths", "sha256", "names")
     given = {key.replace("_", " "): value for key, value in source.items() if key not in beside}
     return ", ".join(f"{key} {value}" for key, value in given.items())

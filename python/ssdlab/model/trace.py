@@ -94,7 +94,7 @@ class Trace(Source):
     def from_arrow(cls, data: Any, device: str | None = None) -> "Trace":
         """Creates a trace from Arrow data: anything with `__arrow_c_stream__`, such as a pyarrow Table.
 
-        Columns have the names of this class or other usual names (`timestamp`, `type`, `lba` in sectors, `size`,
+        Columns are named as in this class, or have other common names (`timestamp`, `type`, `lba` in sectors, `size`,
         `process` and so on). Operations are numbers, booleans or words. Times may be dates or durations, relative to
         the first. Streams may be names. Operation, offset and size are required; unknown columns are ignored. Rows are
         sorted by time; `ingest` counts the rows that were out of order.

@@ -155,7 +155,7 @@ class TraceFile(Source):
         return reader.report()
 
     def describe(self) -> dict[str, Any]:
-        """Returns paths and given options of the trace file, in the form stored in a result."""
+        """Returns the paths of the trace file and the options that were set, in the form stored in a result."""
         options = {"format": self.format, "columns": self.columns, "files": self.files, "device": self.device,
                    "action": self.action}  # fmt: skip
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}

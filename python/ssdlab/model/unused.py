@@ -1,4 +1,4 @@
-"""Finds settings that a user made but that have no effect."""
+"""Finds settings that the user set but that have no effect."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -32,7 +32,7 @@ def _conditions(key: str) -> tuple[Condition, ...]:
     explanation = _ssdlab.explain(key)
     conditions = []
     for used in () if explanation is None else explanation[4]:
-        # A condition is a text, in which `=` or `is not` separates the setting and its value.
+        # A condition is a string in which ` = ` or ` is not ` separates a setting from its value.
         word = " = " if " = " in used else " is not "
         other, _, value = used.partition(word)
         conditions.append(Condition(other, value, word == " = "))
@@ -40,7 +40,7 @@ def _conditions(key: str) -> tuple[Condition, ...]:
 
 
 def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, replayed: bool = False) -> list[str]:
-    """Returns remarks on settings that the user made or a study varies, but that have no effect.
+    """Returns remarks on settings without effect among the settings that the user set or a study varies.
 
     No remark is made if the file that contains the setting also sets the other setting on which it depends. Such a file
     may hold a complete configuration.

@@ -49,7 +49,7 @@ class Volume(NamedTuple):
     end_bytes: int
     """First byte past all requests of the volume."""
     first_ns: int
-    """Time of the volume's first request in nanoseconds, from the same origin as the times in the trace."""
+    """Time of the volume's first request in nanoseconds, on the time axis of the whole trace."""
     last_ns: int
 
 
@@ -134,7 +134,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
 
 
 def _described(trace: TraceFile, paths: Sequence[Path]) -> dict[str, Any]:
-    """Returns the files and options of a trace, which identify an existing dataset of the same trace."""
+    """Returns the files and options of a trace. If a dataset stores the same description, it is of the same trace."""
     about = trace.describe() | {"paths": [str(path.absolute()) for path in paths]}
     try:
         states = [path.stat() for path in paths]

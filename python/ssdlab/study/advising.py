@@ -38,7 +38,7 @@ def values_by_point(study: Study, names: Iterable[str]) -> Mapping[tuple[tuple[s
 
 
 def life(values: BySeed) -> Life:
-    """Returns the life of a drive at the rate of the trace or, if its requests have no times, of the replay."""
+    """Returns the drive's lifetime at the write rate of the trace or, if requests have no timestamps, of the replay."""
     return next((Life(rate, values[name]) for rate, name in LIFE.items() if name in values), Life(None, ()))
 
 

@@ -27,7 +27,7 @@ from ssdlab.study.sweep.running import question, run
 
 MEMORY, COMPRESSED, POLICY = "cache.size", "cache.compressed", "cache.policy"
 OPTIONS = {MEMORY: "memory", COMPRESSED: "compressed"}
-"""Settings that options vary, each with the name of its option for messages."""
+"""Keys of the settings that options vary, each with the option's name for messages."""
 
 SHARES = ("0%", "50%")
 """Default shares of the memory for compressed pages."""
@@ -62,7 +62,7 @@ class CacheChoice(NamedTuple):
     """Values of the sweep's axes for this combination."""
     memory_bytes: int
     hit_ratio: float | None
-    """Share of the pages read by the host that were cached; None without reads."""
+    """Share of host page reads that the cache served; None without reads."""
     read_bytes: float
     """Bytes that the host read from the drive."""
     written_bytes: float
@@ -153,8 +153,8 @@ class CacheAdvice(Advice):
         return next((other for other in group if other.memory_bytes > choice.memory_bytes), None)
 
     def saved_per_gib(self, choice: CacheChoice) -> float | None:
-        """Returns how many fewer bytes are read from the drive per additional GiB of memory, from this to the next
-        larger memory size. None for the largest size.
+        """Returns the reduction of bytes read from the drive per additional GiB of memory, from this memory size to the
+        next larger one. None for the largest size.
         """
         larger = self.larger(choice)
         if larger is None:

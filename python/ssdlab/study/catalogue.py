@@ -25,8 +25,8 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""Keys of settings by catalogue name. The catalogue lists these settings under a name, such as `victims`, and all
-others under their key.
+"""Keys of settings that the catalogue lists under a name of their own, such as `victims`, by this name. All other
+settings are listed under their key.
 """
 
 NO_LIMIT = 2**64 - 1
@@ -116,7 +116,7 @@ def _sections() -> tuple[Entry, ...]:
 
 
 def _choice(name: str, key: str) -> Group:
-    """Returns the values that a setting accepts by name, as a catalogue group."""
+    """Returns the named values of a setting as a catalogue group."""
     meaning = next(help_text for option, help_text, _, _ in _ssdlab.options() if option == key)
     entries = (Entry(one, help_text, _below(f"{key}.{one}.")) for one, help_text in _ssdlab.variants(key))
     return Group(name, f"values of {key}. {meaning}", tuple(entries))

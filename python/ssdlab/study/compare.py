@@ -55,7 +55,7 @@ class Comparison(Finding):
         self.runs = {label: results for label, results in measured.items() if results}
         """Results of each case that has measurements, one per seed."""
         self.missing = [label for label, results in measured.items() if not results]
-        """Names of cases whose runs measured nothing."""
+        """Names of cases without measurements."""
         self.seeds = seeds
         """Number of runs per case."""
 

@@ -26,7 +26,7 @@ from ssdlab.study.sweep.running import question, run
 
 OP = "device.op"
 SPARE_AXIS = "op"
-"""Name in messages of the option that varies over-provisioning."""
+"""Option that varies over-provisioning, as named in messages."""
 SPARE = ("7%", "10%", "14%", "20%", "28%", "40%")
 """Default values of over-provisioning to try; each is about 1.4 times the previous value."""
 

@@ -1,4 +1,4 @@
-"""Wheels of ssdlab with plug-ins, for computers without the sources."""
+"""Builds a wheel of ssdlab that includes plug-ins, for computers without the source code."""
 
 import hashlib
 import re

@@ -9,7 +9,7 @@ from ssdlab.model.fio.parse import Option, Section
 
 MOST_JOBS = 255
 FOREVER = 2**63 - 1
-"""Limit in bytes, requests or nanoseconds that no job reaches."""
+"""Limit in bytes, requests or nanoseconds that stands for "no limit", because no job reaches it."""
 MOST_BYTES = 2**31
 """Maximum size of a request in bytes."""
 MOST_END = 2**62
@@ -53,9 +53,9 @@ UNCHANGING = frozenset({
 """Options that affect only fio's own process or report; results have no notes on them."""
 
 NONE = ("0", "1", "none")
-"""Values that switch an option off, or leave its default."""
+"""Option values that have no effect: they switch the option off, or are its default."""
 SWITCHES = ("exitall", "experimental_verify")
-"""Options that the value 1 switches on."""
+"""Options that the value 1 enables."""
 UNMODELLED: Mapping[str, str] = {
     "exitall": "ending all jobs when one job ends is not modelled; set runtime in each job",
     "flow": "balancing I/O between jobs is not modelled; use rate_iops",
@@ -102,13 +102,13 @@ class Job:
     section: Section
     name: str
     group: int
-    """Number of the group of jobs that run together."""
+    """Number of the job's group; all jobs of a group run concurrently."""
     report: int
     """Number of the group of jobs that `group_reporting` combines in one report."""
     is_summed: bool
     """True if `group_reporting` is set."""
     clone: int
-    """Number of the job's clone; each clone draws different random numbers."""
+    """Index of this clone among the clones of its section; each clone draws different random numbers."""
     seed: int
     ops: tuple[int, ...]
     is_random: bool
@@ -148,7 +148,7 @@ class Job:
 
     @property
     def different_sizes(self) -> set[int]:
-        """Possible request sizes of the job, or the smallest and largest size of each range."""
+        """Request sizes of the job; for a range of sizes, its smallest and largest size."""
         return {size for op in self.ops for size in self.ranges.get(op) or [size for size, _ in self.splits[op]]}
 
 
@@ -180,7 +180,7 @@ def jobs_of(sections: Sequence[Section], capacity: int | None) -> tuple[list[Job
             jobs.append(job)
         if job.is_random and not job.is_mapped and not options.flag("norandommap") and len(job.different_sizes) > 1:
             drawn.append(section.name)
-    # Files lie side by side on the drive, in the order of their first jobs.
+    # Files are laid end to end on the drive, in the order of their first jobs.
     base = 0
     for users in by_file.values():
         end = max(jobs[number].base + jobs[number].size for number in users)
@@ -241,7 +241,7 @@ class _Options:
         return {op: value for op, value in values.items() if value}
 
     def job(self, clone: int, capacity: int | None, group: int, report: int, name: str) -> Job:
-        """Returns the job for the clone with the given number. The job's `base` is its offset within the job's file."""
+        """Returns the job of one clone, given by its number. The job's `base` is an offset within the job's file."""
         depth = self._depth()
         ops, is_random, add, run = self._rw()
         splits, ranges = self._sizes()
@@ -278,8 +278,8 @@ class _Options:
         return replace(job, align=align or min(sizes), is_mapped=mapped and distribution.name == "random")
 
     def _rw(self) -> tuple[tuple[int, ...], bool, int, int]:
-        """Parses `rw`. Returns the operations, true if they are random, the bytes to skip after each sequential
-        request, and the number of successive requests from each random offset.
+        """Parses `rw`. Returns the operations, whether they are random, the number of bytes to skip after each
+        sequential request, and the number of successive requests from each random offset.
         """
         option = self.given("rw")
         if option is None:

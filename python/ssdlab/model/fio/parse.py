@@ -78,7 +78,7 @@ class Option(NamedTuple):
         return int(whole * share / 100)
 
     def number(self, written: str, least: float, most: float) -> float:
-        """Parses a decimal number; refuses it outside the range from `least` to `most`."""
+        """Parses a decimal number. Raises an error if it is outside the range from `least` to `most`."""
         if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,15})?", written) or not least <= float(written) <= most:
             self.refuse(f"{text.path(written)} is not a number from {least:g} to {most:g}")
         return float(written)
@@ -107,7 +107,7 @@ class Section(NamedTuple):
     """Options of the global sections; the report lists them."""
 
     def refuse(self, why: str) -> NoReturn:
-        """Raises the error for an unusable job: what is wrong and the remedy."""
+        """Raises the error that the job cannot be used; `why` is the problem and its remedy."""
         raise TraceError(f"{text.path(self.path)}:{self.line}: [{text.path(self.name)}]: {why}")
 
 

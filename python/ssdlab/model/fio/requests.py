@@ -10,8 +10,8 @@ from ssdlab.model.fio.job import READ, TRIM, WRITE, Distribution, Job
 FLUSH, FUA = 3, 8
 BATCH = 4096
 TABLE = 1 << 20
-"""Number of first ranks of a Zipf distribution with exact probabilities; an integral approximates the probabilities of
-all later ranks.
+"""Number of most frequent ranks of a Zipf distribution whose probabilities are exact; an integral approximates the
+probabilities of all later ranks.
 """
 
 
@@ -63,7 +63,7 @@ class Blocks:
         return float(np.log(x)) if power == 0 else float(x**power) / power
 
     def draw(self, count: int) -> "npt.NDArray[np.uint64]":
-        """Returns the numbers of random blocks."""
+        """Returns the block numbers of `count` random blocks."""
         u = self.rng.random(count)
         if self.name == "random":
             return self._clip(u * self.n)

@@ -111,7 +111,7 @@ class FioJob(Source):
         return {"kind": "trace", "paths": [str(self.path)], "format": "fio-job"}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any]:
-        """Returns a report on the job file: it has no counts, but notes on options."""
+        """Returns the report on the job file, which has notes on options but no counts."""
         return {
             "format": "fio-job",
             "device": None,
@@ -169,7 +169,7 @@ class FioReader:
         return ["", *(job.name for job in self._described)]
 
     def done(self, outcomes: Sequence[Outcome]) -> None:
-        """Receives the measurements of the jobs."""
+        """Stores the measurements of the jobs."""
         self._outcomes = outcomes
 
     def results(self) -> list[dict[str, Any]]:

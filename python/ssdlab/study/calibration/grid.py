@@ -64,9 +64,7 @@ def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
 
 
 def medians(rounds: "Numbers") -> "Numbers":
-    """Returns the median of each cell over the rounds (first axis) in which it was measured; NaN for cells without
-    measurement.
-    """
+    """Returns the median of each cell over the rounds (first axis) that measured the cell; NaN for unmeasured cells."""
     median: Numbers = np.full(rounds.shape[1:], np.nan)
     # Cells without measurements are skipped, because NumPy would print a warning for them.
     reached = np.isfinite(rounds).any(axis=0)

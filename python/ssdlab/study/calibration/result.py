@@ -78,7 +78,7 @@ class Calibration(Finding):
 
     @property
     def differences(self) -> dict[str, float]:
-        """For each operation, the largest difference of throughput between regions with equally many requests in
+        """For each operation, the largest difference of throughput between regions at the same number of requests in
         flight. It is a fraction of the larger throughput. Empty for a partial result or a single region.
         """
         if self.partial or len(self.regions) == 1:

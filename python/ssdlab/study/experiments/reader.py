@@ -268,8 +268,7 @@ def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mappin
     name = values["like"]
     if name not in above:
         raise ConfigError(
-            f"{place}: like: {name!r} is not an earlier table; use a table defined above"
-            f"{suggestion(str(name), above)}"
+            f"{place}: like: {name!r} is not an earlier table; use a table defined above{suggestion(str(name), above)}"
         )
     return {**above[name], **{key: value for key, value in values.items() if key != "like"}}
 

@@ -33,7 +33,7 @@ static MINE: PolicyInfo = PolicyInfo {
 /// The cached items in the order of their last use, with their sizes.
 #[derive(Debug)]
 struct Mine {
-    /// Cached items, as a single list with number 0.
+    /// Cached items, in a single list with the number 0.
     order: Lists<1>,
     capacity: u64,
 }
@@ -54,7 +54,7 @@ impl Policy for Mine {
         false
     }
 
-    /// Evicts an item and returns it; the next access is not known yet.
+    /// Evicts an item and returns it. Called before the next access is known.
     fn victim(&mut self) -> Option<u32> {
         self.order.pop_oldest(0)
     }

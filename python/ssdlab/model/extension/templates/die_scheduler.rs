@@ -20,7 +20,7 @@ static MINE: DieSchedulerInfo = DieSchedulerInfo {
         pick,
         // True if operations begin in the order in which the FTL emitted them.
         in_order: false,
-        // `Class::InternalRead` if `pick` treats reads for garbage collection differently from its programs and erases.
+        // `Class::InternalRead` if `pick` must distinguish garbage collection's reads from its programs and erases.
         internal_read: Class::Internal,
     },
 };

@@ -40,10 +40,10 @@ struct Mine {
     free: VecDeque<u32>,
     /// Blocks with data, oldest first; the last block is the open block.
     used: VecDeque<u32>,
-    /// Next page to program in the open block, and the first page after this block.
+    /// Next page to program in the open block, and the first page past the block.
     next: u32,
     end: u32,
-    /// Number of programs so far.
+    /// Number of pages programmed so far.
     sequence: u64,
 }
 
@@ -76,7 +76,7 @@ impl Mine {
         (page, SpareArea { lpn, sequence: self.sequence, role: Role::Data })
     }
 
-    /// Makes the copy of a logical page invalid.
+    /// Invalidates the newest copy of a logical page, if there is one.
     fn forget(&mut self, lpn: Lpn) {
         if let Some(page) = self.place[lpn.index()].take() {
             self.owner[page.index()] = None;

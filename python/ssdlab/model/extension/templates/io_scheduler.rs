@@ -44,7 +44,7 @@ static MINE: SchedulerInfo = SchedulerInfo {
         by_process: false,
         // True if decisions depend on whether a write is synchronous.
         by_sync: false,
-        // Name of a parameter whose value is a number of sectors of the drive.
+        // Name of the parameter that is a number of sectors and must not exceed the drive's capacity, if there is one.
         part_of_device: None,
         build: &|settings, _device| Ok(Box::new(Mine { batch: settings.get("batch"), ..Mine::default() })),
     },
@@ -56,7 +56,7 @@ struct Mine {
     batch: u64,
     reads: VecDeque<RequestId>,
     writes: VecDeque<RequestId>,
-    /// Reads since the last write.
+    /// Number of reads dispatched since the last write.
     overtaken: u64,
 }
 

@@ -83,7 +83,7 @@ impl MapModel for Mine {
         }
     }
 
-    /// Called when the entry of the page that was looked up last has changed.
+    /// Called when the map entry of the logical page that was looked up last has changed.
     fn changed(&mut self, lpn: u32) {
         let (page, slot) = self.place(lpn);
         *slot = Some((page, true));
@@ -102,7 +102,7 @@ impl MapModel for Mine {
         }
     }
 
-    /// Called when a map page has been programmed, including all changes to its entries.
+    /// Called when a map page has been programmed with all changes to its entries.
     fn written(&mut self, page: u32) {
         let slot = page as usize % self.slots.len();
         if self.slots[slot] == Some((page, true)) {
