@@ -54,7 +54,7 @@ class Service(Finding):
         self._where: dict[str, Any] = {"kind": "clients", "addresses": addresses, "drive": file}
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the metrics of host requests, flash operations and response times, the drive's health, and its mount."""
+        """Returns the metrics of host requests, flash operations, response times, drive health and mount."""
         return dict(self.report)
 
     def _source(self) -> Mapping[str, Any]:

@@ -105,8 +105,8 @@ class DriveAdvice(Advice):
 
     @property
     def best(self) -> DriveChoice | None:
-        """The smallest drive that meets the latency and whose lifetime is sufficient or unknown. If several drives are
-        equally small, the fastest of them.
+        """The smallest drive that meets the latency target and does not wear out too early, as far as its lifetime is
+        known. Of several equally small drives, the drive with the lowest latency.
         """
         fit = [one for one in self.choices if self.lasts(one) is not False and self.in_time(one)]
         return min(fit, key=lambda one: (one.flash_bytes, one.p99_ns.mean if one.p99_ns else 0.0), default=None)

@@ -29,7 +29,7 @@ class Explanation(NamedTuple):
     needs: tuple[tuple[str, str], ...]
     """Settings on which this setting depends, outermost first, each with the value that it must have."""
     used: tuple[str, ...]
-    """Further conditions that must hold for the setting to have an effect."""
+    """Further conditions under which the setting has an effect."""
     example: str
     """Example of a value of the setting, as for `--set`."""
     variants: tuple[tuple[str, str], ...]

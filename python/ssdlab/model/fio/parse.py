@@ -34,7 +34,7 @@ class Option(NamedTuple):
     """Value as it is written; empty for an option without a value."""
 
     def refuse(self, why: str) -> NoReturn:
-        """Raises the error for an unusable option: what is wrong and the remedy."""
+        """Raises the error that an option cannot be used; `why` is the problem and its remedy."""
         shown = f"{self.name}={self.value}" if self.value else self.name
         raise TraceError(f"{text.path(self.path)}:{self.line}: {text.path(shown)}: {why}")
 

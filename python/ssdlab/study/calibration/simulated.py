@@ -39,7 +39,7 @@ def calibrate(
     Each cell is a simulation: uniformly random requests into a region at the start of the drive, in a closed loop. Each
     cell runs three times with consecutive seeds; the median is the result. `workload.size` and `workload.align` apply;
     the host's scheduler does not. Preconditioning fills the drive in order. It overwrites nothing unless
-    `precondition.overwrite` is set, because the dies are to be measured, not garbage collection.
+    `precondition.overwrite` is set, because the calibration measures the dies, not garbage collection.
 
     Args:
         config: Configuration of the drive, with `time = "event"`.

@@ -46,7 +46,7 @@ class Missed:
     place: str
     """Name of the row, column or cell where the claim fails."""
     value: float | None = None
-    """Value of the cell, if the claim is a bound that the cell violates."""
+    """Value of a cell that violates the claimed bound; None for other kinds of claims."""
     claimed: str | None = None
     """Label that has the best value according to the claim. If the claim has several labels, the best of them."""
     best: str | None = None
@@ -78,7 +78,7 @@ class Verdict:
 
 
 def best_of(what: str, labels: Sequence[str], lines: Iterable[tuple[str, int, int, Numbers]]) -> Verdict | None:
-    """Checks a claim about the index of the best value in each line (row or column). Returns None if there are no
+    """Checks a claim about which label has the best value in each line (row or column). Returns None if there are no
     lines.
 
     Args:

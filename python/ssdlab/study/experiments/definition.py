@@ -68,7 +68,7 @@ class Axis:
     name: str
     settings: Mapping[str, Settings]
     traces: Mapping[str, str]
-    """Names of the traces to replay, by label; other labels select no trace."""
+    """Names of the traces to replay, by axis label. A label without an entry selects no trace."""
     below: Mapping[str, Settings]
     """For each axis label, settings of the second drive, which receives the scheduler's output; see `RunOptions.below`.
     """
@@ -95,7 +95,7 @@ class Given:
 
     file: str
     cells: Cells
-    """Numbers of the CSV file. Rows and columns have the labels of the table to compute."""
+    """Numbers of the CSV file, by the row and column labels of the table to be computed."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,9 @@ class Table:
     comparison: Comparison
     ranking: Ranking
     lines: Line | None
-    """Chart lines: one line per column or one per row. None selects lines along the rows if the rows are ordered."""
+    """Direction of the chart's lines: one line per column, or one line per row. If None, one line per row if the rows
+    are ordered.
+    """
     claim: Claim | None
 
     @property
@@ -215,8 +217,8 @@ class Table:
 
     @property
     def alternatives(self) -> bool:
-        """True if the document has a single row and each row of the table is an alternative to it. Every row of the
-        table is then compared with the document's row.
+        """True if the document has a single row of values and the table has several rows, as alternatives. Every row of
+        the table is then compared with the document's row.
         """
         reference = self.comparison.reference
         return reference is not None and len({*reference}) == 1 < len(reference)
@@ -274,7 +276,7 @@ class Experiment:
         return next(table for table in self.tables if table.name == name)
 
     def behind(self, table: Table) -> tuple[Table, ...]:
-        """Returns a table, preceded by the tables that it depends on."""
+        """Returns a table and the tables that it depends on, in the order in which they must be computed."""
         rivals = [table.claim.winners_of] if table.claim and table.claim.winners_of else []
         needed = [one for name in (*table.source.tables, *rivals) for one in self.behind(self.table(name))]
         return tuple({one.name: one for one in (*needed, table)}.values())
@@ -423,7 +425,7 @@ def without_positions(message: str, layers: Iterable[str]) -> str:
 
 
 def without(settings: Settings, *sections: str) -> Settings:
-    """Returns the settings without those in the given sections."""
+    """Returns the settings that are in none of the given sections."""
     return {key: value for key, value in settings.items() if key.partition(".")[0] not in sections}
 
 

@@ -132,7 +132,7 @@ def _node(summary: Summary, path: str) -> Any:
 
 
 def _streams(node: Any) -> Summary:
-    """Returns the entries of a list of streams by stream name; empty if the value is not a list of streams."""
+    """Returns the entries of a list of streams, by stream name; empty if `node` is not a list of streams."""
     items = node if isinstance(node, list) else []
     return {str(item["stream"]): item for item in items if isinstance(item, Mapping) and "stream" in item}
 

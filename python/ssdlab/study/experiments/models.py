@@ -74,7 +74,7 @@ def _arguments(model: str, defaults: Mapping[str, Any], settings: Mapping[str, A
 
 
 def cache_plan(settings: Mapping[str, Any]) -> Summary:
-    """Computes hit ratios and times of a compressed page cache by the closed formulas of `cache.plan`. Percentages
+    """Computes hit ratios and times of a compressed page cache with the closed-form model of `cache.plan`. Percentages
     range from 0 to 100.
     """
     given = _arguments("cache_plan", PLAN_DEFAULTS, settings)
@@ -107,7 +107,7 @@ def _percent(share: float | None) -> float | None:
 
 def compress_bench(settings: Mapping[str, Any]) -> Summary:
     """Measures the compression ratio of the default corpus and the time per page, in microseconds. Metrics with `bulk`
-    are wall times of all threads divided by pages; the other times are processor times.
+    in their name are wall time, with all threads in use, per page; all other times are processor time per page.
     """
     given = _arguments("compress_bench", COMPRESS_DEFAULTS, settings)
     if given["codec"] not in CODECS:

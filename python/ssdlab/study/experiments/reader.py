@@ -252,7 +252,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
 
 @dataclass(frozen=True)
 class _Parts:
-    """Axes, traces and seeds of an experiment; its tables refer to them."""
+    """Definitions that the tables of an experiment refer to: axes, traces and seeds."""
 
     file: str
     folder: Path

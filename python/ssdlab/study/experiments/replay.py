@@ -33,8 +33,8 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
         except TraceError as error:
             message = str(error)
             if "--format" in message and source is not given:
-                # The trace reader's remedy uses the option --format, which experiments do not have. Replaces it by a
-                # remedy that works in experiments.
+                # The trace reader's remedy names the option --format, which experiments do not have. It is replaced by
+                # a remedy that works for experiments.
                 cause, _, _ = message.partition("; ")
                 message = f"{cause}; convert the file first with 'ssdlab trace convert --format NAME'"
             raise TraceError(f"trace {name}: {message}") from None
@@ -57,7 +57,7 @@ def describe(sources: Mapping[str, Source]) -> dict[str, dict[str, object]]:
 
 
 class Library:
-    """The traces of an experiment. A trace with several names is a single object."""
+    """The traces of an experiment. If several names refer to the same trace, they share one object."""
 
     def __init__(self, experiment: Experiment, sources: Mapping[str, Source]) -> None:
         self._traces = experiment.traces

@@ -16,7 +16,7 @@ Array = Numbers
 Which = Literal["document", "ours", "difference"]
 
 Indices: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]"
-"""Row and column index of one other cell for each cell of a table, such as its reference cell (anchor)."""
+"""Row and column indices that assign another cell of the table to each cell, such as its reference cell (anchor)."""
 
 
 def cells_of(anchor: Anchor, table: Table) -> Indices:
@@ -78,7 +78,7 @@ class TableResult:
     ours: Array
     """Our values, as means over the seeds; NaN if a run was stopped or lacks its trace."""
     spread: Array
-    """Largest minus smallest of our values over the seeds, for each cell."""
+    """Range of our values over the seeds (largest minus smallest), for each cell."""
     seeds: int
     """Number of runs per cell; 0 if the table is not simulated."""
     remarks: tuple[str, ...]
@@ -86,7 +86,7 @@ class TableResult:
     missing: tuple[Replay, ...] = ()
     """Traces that the user should supply but has not."""
     rival: "TableResult | None" = None
-    """Result of the table to which the claim `winners_of` refers."""
+    """Result of the table that the claim names in `winners_of`."""
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").in_notebook(room("view.pages.experiment").page_of_table(self))
@@ -143,8 +143,8 @@ class TableResult:
 
     @property
     def row_rms(self) -> dict[str, float]:
-        """Root mean square of the differences in each row, without rows that have no differences. Empty unless all rows
-        are alternatives for the same published row.
+        """Root mean square of the differences in each row that has differences. Empty unless all rows are alternatives
+        for the same published row.
         """
         if not self.table.alternatives:
             return {}

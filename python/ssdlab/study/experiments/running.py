@@ -34,9 +34,7 @@ Cells = dict[tuple[str, str], list[Key]]
 
 @dataclass
 class Group:
-    """A run, and the runs that replay its recording. The replays follow the run at once, so the recording need not be
-    stored.
-    """
+    """A run, and the runs that replay its recording. They run immediately after it, so the recording is never stored."""
 
     config: Config
     source: Source | None
@@ -45,7 +43,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Finished:
-    """The part of a result that is kept in memory after its run."""
+    """Parts of a run's result that stay in memory after the run."""
 
     summary: Summary
     """Metrics of the run, and those columns of its result that expressions read."""

@@ -16,7 +16,7 @@ from ssdlab.study.fitting.load import LARGE, RATE, Figure, Load, Measured, Queue
 HOW = "measure with the job that 'ssdlab fit drive --job' prints"
 
 REFUSED = ("bssplit", "bsrange", "bs_is_seq_rand", "thinktime", "rate", "zonemode", "flow", "trim_percentage")
-"""fio options that are rejected, because a fit does not simulate the requests that these options produce."""
+"""fio options that are rejected, because the simulations of a fit cannot reproduce their requests."""
 
 PATTERNS: Mapping[str, tuple[Literal["random", "sequential"], float | None]] = {
     "read": ("sequential", 1.0),
@@ -109,7 +109,7 @@ class _Job:
         return int(written)
 
     def queue(self) -> Queue:
-        """Returns the queues that issue the requests of the job."""
+        """Returns the equal queues that issue the job's requests, one per clone."""
         count, depth = self.number("numjobs", 1), self.number("iodepth", 1)
         rates = [part for part in str(self.options.get("rate_iops", "")).split(",") if part]
         if not rates:
@@ -130,7 +130,7 @@ class _Job:
 
 
 def _measured(where: str, jobs: "Sequence[_Job]") -> Measured:
-    """Returns the load of jobs that ran together, with its metrics. Clones of a job have the same name."""
+    """Returns the combined load of jobs that ran concurrently, with its metrics. Clones of a job share its name."""
     kinds = [[*same] for _, same in groupby(jobs, key=lambda job: job.name)]
     first = kinds[0][0]
     if len({(job.pattern, job.size) for job in jobs}) > 1:

@@ -103,7 +103,7 @@ class Drive:
         return [{one.load: self._done[runs[drive, one.load]] for one in wanted} for drive in drives]
 
     def _known(self, run: Config) -> Mapping[Figure, float]:
-        """Returns the metrics of a run that this process or an earlier process has simulated."""
+        """Returns the metrics of a simulation that this process or an earlier one has run; empty if none has."""
         if run not in self._done and self._store is not None:
             kept = self._store.records.get(Run.of(run, None).key)
             if kept is not None and kept.result is not None:
@@ -142,7 +142,8 @@ def fit_drive(
     if capacity is not None:
         base = base.with_overrides({"device.capacity": f"{capacity}B"})
         if base["device.scale"] == "blocks":
-            # A scale model names the capacity of its nominal drive, which is the measured drive.
+            # The capacity in this setting is the capacity of the nominal drive, and the nominal drive is the measured
+            # drive.
             base = base.with_overrides({"device.scale.blocks.capacity": f"{capacity}B"})
     return fitted(Drive(base, jobs, monitor), loads, source)
 

@@ -15,7 +15,7 @@ PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 RATE = "iops"
 
 LESS_READ = " - read "
-"""Separator in the name of a metric that is a difference, such as `mean - read mean` of writes."""
+"""Separator in the names of metrics that are a difference of two latencies, such as `mean - read mean` of writes."""
 
 ROUNDING_NS = 300.0
 """Standard deviation of a latency that was rounded to whole microseconds."""
@@ -51,7 +51,7 @@ MOST = 200_000
 
 
 class Figure(NamedTuple):
-    """Name of a measured quantity."""
+    """Operation and name of a metric."""
 
     op: Literal["read", "write"]
     name: str
@@ -89,7 +89,7 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True)
 class Queue:
-    """Several equal submission queues of a load."""
+    """Equal submission queues of a load."""
 
     count: int
     reads: float
@@ -222,7 +222,7 @@ class Measured:
     figures: Mapping[Figure, float]
 
     def chosen(self, op: str, *names: str) -> "dict[Figure, float]":
-        """Returns the named metrics of an operation, or all its latencies if no metric is named."""
+        """Returns the named metrics of an operation, or all its latencies if no names are given."""
         return {
             figure: value
             for figure, value in self.figures.items()
@@ -242,7 +242,7 @@ def _value(result: Result, load: Load, figure: Figure) -> float:
     name, less, read = figure.name.partition(LESS_READ)
     if less:
         longer = _value(result, load, Figure("write", name)) - _value(result, load, Figure("read", read))
-        # Logarithms need a number above 0.
+        # The fit takes logarithms, which need positive numbers.
         return max(longer, 1.0)
     streams = result.summary["drive"]["streams"]
     if load.is_closed or not streams:
@@ -250,7 +250,7 @@ def _value(result: Result, load: Load, figure: Figure) -> float:
             summary = result.summary["latency"][figure.op]
             return float(summary["mean_ns"]) if summary else float("inf")
         return _quantile(result.latency[figure.op], figure)
-    # Streams of a workload of queues are called queue1, queue2 and so on.
+    # In a generated workload with several queues, the streams are named queue1, queue2 and so on.
     rows = sorted(streams, key=lambda row: int(row["stream"].removeprefix("queue")))[: load.probe.count]
     values = [(row[figure.op]["count"], _of_stream(row[figure.op], figure)) for row in rows if row[figure.op]]
     total = sum(count for count, _ in values)

@@ -24,7 +24,7 @@ OF_PROGRAMS = 0.85
 
 
 def times(config: Config, key: str) -> list[float]:
-    """Returns the times of a setting in nanoseconds: one time, or one time per page type."""
+    """Returns the times in a setting's value, in nanoseconds: a single time, or one time per page type."""
     value = config[key]
     listed = value.split(",") if isinstance(value, str) else value
     return [float(_ssdlab.nanos(str(one).strip())) for one in listed]

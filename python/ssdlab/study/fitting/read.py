@@ -1,4 +1,4 @@
-"""Reads loads and their metrics from a file, by the type of the file."""
+"""Reads loads and their metrics from a file of any supported type."""
 
 from pathlib import Path
 

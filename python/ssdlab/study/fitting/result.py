@@ -78,7 +78,7 @@ class DriveFit(Finding):
     """The fitted drive as simulated: it has the times and dies of the full-size drive, but shorter blocks."""
     sources: Sequence[str]
     changes: Mapping[str, str]
-    """Settings of mechanisms that the base drive lacks, or uses in another variant."""
+    """Settings for mechanisms that the base drive lacks, or of which it uses another variant."""
     fitted: Sequence[Fitted]
     residuals: Sequence[Residual]
 
@@ -108,7 +108,7 @@ class DriveFit(Finding):
             lines += ["", f"preset = {json.dumps(self.base._preset)}"]
         kept = [one for one in self.base.settings if one.key in self.base.made and one.key not in self._settings()]
         written = {**{one.key: one.value.strip('"') for one in kept}, **self._settings()}
-        # In TOML, the parameters of a variant also select the variant.
+        # In TOML, a parameter of a variant implies the choice of the variant.
         implied = {
             key for key, value in written.items() if any(other.startswith(f"{key}.{value}.") for other in written)
         }

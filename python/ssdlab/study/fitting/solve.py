@@ -37,7 +37,9 @@ ENOUGH = 0.003
 """The search ends if a step changes all logarithms by less than this, or reduces the misfit by a smaller fraction."""
 
 LARGE = 3.0
-"""Residual in standard deviations; larger residuals count only logarithmically, so no outlier dominates."""
+"""Number of standard deviations above which the influence of a residual grows only logarithmically, so that no outlier
+dominates.
+"""
 
 DETERMINED = 0.15
 """A parameter counts as determined if the standard deviation of its logarithm is at most this."""
@@ -54,8 +56,8 @@ VAGUE = 0.7
 """Assumed standard deviation of the logarithm of a parameter that the metrics only bound: a factor of two."""
 
 FELT = 1.0
-"""Minimum norm of a derivative for the metrics to count as dependent on the parameter. Its unit is one standard
-deviation of the metrics per unit of the parameter's logarithm.
+"""Smallest norm of a parameter's derivatives at which the metrics count as dependent on the parameter. Its unit is one
+standard deviation of the metrics per unit of the parameter's logarithm.
 """
 
 Model = Callable[[Sequence["Numbers"]], "list[Numbers]"]
@@ -132,7 +134,7 @@ def solve(
         return np.array(columns).T
 
     def descend(point: "Numbers", held: set[int]) -> "tuple[Numbers, Numbers]":
-        """Returns the best point that a descent from the given point finds, and its residuals."""
+        """Descends from the given point; returns the best point found, and its residuals."""
         here = residuals(model([point])[0])
         for _ in range(ROUNDS):
             slopes = derivatives(point, here)
@@ -140,7 +142,7 @@ def solve(
             if not chosen:
                 break
             step = np.zeros(count)
-            # Weights of the derivatives reduce the influence of outliers.
+            # Weights the derivatives to reduce the influence of outliers.
             weights = 1 / np.sqrt(1 + (here / LARGE) ** 2)
             counted = LARGE * np.arcsinh(here / LARGE)
             step[chosen] = -np.linalg.lstsq(weights[:, None] * slopes[:, chosen], counted, rcond=None)[0]
@@ -188,20 +190,22 @@ def solve(
 
 
 def _with_bounded(slopes: "Numbers", chosen: Sequence[int], bounded: Sequence[int]) -> "tuple[Numbers, list[int]]":
-    """Returns the derivatives, and the chosen and bounded parameters. The derivatives get an additional row for each
-    bounded parameter, which represents its assumed standard deviation `VAGUE`.
+    """Returns the derivatives with an extra row for each bounded parameter, which stands for its assumed standard
+    deviation `VAGUE`. Also returns the parameters that are chosen or bounded.
     """
     return np.vstack([slopes, np.eye(slopes.shape[1])[list(bounded)] / VAGUE]), [*chosen, *bounded]
 
 
 def weaker(up: "Numbers", down: "Numbers") -> "Numbers":
-    """Returns, for each parameter, the derivatives in the direction (up or down) that changes the metrics less."""
+    """Returns, for each parameter, the derivatives in whichever direction (up or down) has less effect on the metrics."""
     norms = [np.linalg.norm(slopes, axis=0) for slopes in (up, down)]
     return np.where(norms[0] <= norms[1], up, down)
 
 
 def deviations(slopes: "Numbers", chosen: Sequence[int]) -> list[float]:
-    """Returns the standard deviation of each chosen parameter; infinite if the metrics cannot separate them."""
+    """Returns the standard deviation of each chosen parameter. It is infinite if the metrics cannot tell the chosen
+    parameters apart.
+    """
     if not chosen:
         return []
     _, values, rows = np.linalg.svd(slopes[:, list(chosen)], full_matrices=False)

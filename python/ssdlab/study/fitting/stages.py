@@ -54,7 +54,7 @@ class Stage:
     variants: Callable[[Config, Sequence[Measured]], list[Change]] = lambda _base, _chosen: [{}]
     """Returns alternative settings for the base drive. Each alternative is fitted, and the best fit is used."""
     measure: str = ""
-    """Measurement that is suggested if the stage has no metrics."""
+    """Measurement to suggest if the stage has no metrics."""
 
 
 def _only(measured: Measured, figures: dict[Figure, float]) -> list[Measured]:
@@ -80,7 +80,7 @@ def _reads_alone(loads: Sequence[Measured]) -> list[Measured]:
     alone = [one for one in loads if not one.load.has_writes and one.load.pattern == "random"]
     if alone:
         return alone
-    # With few background writes, the faster half of the reads does not wait for a program.
+    # With few background writes, at most half of the reads wait for a program.
     mixed = sorted((one for one in loads if _mixed(one.load)), key=lambda one: one.load.offered_writes)
     few = mixed[0] if mixed else None
     if few is None:

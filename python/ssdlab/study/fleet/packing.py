@@ -90,7 +90,7 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
 
 def _fewest(volumes: Sequence[Volume], rule: str, capacity_bytes: int) -> list[Drive]:
     """Returns the drives of the smallest fleet that holds all volumes. Tries numbers of drives in ascending order,
-    because under some rules volumes that fit on n drives may not fit on n + 1 drives.
+    because with some rules volumes may fit on n drives but not on n + 1 drives.
     """
     least = math.ceil(sum(one.end_bytes for one in volumes) / capacity_bytes)
     for drives in range(max(least, 1), len(volumes) + 1):

@@ -32,7 +32,7 @@ OWN_TIMES = ("read.mean_ns", "read.p99_ns", "write.mean_ns", "write.p99_ns")
 """Latencies that can be reported for each volume."""
 
 BUSIEST = (0.01, 0.1, 0.2)
-"""Shares of the volumes. For each share, the report contains the share of requests that go to the busiest volumes."""
+"""For each of these shares of all volumes, the report shows the share of requests that go to the busiest volumes."""
 
 MAX_YEARS = 1000
 """Maximum number of years of service that users may request."""
@@ -43,14 +43,16 @@ SERVICE_YEARS = 5.0
 
 LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
 WRITTEN = "host.bytes_written"
-"""Name of the metric of a drive's lifetime in a fleet, and names of the metrics of a run from which it is computed."""
+"""Names of metrics: the lifetime of a drive in a fleet; the lifetime in a run; and the bytes written until the drive is
+worn out and during the run, from which the lifetime in a fleet is computed.
+"""
 
 DWPD = "lifetime.dwpd_5_years"
 """Metric that is reported for every drive whose flash wears out."""
 
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 SPEED = "host.replay.open.speed"
-"""Key of the speed of the replay relative to the times of the trace."""
+"""Key of the replay speed relative to the timestamps of the trace."""
 
 
 class Cdf(NamedTuple):
@@ -249,8 +251,8 @@ class Fleet(Finding):
         """Returns the number of drives needed for `years`; worn-out drives are replaced by equal drives."""
         rows = self.study.table.select(["error", *({LIFE, DWPD} & {*self.study.table.column_names})]).to_pylist()
         spent = [max(math.ceil(self.years / row[LIFE]), 1) for row in rows if row.get(LIFE) is not None]
-        # A drive that does not wear out has no endurance rating. A drive sized for the trace has a rating but no
-        # lifetime.
+        # A drive that does not wear out has no endurance rating. A drive sized to fit the trace has a rating, but its
+        # lifetime is unknown.
         lasting = sum(row["error"] is None and row.get(DWPD) is None for row in rows)
         return Needed(
             years=self.years,
@@ -262,7 +264,9 @@ class Fleet(Finding):
         )
 
     def busiest(self, share: float) -> float:
-        """Returns the share of requests that go to the busiest volumes; `share` is their share of all volumes."""
+        """Returns the fraction of requests that go to the busiest volumes, which are the fraction `share` of all
+        volumes.
+        """
         requests = sorted((one.requests for one in self.volumes), reverse=True)
         return sum(requests[: self.count_of(share)]) / sum(requests)
 
@@ -272,7 +276,7 @@ class Fleet(Finding):
 
     @property
     def late(self) -> int:
-        """Number of requests that were so far out of order that their times were changed."""
+        """Number of requests so far out of order that the reader had to change their times."""
         column = "ingest.counts.late"
         if column not in self.study.table.column_names:
             return 0
