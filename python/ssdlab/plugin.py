@@ -125,7 +125,7 @@ class CachePolicy(Plugin):
     methods = ("hit", "insert", "evict", "remove")
 
     capacity: int
-    """Capacity in items, or in the unit of item sizes. Set in every method except the constructor."""
+    """Capacity in items, or in the unit of item sizes. Available in every method except the constructor."""
 
     hit: Callable[[int], object]
     """Called for an access to a cached item."""
@@ -162,7 +162,7 @@ class Ftl(Plugin):
     reserve_blocks = 2
 
     flash: Flash
-    """Flash of the run. Set in every method except the constructor."""
+    """Flash of the run. Available in every method except the constructor."""
 
     logical_pages: int
     """Number of logical pages. The host uses pages 0 to `logical_pages` - 1."""

@@ -104,7 +104,7 @@ class Finding(ABC):
 
     @property
     def written(self) -> str:
-        """Description of the files that `save` writes for this particular finding."""
+        """Description of the files that `save` writes for this finding."""
         return self.saved
 
     _is_partial: bool = False

@@ -59,7 +59,7 @@ TABLES: Mapping[str, Sequence[str]] = {
     "activity_parts": ("op", "part", *BEGIN_END, "sum_ns"),
     "activity_gantt": GanttColumns._fields,
 }
-"""Names of the columns of each table except `dispatched`, which is checked as a trace."""
+"""Names of each table's columns. The table `dispatched` is missing here, because it is checked as a trace."""
 TYPES = {**dict.fromkeys(("op", "time", "part", "kind", "cause"), "string"), "bus": "bool"}
 """Data types of the columns that are not uint64, by column name."""
 

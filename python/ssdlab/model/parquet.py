@@ -166,7 +166,8 @@ class ParquetRows:
             requests = from_columns(**columns, called=self._frame.called, in_order=False)
             self.devices = self._frame.devices(batch)
         except TraceError as error:
-            # The error counts rows from the beginning of the batch, but users need the row number in the file.
+            # The error numbers rows from the start of the batch, but the message must number them from the start of the
+            # file.
             why = re.sub(r"^row (\d+)", lambda row: f"row {first + int(row[1])}", str(error))
             raise TraceError(f"{text.path(self._name)}: {why}") from None
         self.place = (text.path(self._name), first)

@@ -34,7 +34,7 @@ CASES = 4
 
 
 class Remark(NamedTuple):
-    """A remark for the user on one run or several runs."""
+    """A remark about one or several runs, shown to the user."""
 
     text: str
     summed: str | None

@@ -1,4 +1,4 @@
-"""Converts arguments that may be one value or a list."""
+"""Handles arguments that may be a single value or a list."""
 
 import os
 from collections.abc import Iterable

@@ -104,7 +104,7 @@ class CacheAdvice(Advice):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Settings that vary between the combinations."""
+        """Keys of the settings that vary between the combinations."""
         return tuple(self.choices[0].levels) if self.choices else self.study.columns
 
     def overall(self, choice: CacheChoice) -> float | None:
@@ -281,7 +281,7 @@ def advise_cache(
 
 
 def _others(choice: CacheChoice) -> tuple[tuple[str, str], ...]:
-    """Returns the settings that vary, except the memory size."""
+    """Returns all varied settings except the memory size."""
     return tuple(level for level in choice.levels.items() if level[0] != MEMORY)
 
 

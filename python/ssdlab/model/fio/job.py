@@ -50,7 +50,7 @@ UNCHANGING = frozenset({
     "softrandommap", "sqthread_poll", "thread", "unlink", "userspace_reap", "write_bw_log", "write_hist_log",
     "write_iops_log", "write_lat_log",
 })  # fmt: skip
-"""Options that affect only fio's own process or report; results have no notes on them."""
+"""Options that affect only fio's own process or report. They are ignored without a note."""
 
 NONE = ("0", "1", "none")
 """Option values that have no effect: they switch the option off, or are its default."""

@@ -21,7 +21,7 @@ SAMPLES = {
     "bw_min": 0, "bw_max": 0, "bw_agg": 0.0, "bw_mean": 0.0, "bw_dev": 0.0, "bw_samples": 0, "iops_min": 0,
     "iops_max": 0, "iops_mean": 0.0, "iops_stddev": 0.0, "iops_samples": 0,
 }  # fmt: skip
-"""Statistics that fio computes from periodic samples; a simulation takes no samples."""
+"""Statistics that fio computes from periodic samples, which a simulation does not take."""
 
 
 def written(result: Result) -> str:

@@ -25,7 +25,7 @@ BOUNDS = {
     1_000: (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000),
     1_000_000: (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000),
 }
-"""Upper bounds of fio's response-time ranges. The keys are the units of the bounds, in nanoseconds."""
+"""Upper bounds of fio's response-time ranges. Each key is the unit of its bounds, in nanoseconds."""
 
 Buckets = tuple["npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]"]
 Moments = tuple[float, float, int, int]

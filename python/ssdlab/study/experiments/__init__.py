@@ -5,8 +5,8 @@
     >>> result = experiment.run(tables=["exec_time_sbs_by_slen"])  # doctest: +SKIP
     >>> result["exec_time_sbs_by_slen"].difference  # doctest: +SKIP
 
-An experiment consists of data: a folder with `experiment.toml` and the document's tables as CSV files. The experiments
-that ship with ssdlab are in this folder; `docs/experiment-files.md` explains the keys.
+An experiment is pure data: a folder with `experiment.toml` and the document's tables as CSV files. The experiments that
+ship with ssdlab are in this folder; `docs/experiment-files.md` explains the keys.
 """
 
 import os

@@ -50,7 +50,7 @@ class Winner:
     """Labels of our best values among all cells."""
     excess: float | None
     """Difference between our value for the published winner and our best value, in percent of our best value or in
-    points. None if the document has no best value.
+    points. None if no published value is best.
     """
 
     @property

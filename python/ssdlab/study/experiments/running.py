@@ -34,7 +34,7 @@ Cells = dict[tuple[str, str], list[Key]]
 
 @dataclass
 class Group:
-    """A run, and the runs that replay its recording. They run immediately after it, so the recording is never stored."""
+    """A run, and the runs that replay its recording. They follow it immediately, so the recording is never stored."""
 
     config: Config
     source: Source | None

@@ -149,8 +149,8 @@ def _measured(where: str, jobs: "Sequence[_Job]") -> Measured:
     ops: tuple[Literal["read", "write"], ...] = ("read", "write")
     for op in ops:
         rate = sum(job.rate(op) for job in jobs)
-        # If the load sets its request rates, only the write rate is a result: the drive may not keep up with the
-        # writes.
+        # If requests arrive at given rates, the read rate is not a result. The write rate is, because the drive may not
+        # keep up with the writes.
         if rate and (load.is_closed or op == "write"):
             figures[Figure(op, RATE)] = rate
         if load.size <= LARGE:

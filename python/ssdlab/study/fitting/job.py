@@ -30,7 +30,7 @@ BACKGROUND_READS = 1
 """Share of reads among the background requests, in percent."""
 
 PREPARING = ("overwrite",)
-"""Jobs that only precondition the drive; their measurements are ignored."""
+"""Jobs that only precondition the drive; a fit ignores their measurements."""
 
 PERCENTILES = "1:10:25:50:75:90:95:99:99.9:99.99"
 

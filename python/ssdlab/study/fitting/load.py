@@ -21,7 +21,7 @@ ROUNDING_NS = 300.0
 """Standard deviation of a latency that was rounded to whole microseconds."""
 
 REQUESTS = 4_000, 8_000
-"""Minimum and maximum number of requests of each operation that a simulation measures in the first queue."""
+"""Minimum and maximum number of measured requests of each operation in the first queue of a simulation."""
 
 BEYOND = 8
 """Minimum number of measured requests beyond the highest percentile."""

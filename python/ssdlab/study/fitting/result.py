@@ -19,7 +19,7 @@ class Fitted:
 
     name: str
     value: float
-    """Fitted value; the base drive's value if the parameter is neither determined nor bounded."""
+    """Fitted value. If the metrics neither determine nor bound the parameter, the base drive's value."""
     deviation: float | None
     """Relative standard deviation; None if the metrics do not determine the parameter."""
     figures: tuple[tuple[str, Figure], ...] = ()

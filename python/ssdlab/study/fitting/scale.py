@@ -100,7 +100,7 @@ def exact(small: Config, changes: dict[str, str]) -> Config:
 
 
 def _short(config: Config, erase: int) -> dict[str, str]:
-    """Returns the setting that limits the time to suspend an erase to half of the reduced erase time."""
+    """Returns the setting that limits the time for suspending an erase to half of the (reduced) erase time."""
     kind = config[SUSPEND]
     if kind == "never":
         return {}

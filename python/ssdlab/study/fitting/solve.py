@@ -42,7 +42,7 @@ dominates.
 """
 
 DETERMINED = 0.15
-"""A parameter counts as determined if the standard deviation of its logarithm is at most this."""
+"""A parameter counts as determined if the standard deviation of its logarithm does not exceed this value."""
 
 WIDE = 2 * DETERMINED
 """Change of a parameter's logarithm for computing its uncertainty, applied in both directions."""
@@ -161,7 +161,7 @@ def solve(
         return point, here
 
     held: set[int] = set()
-    # For each bounded parameter, the change of the residuals if it is set to the base drive's value.
+    # Change of the residuals if a bounded parameter is set to the base drive's value, for each bounded parameter.
     bounded: dict[int, Numbers] = {}
     point, here = descend(start, held)
     while True:
@@ -197,7 +197,7 @@ def _with_bounded(slopes: "Numbers", chosen: Sequence[int], bounded: Sequence[in
 
 
 def weaker(up: "Numbers", down: "Numbers") -> "Numbers":
-    """Returns, for each parameter, the derivatives in whichever direction (up or down) has less effect on the metrics."""
+    """Returns, for each parameter, the derivatives in the direction (up or down) that affects the metrics less."""
     norms = [np.linalg.norm(slopes, axis=0) for slopes in (up, down)]
     return np.where(norms[0] <= norms[1], up, down)
 

@@ -178,7 +178,7 @@ class Fleet(Finding):
         result, volumes = self.study.result(run), self.drives[run].volumes
         if len(volumes) == 1:
             return {volumes[0].name: result["latency"]}
-        # Requests that a cache sends to the drive belong to no volume.
+        # Requests that a cache sends to the drive cannot be attributed to volumes.
         if result["cache"] is not None or result["drive"] is None:
             return {}
         return {one["stream"]: one for one in result["drive"]["streams"]}

@@ -8,7 +8,7 @@ pub fn register() -> Result<(), NameTaken> {
     map::register(&MINE)
 }
 
-/// Bytes of a map entry: the number of a flash page.
+/// Size of a map entry in bytes. An entry is the number of a flash page.
 const ENTRY_BYTES: u32 = 4;
 
 /// Registry entry of the map: name, help text, parameters and constructor.
@@ -67,7 +67,8 @@ impl MapModel for Mine {
         self.pages
     }
 
-    /// Returns the map pages to write and to read, so that the entry of `lpn` is in RAM afterwards.
+    /// Makes room for the map entry of `lpn` and loads it: returns the map page to write back, if any, and the map page
+    /// to read from flash, if it is not cached.
     fn look_up(&mut self, lpn: u32) -> Lookup {
         let (page, slot) = self.place(lpn);
         match slot.replace((page, false)) {
@@ -90,7 +91,7 @@ impl MapModel for Mine {
     }
 
     /// Called when garbage collection has moved a page. If the map entry is cached, changes it only in RAM. Otherwise
-    /// returns the map page, whose copy in flash must be updated at once.
+    /// returns its map page, whose copy in flash must be updated immediately.
     fn moved(&mut self, lpn: u32) -> Option<u32> {
         let (page, slot) = self.place(lpn);
         match slot {
