@@ -422,7 +422,7 @@ def test_waiting_for_a_server_can_be_interrupted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scale", [0, 1e-12, float("inf"), float("nan")])
 def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
-    with pytest.raises(ssdlab.ConfigError, match=r"must be at least 0.001; 1 is real time"):
+    with pytest.raises(ssdlab.ConfigError, match=r"must be at least 0.001; use 1 for real time"):
         ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=scale)
 
 

@@ -237,7 +237,7 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
         row = int(wrong[0])
         is_nan = values[row] != values[row]
         each = f"{unit:,} {'ns' if column == 'time_ns' else 'bytes'}"
-        why = "is not a number; fill or drop the row" if is_nan else f"is not between 0 and {most} (in units of {each})"
+        why = "is not a number; fill or drop the row" if is_nan else f"is not between 0 and {most}, in units of {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
         # A float has too few digits for a date in nanoseconds. The whole and the fractional part are therefore

@@ -344,7 +344,7 @@ METRICS = (
                f"without reclaims, or {_UNTIMED}"),
         Metric("retired_blocks", "blocks", "log blocks retired", "log blocks removed from the log"),
         Metric("utilisation_mean", "share of 1", "utilisation of retired log blocks, mean",
-               "share of a log block's pages that were in use when the block was retired", "more",
+               "share of a log block's pages that had been programmed when the block was retired", "more",
                "if no log block was retired"),
     ),
     *_group("Log", "",

@@ -119,6 +119,6 @@ def settings_of(place: str, values: Mapping[str, Any], prefix: str = "") -> dict
             settings[prefix + key] = value
         else:
             raise ConfigError(
-                f"{place}: {prefix}{key}: is a {type(value).__name__}; a setting must be a string or a number"
+                f"{place}: {prefix}{key}: is a {type(value).__name__}; a setting must be text or a number"
             )
     return settings

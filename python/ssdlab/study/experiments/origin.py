@@ -48,7 +48,7 @@ def read_source(
     for name, file in files.items():
         place = f"{keys.place}: from: {name}"
         if not isinstance(file, str):
-            raise ConfigError(f'{place}: {file!r} is not a string; write {name} = "FILE.csv"')
+            raise ConfigError(f'{place}: {file!r} is not text; write {name} = "FILE.csv"')
         given[name] = Given(file, read_reference(folder / file, place, rows.labels, columns.labels, {}))
     return CellSource(files=given)
 

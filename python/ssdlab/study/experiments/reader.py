@@ -74,7 +74,7 @@ def _replay(keys: Keys, name: str, values: Any) -> Replay:
 def _trace(place: str, name: object, traces: Mapping[str, Replay]) -> str:
     """Returns the name of a trace, after checking that the experiment declares it."""
     if not isinstance(name, str):
-        raise ConfigError(f"{place}: trace: {name!r} is not a string; write the NAME of a table [trace.NAME]")
+        raise ConfigError(f"{place}: trace: {name!r} is not text; write the NAME of a table [trace.NAME]")
     if name not in traces:
         raise ConfigError(f"{place}: trace: {name!r} is not defined; add [trace.{name}]{suggestion(name, traces)}")
     return name
