@@ -59,7 +59,7 @@ impl Cache {
         match self.part {
             Part::Policy(info) => (info.role.build)(&self.settings, self.capacity, 0),
             Part::Admission(info) => {
-                let lru = POLICIES.find("lru").expect("LRU is built in");
+                let lru = POLICIES.find("lru").expect("the built-in policies include LRU");
                 let policy = (lru.role.build)(&Settings::defaults(&[]), self.capacity, 0);
                 (info.role.guard)(&self.settings, policy)
             }

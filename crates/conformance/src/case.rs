@@ -85,7 +85,7 @@ pub type Check<C> = (&'static str, fn(C) -> Checked);
 ///
 /// # Panics
 /// Panics if the check found a counterexample, or if the component rejected every test case.
-#[allow(clippy::print_stdout, reason = "the test harness shows the output with --nocapture")]
+#[allow(clippy::print_stdout, reason = "reports skipped checks, which the test harness shows with --nocapture")]
 pub fn conclude(checked: Checked) {
     match checked {
         Ok(Verdict::Kept) => {}
@@ -99,7 +99,7 @@ pub fn conclude(checked: Checked) {
 
 /// Checks a component with each set of parameter values. Skips sets that are impossible in every small test case.
 pub(crate) fn check_limits<V>(limits: impl Iterator<Item = V>, check: impl Fn(V) -> Checked) -> Checked {
-    let mut all = Verdict::Skipped("no small test case can use the minimum or maximum of a parameter");
+    let mut all = Verdict::Skipped("all small test cases reject the minimum and maximum values of the parameters");
     for values in limits {
         if check(values)? == Verdict::Kept {
             all = Verdict::Kept;

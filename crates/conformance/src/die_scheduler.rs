@@ -70,10 +70,10 @@ pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
                     }
                     None => Ok(()),
                     Some(class) if view.ready[class as usize] == NOTHING => {
-                        Err(format!("{class:?} is picked, but has no ready operation"))
+                        Err(format!("the scheduler picks {class:?}, which has no ready operation"))
                     }
                     Some(class) if info.role.in_order && view.ready[class as usize] != earliest => {
-                        Err(format!("{class:?} is picked out of order, but the scheduler declares in_order: true"))
+                        Err(format!("the scheduler picks {class:?} out of order, but declares in_order: true"))
                     }
                     Some(_) => Ok(()),
                 }

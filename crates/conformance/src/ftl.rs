@@ -207,7 +207,7 @@ impl Visitor for Count<'_> {
                 Request::Read(first, count) => {
                     let pages = &mapped[first as usize..][..count as usize];
                     let never = pages.iter().filter(|&&is_mapped| !is_mapped).count() as u64;
-                    equal("never-written pages, as counted by the read", unmapped_now.into(), never)?;
+                    equal("number of never-written pages returned by the read", unmapped_now.into(), never)?;
                     read += u64::from(count);
                     unmapped += never;
                 }
@@ -215,12 +215,12 @@ impl Visitor for Count<'_> {
                 Request::Collect(..) | Request::Flush => {}
             }
             equal("programmed host pages", tally.host, written)?;
-            equal("programs with cause host", counts.programs[Cause::Host as usize], written)?;
-            equal("reads with cause host", counts.reads[Cause::Host as usize], read - unmapped)?;
+            equal("programs attributed to cause `host`", counts.programs[Cause::Host as usize], written)?;
+            equal("reads attributed to cause `host`", counts.reads[Cause::Host as usize], read - unmapped)?;
             let copying = [Cause::Gc, Cause::MapGc, Cause::Fold].into_iter().chain(Cause::ALL[3..8].iter().copied());
             for cause in copying.clone() {
                 let [programs, reads] = [&counts.programs, &counts.reads].map(|counts| counts[cause as usize]);
-                equal(&format!("reads for copies with cause {}", cause.name()), reads, programs)?;
+                equal(&format!("reads attributed to copies with cause `{}`", cause.name()), reads, programs)?;
             }
             let copies = copying.map(|cause| counts.programs[cause as usize]).sum();
             // Garbage collection either copies a map page or writes a new version of it.
@@ -361,7 +361,7 @@ pub fn power_may_fail_at_any_operation(part: Part) -> Checked {
             };
             for cut in 1..=live(&[])?.operations {
                 for last in [Last::Undone, Last::Torn] {
-                    let at = |error| format!("power loss at flash operation {cut}, which is {}: {error}", last.name());
+                    let at = |error| format!("power loss leaves flash operation {cut} {}: {error}", last.name());
                     match live(&[(cut, last)]) {
                         Err(error) if error == NO_RECOVERY => is_missing.set(true),
                         Err(error) => return Err(at(error)),

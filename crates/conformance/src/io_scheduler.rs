@@ -353,7 +353,7 @@ fn known(info: &'static SchedulerInfo) -> &'static SchedulerInfo {
     let copy = Box::leak(Box::new(SchedulerInfo { name: name.leak(), help, source, parameters, role }));
     // Another test may have registered the copy in the meantime.
     SCHEDULERS.register(copy).map_or_else(
-        |taken| known(SCHEDULERS.find(taken.name).expect("a rejected name is already registered")),
+        |taken| known(SCHEDULERS.find(taken.name).expect("register() rejects only names that are already registered")),
         |()| copy,
     )
 }

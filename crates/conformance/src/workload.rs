@@ -91,7 +91,7 @@ fn stays(info: &'static PatternInfo, limit: Option<Limit>, name: &'static str, c
             for (number, request) in (1..).zip(requests(workload, 64)?) {
                 let Request { offset, bytes, op, .. } = request;
                 let wrong = if offset.checked_add(bytes.into()).is_none_or(|end| end > workload.span_bytes) {
-                    "ends past the span"
+                    "extends beyond the span"
                 } else if !offset.is_multiple_of(workload.align_bytes.into()) {
                     "is not aligned"
                 } else if bytes == 0 {

@@ -151,7 +151,7 @@ impl<R> Registry<R> {
     pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
         assert!(
             self.iter().all(|info| info.parameters.is_empty()),
-            "an entry used as a parameter value cannot have parameters"
+            "entries that serve as the values of a parameter cannot have parameters themselves"
         );
         self.iter().map(|info| (info.name, info.help)).collect()
     }

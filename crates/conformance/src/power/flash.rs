@@ -258,7 +258,7 @@ impl FlashSink for Flash {
                 Cell::Programmed { oob: old, version, stamp } if old.lpn == oob.lpn => (version, stamp),
                 cell => {
                     self.blame(format!(
-                        "copy of page {from} as logical page {}, but the state of the page is {cell:?}",
+                        "copy of page {from} as logical page {}, but the state of page {from} is {cell:?}",
                         oob.lpn
                     ));
                     (0, 0)
@@ -275,7 +275,7 @@ impl FlashSink for Flash {
         unit.push(cell);
         let gathered = unit.len() as u32;
         if first + gathered != ppn.0 + 1 {
-            self.blame(format!("page {ppn} is programmed out of order, as page {gathered} of its program unit"));
+            self.blame(format!("page {ppn} is programmed out of order: as number {gathered} of its program unit"));
         }
         if gathered == self.shape.program_unit
             && let Some(unit) = self.gathered.remove(&first)

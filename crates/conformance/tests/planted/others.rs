@@ -192,5 +192,9 @@ static READS: DieSchedulerInfo = DieSchedulerInfo {
 
 #[test]
 fn an_operation_that_is_not_ready_is_found() {
-    is_found(die_scheduler::a_ready_operation_begins(&READS), "HostRead is picked, but has no ready operation", 1);
+    is_found(
+        die_scheduler::a_ready_operation_begins(&READS),
+        "the scheduler picks HostRead, which has no ready operation",
+        1,
+    );
 }

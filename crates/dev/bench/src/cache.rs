@@ -11,7 +11,8 @@ const BATCH: usize = 4096;
 
 /// Converts requests to accesses to numbered objects, the input of all cache simulations.
 fn number(requests: &[Request]) -> AccessTrace {
-    AccessTrace::new(requests, Granularity::Objects, Trims::Ignore).expect("the trace is small enough")
+    AccessTrace::new(requests, Granularity::Objects, Trims::Ignore)
+        .expect("the trace is within the size limit of `AccessTrace`")
 }
 
 /// Returns read requests for one-page objects whose popularity has a Zipf distribution of exponent 1.
@@ -81,7 +82,7 @@ pub fn report(scale: Scale) {
         Scale::Smoke => (1000, 20_000, 1),
         Scale::Real => (1_000_000, 20_000_000, 3),
     };
-    println!("## Cache policies: {objects} objects, cache for 10 % of the objects, {count} accesses, one core\n");
+    println!("## Cache policies: {objects} objects, cache holds 10 % of the objects, {count} accesses, one core\n");
     println!(
         "| accesses | policy | M accesses per second of processor time | relative to a bare FIFO | misses | result hash |"
     );
@@ -104,7 +105,7 @@ fn rows(label: &str, requests: &[Request], capacity: u32, rounds: u32) {
         println!("| {label} | {name} | {millions:.1} | **{:.2}** | {share} | {hash} |", bare / seconds);
     };
     row("bare FIFO", bare, Some(&[bare_misses]));
-    row("numbering of objects (used by all policies)", numbering, None);
+    row("assigning numbers to the objects (once for all policies)", numbering, None);
     for info in POLICIES.iter() {
         let simulate =
             || trace.simulate(info, &[], u64::from(capacity)).expect("all objects have the same size").misses;
@@ -117,7 +118,7 @@ fn rows(label: &str, requests: &[Request], capacity: u32, rounds: u32) {
         // Belady's one-pass curve is left out: it takes too long here, because its time grows with the number of items
         // moved in the stack.
         let Some(one_pass) = info.role.one_pass.filter(|_| !info.role.needs_future) else { continue };
-        let (seconds, curve) = best(1, || one_pass(&trace, trace.items()).expect("the trace removes no items"));
+        let (seconds, curve) = best(1, || one_pass(&trace, trace.items()).expect("the trace contains no removals"));
         assert_eq!(curve.misses()[capacity as usize - 1], misses, "{}", info.name);
         row(&format!("{}, all sizes", info.name), seconds, Some(curve.misses()));
     }

@@ -121,7 +121,7 @@ pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads:
 
 /// Returns the events per CPU second of the flash array alone, for random page reads at a queue depth of `depth`.
 fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
-    let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has event timing") };
+    let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up uses event timing") };
     let mut flash =
         ParallelFlash::new(&setup.geometry, &timing, drive.array(1), UntimedFlash::new(&setup.geometry, None));
     let mut rng = Rng::named(1, "bare");

@@ -85,7 +85,7 @@ pub fn report(scale: Scale) {
         Scale::Real => (1_000_000, 5),
     };
     println!("## Advice on map caches: 7 cache sizes and 4 segment sizes, one core\n");
-    println!("| requests | look-ups | time of 28 runs, s | time of one pass, s | ns/look-up | ratio | result hash |");
+    println!("| requests | look-ups | 28 separate runs, s | one pass, s | ns/look-up | ratio | result hash |");
     println!("|---|---|---|---|---|---|---|");
     let generated = format!("workload.requests={count}");
     for pattern in ["uniform", "zipf", "sequential", "varmail.csv.zst"] {

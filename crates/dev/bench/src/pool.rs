@@ -136,7 +136,7 @@ pub fn raw_hits(scale: Scale) {
         "Millions of reads per second. Reads copy the page, or read its first word in place. Best of {rounds} rounds.\n"
     );
     println!(
-        "| page | threads | kind of read | moka | quick_cache | foyer | two-pool cache | relative to the best other cache | result hash |"
+        "| page | threads | read method | moka | quick_cache | foyer | two-pool cache | relative to the best other cache | result hash |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for page_bytes in [4096, 8192] {
@@ -259,10 +259,10 @@ pub fn compressed_hits(scale: Scale) {
     };
     println!("## Two-pool cache: hits on compressed pages, {items} pages of 4 KiB, processor time\n");
     println!(
-        "All pages are read in place repeatedly, in sequential or one random order. Each read hits a compressed page: the reader decompresses the page and compresses a victim. For comparison, the codec alone does both. Separate runs measure the time of the codec inside the pool; the rest of the time of a hit is overhead.\n"
+        "All pages are read in place repeatedly, in sequential or one random order. Each read hits a compressed page: the reader decompresses the page and compresses a victim. For comparison, the codec does the same work alone, outside the pool. Separate runs measure the time that a hit spends in the codec; the rest of its time is overhead.\n"
     );
     println!(
-        "| codec | order | hit with compression of a victim, us | codec alone, us | difference, us | codec in the pool, us | overhead, us | compressed pages per page of memory | external fragmentation, % | result hash |"
+        "| codec | order | hit including victim compression, us | codec alone, us | difference, us | codec in the pool, us | overhead, us | compressed pages per page of memory | external fragmentation, % | result hash |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let all = Arc::new(pages(items, 4096));

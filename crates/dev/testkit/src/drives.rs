@@ -151,9 +151,11 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
     );
     let flush = prop_oneof![
         Just(FlushPolicy::Eager),
-        (1_u32..11, 0_u32..10).prop_filter("low is below high", |(high, low)| low < high).prop_map(|(high, low)| {
-            FlushPolicy::Watermark { high: f64::from(high) / 10.0, low: f64::from(low) / 10.0 }
-        }),
+        (1_u32..11, 0_u32..10)
+            .prop_filter("the low watermark is below the high watermark", |(high, low)| low < high)
+            .prop_map(|(high, low)| {
+                FlushPolicy::Watermark { high: f64::from(high) / 10.0, low: f64::from(low) / 10.0 }
+            }),
     ];
     let buffer = prop_oneof![
         Just(None),
@@ -219,7 +221,7 @@ fn replays() -> impl Strategy<Value = Replay> {
 pub fn on_any_drive() -> impl Strategy<Value = Setup> {
     let page_types = prop_oneof![Just(vec![Nanos(100)]), Just(vec![Nanos(60), Nanos(90), Nanos(150)])];
     (setups(), drives(), replays(), page_types, any::<bool>()).prop_map(|(setup, drive, replay, reads, copyback)| {
-        let read = PageTimes::of(&reads).expect("one to four page types");
+        let read = PageTimes::of(&reads).expect("the list has one to four page types");
         let timing = Timing { read, copyback, ..TIMING };
         Setup { clock: Clock::Event(timing, drive), replay, check: true, ..setup }
     })
@@ -242,7 +244,7 @@ fn on_drives(setups: impl Strategy<Value = Setup>) -> impl Strategy<Value = Setu
         (0_u32..20, prop_oneof![Just(FlushPolicy::Eager), Just(FlushPolicy::Watermark { high: 0.8, low: 0.3 })]);
     (setups, drives(), replays(), reads, buffer, any::<[bool; 2]>()).prop_map(
         |(setup, drive, replay, reads, (more, flush), [independent_reads, protected])| {
-            let read = PageTimes::of(&reads).expect("one to four page types");
+            let read = PageTimes::of(&reads).expect("the list has one to four page types");
             // If planes are not collected separately, a die programs all its planes together, with multi-plane
             // commands.
             let multiplane = drive.commands.multiplane || setup.geometry.units.collected != Collected::Plane;

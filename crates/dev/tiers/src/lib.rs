@@ -10,7 +10,7 @@
 //! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` override the tier. The Python tests use the same variable
 //! (`tests/conftest.py`).
 
-#![allow(clippy::print_stdout, reason = "a failing test shows how to replay it")]
+#![allow(clippy::print_stdout, reason = "prints how to replay a failing test")]
 
 use std::hash::{BuildHasher, RandomState};
 

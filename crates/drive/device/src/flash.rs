@@ -291,7 +291,7 @@ impl Pages<'_> {
         };
         match self.whole.get(behind_head * page_bytes..(behind_head + 1) * page_bytes) {
             Some(page) => page,
-            None => self.tail.expect("a write programs no more pages than its request covers"),
+            None => self.tail.expect("a write programs at most the pages that its request covers"),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::page::{PageFtl, PageOptions};
 use crate::{DynFtl, Ftl, Shape};
 
 /// Choice of an FTL with its options.
-#[allow(clippy::large_enum_variant, reason = "copies are rare, because a drive has only one FtlChoice")]
+#[allow(clippy::large_enum_variant, reason = "FtlChoice is rarely copied, because a drive has only one")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FtlChoice {
     /// Page mapping with its options and the chosen map.

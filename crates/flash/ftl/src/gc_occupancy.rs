@@ -16,9 +16,11 @@ counters! {
     /// may be counted without the corresponding relocated pages, or the reverse.
     pub struct GcOccupancy {
         victims: "blocks", "Victims chosen.";
-        before: "pages", "Occupied pages (written, not yet erased) before each collection, summed over all victims.";
-        after: "pages", "Occupied pages (written, not yet erased) after each collection, summed over all victims.";
-        valid: "pages", "Valid pages of the plane at each collection, summed over all victims.";
+        before: "pages", "Occupied pages (written, not yet erased) in the plane before each collection, summed over \
+                          all victims.";
+        after: "pages", "Occupied pages (written, not yet erased) in the plane after each collection, summed over \
+                         all victims.";
+        valid: "pages", "Valid pages in the plane at each collection, summed over all victims.";
     }
 }
 

@@ -15,20 +15,21 @@ counters! {
     /// Health of a drive, in the terms of the NVMe health log. Lifetime counts are stored in the drive's file. A power
     /// loss resets bytes and errors to the latest checkpoint, but not power cycles.
     pub struct Health {
-        free_blocks: "blocks", "Erased blocks; if the drive is off, the number at power-off.";
+        free_blocks: "blocks", "Number of erased blocks; while the drive is off, the number at power-off.";
         bad_blocks: "blocks", "Bad blocks, which are no longer used.";
         blocks: "blocks", "Total number of blocks.";
         available_spare: "percent", "Percentage of the configured spare blocks that are left; 0 when the drive \
                                      is read-only.";
         available_spare_threshold: "percent", "Value of available_spare below which the drive should be replaced.";
-        spare_blocks: "blocks", "Spare blocks left for replacing failed blocks; with several planes, the drive may \
-                                 become read-only before they are used up.";
+        spare_blocks: "blocks", "Spare blocks left to replace failed blocks; a drive with several planes may become \
+                                 read-only before all spare blocks are used.";
         percentage_used: "percent", "Mean erases per block, in percent of the rated cycles (nand.endurance); \
                                     may exceed 100.";
         least_erases: "erases", "Erase count of the least erased block.";
         most_erases: "erases", "Erase count of the most erased block.";
         erases: "erases", "Total erase count of all blocks.";
-        media_errors: "pages", "Unreadable pages found by host reads and by copies since the drive was created.";
+        media_errors: "pages", "Unreadable pages encountered by host reads and page copies since the drive was \
+                                created.";
         bytes_read: "bytes", "Bytes read by the host since the drive was created.";
         bytes_written: "bytes", "Bytes written by the host since the drive was created, excluding write-zeroes \
                                  requests.";

@@ -487,7 +487,7 @@ impl<B: Backend> Drive<B> {
             if self.medium.life.worn_out || ftl.is_worn_out() {
                 return Err(worn_out(&mut self.medium));
             }
-            let held = buffer.held(lpn).expect("a page due for programming is in the buffer");
+            let held = buffer.held(lpn).expect("next_due() returns only pages that are in the buffer");
             let whole = held.whole.then_some(&held.page[..]);
             let over = |page: &mut [u8]| held.overlay(page);
             program_page(ftl.as_mut(), &mut self.medium, (Lpn(lpn), held.context), whole, (&mut self.page_out, over))?;
@@ -515,7 +515,7 @@ fn read_page<B: Backend>(
     let mut flash = Flash { medium: &mut *medium, payload: Payload::Read { lpn, into, lost: false } };
     let is_written = ftl.read_dyn(lpn, 1, cause, &mut flash) == 0;
     let Payload::Read { into, lost, .. } = flash.payload else {
-        unreachable!("a read does not change the kind of payload")
+        unreachable!("the payload is still the one of a read")
     };
     if !is_written {
         into.fill(0);

@@ -147,7 +147,7 @@ impl Negotiation {
             option::STRUCTURED_REPLY => {
                 empty()?;
                 if self.kind == ReplyKind::Extended {
-                    let why = "the negotiated extended headers replace structured replies".to_owned();
+                    let why = "structured replies are replaced by the extended headers already negotiated".to_owned();
                     return Err(Refusal(rep::ERR_EXT_HEADER_REQD, why));
                 }
                 self.kind = ReplyKind::Structured;

@@ -130,7 +130,7 @@ impl Transmission {
                 let how = Zeroing { no_hole: has(cmd_flag::NO_HOLE), fast: has(cmd_flag::FAST_ZERO), fua };
                 self.export.write_zeroes(offset, bytes, how)?
             }
-            _ => unreachable!("unknown commands were rejected earlier"),
+            _ => unreachable!("unknown commands are rejected before this match"),
         };
         self.writer(request, output).success();
         Ok(leave)

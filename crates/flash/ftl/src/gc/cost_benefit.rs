@@ -17,7 +17,8 @@ use crate::blocks::PlaneView;
 /// Registry entry of this victim policy.
 pub static INFO: VictimInfo = VictimInfo {
     name: "cost_benefit",
-    help: "The block with the highest (1 - u) * age / 2u, with u the valid share and age in host pages since closing.",
+    help: "The block with the highest (1 - u) * age / 2u, where u is its share of valid pages and age the host pages \
+           written since its closing.",
     source: "Rosenblum and Ousterhout 1992; Kawaguchi et al. 1995",
     parameters: &[],
     role: &|_, _| Box::new(CostBenefit),
