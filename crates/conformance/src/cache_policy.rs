@@ -146,7 +146,7 @@ fn steps(operations: &[Operation]) -> Vec<Option<Access>> {
     operations.iter().map(|operation| access(operation).and_then(|_| known.next().copied())).collect()
 }
 
-/// Returns the error `problem` if a rule is broken.
+/// Returns the error `problem` unless the rule `is_kept`.
 fn ensure(is_kept: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
     if is_kept { Ok(()) } else { Err(problem()) }
 }

@@ -97,7 +97,7 @@ pub fn conclude(checked: Checked) {
     }
 }
 
-/// Checks a component with each set of parameter values. Skips sets that are impossible in every small test case.
+/// Checks a component with each set of parameter values. Skips a set if no small test case can use these values.
 pub(crate) fn check_limits<V>(limits: impl Iterator<Item = V>, check: impl Fn(V) -> Checked) -> Checked {
     let mut all = Verdict::Skipped("all small test cases reject the minimum and maximum values of the parameters");
     for values in limits {
@@ -116,7 +116,7 @@ pub(crate) struct Subject {
     pub cases: u32,
 }
 
-/// Runs `holds` on random test cases. If `holds` returns an error or panics, a rule is broken.
+/// Runs `holds` on random test cases. An error or panic of `holds` means that the component broke a rule.
 pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
     subject: Subject,
     worlds: impl Strategy<Value = World<D, O>>,
@@ -152,8 +152,8 @@ pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
     Err(Box::new(Counterexample { component, check, problem, device, operations, explain, cases, seed }))
 }
 
-/// Removes operations, in groups or one by one, while the remaining operations still fail. Proptest alone removes only
-/// single operations, and tries each once.
+/// Shortens a failing sequence of operations: removes groups and single operations as long as the rest still fails.
+/// Proptest by itself only removes single operations, and tries each of them once.
 fn shorten<O: Clone>(operations: &mut Vec<O>, fails: impl Fn(&[O]) -> bool) {
     let mut before = usize::MAX;
     while operations.len() < before {

@@ -12,7 +12,7 @@ pub const CHECKS: &[Check<&'static DieSchedulerInfo>] = die_scheduler_checks!([t
 
 const ALL: [Class; CLASSES] = [Class::HostRead, Class::HostProgram, Class::Internal, Class::InternalRead];
 
-/// Placeholder for the device of a test case: tests of die schedulers have no device options.
+/// Placeholder for the device of a test case. Checks of die schedulers need no device options.
 #[derive(Clone, Copy, Debug)]
 struct Die;
 
@@ -46,7 +46,7 @@ pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
         if info.role.internal_read != Class::InternalRead {
             ready[Class::InternalRead as usize] = NOTHING;
         }
-        // No two operations may have the same number.
+        // Makes the operation numbers unique across the classes.
         for class in 0..CLASSES as u64 {
             let number = &mut ready[class as usize];
             *number = if *number == NOTHING { NOTHING } else { begun + *number * CLASSES as u64 + class };

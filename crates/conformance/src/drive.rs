@@ -78,7 +78,7 @@ impl Part {
     }
 }
 
-/// Chooses a component, with a value for each of its parameters.
+/// Returns the choice of component `info` with the given parameter values.
 fn with<R>(info: &'static Info<R>, values: &[u64]) -> Choice<R> {
     Choice { info, settings: settings(info.parameters, values) }
 }

@@ -93,7 +93,7 @@ fn serve<F: Ftl, S: FlashSink>(ftl: &mut F, request: Request, sink: &mut S) -> u
     0
 }
 
-/// Limits the flash operations of a request. Panics beyond the limit, because the FTL may be in an endless loop.
+/// Limit on the flash operations of a request. Exceeding it causes a panic, because the FTL may be in an endless loop.
 struct Budget {
     left: u32,
 }
@@ -322,8 +322,8 @@ pub fn a_loaded_state_continues(part: Part) -> Checked {
     Ok(if is_missing.get() { Verdict::Skipped("the FTL cannot save its state") } else { checked })
 }
 
-/// Serves the first requests, or loads the state saved after them. Then saves the state and serves the remaining
-/// requests.
+/// Run of an FTL that saves its state between the requests `before` and `after`. If `saved` is given, the run loads
+/// this state instead of serving the requests `before`.
 struct SaveOrLoad<'a> {
     saved: Option<&'a [u8]>,
     before: &'a [Request],

@@ -27,7 +27,8 @@ pub const CHECKS: &[Check<&'static SchedulerInfo>] = io_scheduler_checks!([table
 pub enum Event {
     /// A process submits a bio.
     Submit(Bio),
-    /// The device completes one of its outstanding requests: the one at this index, modulo their number.
+    /// The device completes one of its outstanding requests. The index of the request is this number modulo the number
+    /// of outstanding requests.
     Complete(usize),
     /// A process starts to plug (hold back) its requests.
     Plug(u32),
@@ -94,7 +95,7 @@ fn bios() -> impl Strategy<Value = Bio> {
             let ordered = flags.any(Flags::FLUSH | Flags::FUA | Flags::BARRIER | Flags::DISCARD);
             let direction = if read && !ordered { Direction::Read } else { Direction::Write };
             let sectors = if flags == Flags::FLUSH { 0 } else { 8 * units };
-            // Moves a third of the addresses close together.
+            // Maps a third of the addresses into a small range.
             let unit = if unit % 3 == 0 { unit % 64 } else { unit };
             Bio { start: 8 * unit, sectors, direction, flags, pid, priority: Priority { class, level }, owner: 0 }
         },
@@ -128,7 +129,7 @@ pub fn options(info: &'static SchedulerInfo) -> impl Strategy<Value = Options> {
             switches,
         )| {
             let base = if legacy { Options::legacy } else { Options::modern }(info.name, DEVICE_SECTORS);
-            // Sets switches at random. Sets the region size to 1 MiB, because the device is small.
+            // Sets each on/off parameter at random. Sets `region_size` to 1 MiB, because the device is small.
             let tunables = info.parameters.iter().enumerate().filter_map(|(bit, tunable)| match tunable.name {
                 "region_size" => Some((tunable.name.to_owned(), 2048)),
                 name => (tunable.unit == Unit::Switch).then(|| (name.to_owned(), switches >> bit & 1)),
@@ -245,7 +246,7 @@ impl Host {
         self.now = until;
     }
 
-    /// Completes the outstanding request at index `which`, modulo the number of outstanding requests.
+    /// Completes the outstanding request with the index `which` modulo the number of outstanding requests.
     pub fn complete(&mut self, which: usize) {
         if self.at_device.is_empty() {
             return;
@@ -431,7 +432,8 @@ pub fn waits_are_bounded(info: &'static SchedulerInfo) -> Checked {
             if rounds == 100_000 {
                 return Err("a write is never dispatched while reads keep arriving".to_owned());
             }
-            // Another process submits two more reads per completion, as long as requests are free.
+            // After each completion, another process submits two more reads, unless a process is waiting for a free
+            // request.
             for k in 0..2 {
                 if host.asleep.is_empty() {
                     host.apply(100, &bio(8 * (rounds % 900), Direction::Read, 1), 2 * rounds as u32 + k);

@@ -26,7 +26,7 @@ impl Display for Generated {
     }
 }
 
-/// Operation type without values: a workload needs no operations, because it determines all its requests.
+/// Operation type without values. A workload takes no operations, because its configuration determines all requests.
 #[derive(Clone, Copy, Debug)]
 enum Nothing {}
 

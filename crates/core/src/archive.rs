@@ -26,7 +26,7 @@ use serde::de::DeserializeOwned;
 
 use crate::mem::{HugeVec, Mapping, Plain, bytes_of, bytes_of_mut};
 
-/// Direction in which an archive moves state, and the stream that it uses.
+/// An archive that either saves or loads state, with its stream.
 pub enum Archive<'a> {
     /// Saves state: writes fields to the stream.
     Save(&'a mut dyn Output),

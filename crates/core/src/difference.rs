@@ -10,26 +10,26 @@ pub struct Difference {
     pub then: String,
     /// Value of the same setting or count in the second drive.
     pub now: String,
-    /// Advice on the settings that make the second drive equal to the first drive.
+    /// Advice: the settings to change so that the second drive equals the first.
     pub remedy: String,
 }
 
-/// Returns the first setting whose value differs between two drives; `then` and `now` are the settings of the drives.
+/// Returns the first difference between two drives; `then` and `now` are the settings and counts of the drives.
 pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     let value = |lines: &[Line], key: &str| lines.iter().find(|line| line.0 == key).map(|line| line.1.clone());
     let (key, was, is) = then.iter().chain(now).find_map(|(key, _)| {
         let (was, is) = (value(then, key), value(now, key));
         (was != is).then_some((key, was, is))
     })?;
-    // The key of a count, such as `device.op (erase blocks)`, names the settings that determine the count, then its
-    // unit.
+    // A count, unlike a setting, has a key with its unit in parentheses, such as `device.op (erase blocks)`;
+    // `device.op` is the setting that determines the count.
     let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
     let (was, remedy) = match (was, counted) {
         (None, _) => (format!("no {key}"), format!("remove {key}")),
         (Some(was), Some((keys, unit))) => {
             (format!("{was} {unit} ({keys})"), format!("restore the earlier value of {keys}"))
         }
-        // A setting with several values cannot be typed as `key=value`.
+        // The user cannot enter a list of values in the form `key=value`.
         (Some(was), None) if was.contains(", ") => {
             (format!("{key} = {was}"), format!("restore the earlier value of {key}"))
         }

@@ -1,5 +1,5 @@
 //! Foundation of all ssdlab crates: units, ids, random numbers, histograms, counters, parameters, registries, lists,
-//! archives of state.
+//! saved state.
 //!
 //! Nothing here depends on flash or wall time, reads a file or starts a thread.
 

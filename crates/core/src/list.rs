@@ -1,7 +1,8 @@
 //! Intrusive doubly linked lists of numbered items, with removal from any position.
 //!
-//! A [`List`] holds two ends; its links are in an array of nodes that the caller owns. A node can also hold other data
-//! of its item. Several lists can share the nodes if each item is in at most one list.
+//! A [`List`] stores only its head and tail. The links are in an array of nodes that the caller owns; a node can also
+//! hold other data about its item. Several lists can share an array of nodes if each item is in at most one of the
+//! lists.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +28,7 @@ pub trait Node {
     /// Returns the links of the item.
     fn link(&self) -> &Link;
 
-    /// Returns the links of the item, mutable.
+    /// Returns a mutable reference to the links of the item.
     fn link_mut(&mut self) -> &mut Link;
 }
 
@@ -156,7 +157,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Memory per item that a queue can hold, in bytes.
+    /// Bytes of memory that a queue needs per item of its capacity.
     pub const BYTES_PER_ITEM: usize = size_of::<Link>();
 
     /// Creates an empty queue for items below `capacity`.

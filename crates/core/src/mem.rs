@@ -117,7 +117,7 @@ unsafe fn stream(to: &mut [u8], from: &[u8]) {
 pub struct Mapping(MmapMut);
 
 impl Mapping {
-    /// Maps `bytes` bytes of a file from `offset` on.
+    /// Maps `bytes` bytes of a file, starting at `offset`.
     ///
     /// # Errors
     /// Fails if the system refuses the mapping.
@@ -128,11 +128,11 @@ impl Mapping {
     }
 }
 
-/// A `Vec` of fixed length, stored in memory or in a [`Mapping`]. The kernel is asked to use huge pages for the memory.
+/// An array of fixed length, stored in a `Vec` that requests huge pages from the kernel, or in a [`Mapping`] of a file.
 ///
-/// If the kernel refuses huge pages, the array is an ordinary `Vec`; results never depend on this.
+/// If the kernel refuses the request, the memory has ordinary pages. Results never depend on the page size.
 pub struct HugeVec<T> {
-    /// Pointer to the elements in either storage, so that access needs no branch.
+    /// Pointer to the elements, wherever they are stored. An access therefore need not distinguish the two cases.
     slice: NonNull<[T]>,
     _memory: Vec<T>,
     _file: Option<Mapping>,
@@ -252,8 +252,8 @@ fn advise(address: usize, bytes: usize, huge: bool) {
     let end = (address + bytes) / HUGE * HUGE;
     if start < end {
         let advice = if huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
-        // SAFETY: the range is inside an allocation of this module and page-aligned. The advice changes the backing,
-        // never the contents. A refusal is harmless.
+        // SAFETY: the range is inside an allocation of this module and page-aligned. The advice changes the size of the
+        // pages that back the range, never their contents. If the kernel refuses it, no harm is done.
         let _ = unsafe { madvise(start as *mut _, end - start, advice) };
     }
 }

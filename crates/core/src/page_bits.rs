@@ -44,7 +44,7 @@ impl PageBits {
         self.words[(page / WORD) as usize] |= 1 << (page % WORD);
     }
 
-    /// Returns the bits of `count` pages (at most 64) from `first` on; `first` is the lowest bit.
+    /// Returns the bits of `count` pages (at most 64), starting with page `first` in the lowest bit.
     #[inline(always)]
     pub fn window(&self, first: u32, count: u32) -> u64 {
         let (word, shift) = ((first / WORD) as usize, first % WORD);
@@ -54,7 +54,7 @@ impl PageBits {
         (low | high) & lowest(count)
     }
 
-    /// Overwrites the bits of `count` pages from `first` on.
+    /// Overwrites the bits of `count` pages, starting with page `first` in the lowest bit of `bits`.
     #[inline(always)]
     pub fn set_window(&mut self, first: u32, count: u32, bits: u64) {
         let (word, shift) = ((first / WORD) as usize, first % WORD);

@@ -24,7 +24,7 @@ pub struct Pages {
 }
 
 impl PageSize {
-    /// Creates the page size of `bytes` bytes, a power of two.
+    /// Creates a page size of `bytes` bytes, which must be a power of two.
     pub const fn new(bytes: u32) -> Self {
         assert!(bytes.is_power_of_two(), "page size must be a power of two");
         Self { shift: bytes.trailing_zeros() }
@@ -62,7 +62,7 @@ impl PageSize {
         first..if first < after { after } else { first }
     }
 
-    /// Splits a byte range of a device into pages, which are numbered in 32 bits.
+    /// Returns the pages that a byte range of a device touches. Their numbers must fit in 32 bits.
     #[inline(always)]
     pub const fn split(self, offset: u64, end: u64) -> Pages {
         let first = self.page_of(offset);

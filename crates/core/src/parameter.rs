@@ -12,8 +12,8 @@ const PARTS_OF_PERCENT: f64 = 1e7;
 /// Number of billionths in 1; values of [`Unit::Decimal`] are counted in billionths.
 const BILLIONTHS: f64 = 1e9;
 
-/// Names that a parameter accepts, each with its meaning. The type holds a function, because names may be registered at
-/// run time.
+/// Function that returns the names that a parameter accepts, each with its meaning. A fixed list would miss names that
+/// are registered at run time.
 #[derive(Clone, Copy)]
 pub struct Names(fn() -> Vec<(&'static str, &'static str)>);
 
@@ -57,7 +57,7 @@ pub enum Unit {
     Percent,
     /// A fraction of a whole, stored in parts per billion and written in percent.
     Share,
-    /// A number that may have a fraction, in billionths.
+    /// A number with up to nine decimal places, stored in billionths.
     Decimal,
     /// A switch: 1 for on, 0 for off.
     Switch,
@@ -72,15 +72,15 @@ pub enum Unit {
 /// Type of quantity that a [`Unit`] measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// A duration; the number is the nanoseconds per unit.
+    /// A duration; the value is the number of nanoseconds per unit.
     Time(u64),
-    /// A size; the number is the bytes per unit.
+    /// A size; the value is the number of bytes per unit.
     Size(u64),
     /// A plain number.
     Number,
     /// A fraction of a whole.
     Share,
-    /// A number that may have a fraction.
+    /// A number that may have decimal places.
     Decimal,
     /// A switch, on or off.
     Switch,
@@ -151,7 +151,8 @@ pub struct Parameter {
     pub name: &'static str,
     /// Unit of the parameter's value.
     pub unit: Unit,
-    /// Default value from the source (paper or program). If ssdlab chose the default, the help or the file says so.
+    /// Default value from the source (paper or program). If the source specifies no default, ssdlab chooses one, as the
+    /// help text or the component's source file states.
     pub default: u64,
     /// Smallest value of the parameter.
     pub min: u64,
@@ -204,7 +205,7 @@ impl Parameter {
         Self { name, unit, default: 0, min: 0, max: u64::MAX, example: None, help }
     }
 
-    /// Returns the largest value. If the value is one of several names, the maximum depends on the names registered so
+    /// Returns the largest value. For a parameter with named values, it is the index of the last name registered so
     /// far.
     pub fn largest(&self) -> u64 {
         match self.unit {
@@ -223,7 +224,8 @@ impl Parameter {
         Self { example: Some(value), ..self }
     }
 
-    /// Converts nanoseconds or bytes to the parameter's unit. The error message gives the nearest whole values.
+    /// Converts nanoseconds or bytes to the parameter's unit. The result must be a whole number of units; otherwise the
+    /// error message suggests the nearest possible value.
     pub fn in_units(&self, quantity: u64) -> Result<u64, String> {
         let (Quantity::Time(unit) | Quantity::Size(unit)) = self.unit.quantity() else { return Ok(quantity) };
         let below = quantity / unit;
@@ -393,7 +395,7 @@ impl Settings {
         self.get(name) as f64 / BILLIONTHS
     }
 
-    /// Returns a share of `capacity`, rounded down. The parameter `name` gives the share in whole percent.
+    /// Returns the share of `capacity`, rounded down, that parameter `name` specifies in whole percent.
     pub fn share(&self, name: &str, capacity: u64) -> u64 {
         (u128::from(capacity) * u128::from(self.get(name)) / 100) as u64
     }

@@ -1,9 +1,9 @@
-//! Registries of interchangeable components: policies, schedulers, maps, codecs and so on. Every component has a file
-//! with a static `INFO`, and a line in the registry for its type of component. Other crates add components with
-//! [`Registry::register`], at any time.
+//! Registries of interchangeable components: policies, schedulers, maps, codecs and so on. Each built-in component has
+//! a source file with a static `INFO`, which is listed in the registry for its type of component. Other crates can add
+//! components at any time with [`Registry::register`].
 //!
-//! Settings, help, documents and the random choices of tests all come from the registry. The first entry is the
-//! default; documents use the second as an example.
+//! The accepted settings, help texts, reference documents and random test cases are all derived from the registries.
+//! The first entry of a registry is the default; documents use the second entry as an example.
 
 use std::fmt;
 use std::ops::Deref;
@@ -78,8 +78,8 @@ pub struct Registry<R: 'static> {
     members: RwLock<Option<&'static [&'static Info<R>]>>,
 }
 
-/// Number of entries registered in all registries since the program started. Tables that are computed from registries
-/// are computed again when this number changes.
+/// Number of entries registered in all registries since the program started. A change of this number tells users of
+/// tables computed from registries to recompute them.
 static REGISTERED: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the number of entries registered so far in all registries.
@@ -136,7 +136,7 @@ impl<R> Registry<R> {
         self.iter().copied().find(|info| info.name == name)
     }
 
-    /// Finds an entry as [`Self::find`] does.
+    /// Finds an entry by its name like [`Self::find`], but with an error if there is none.
     ///
     /// # Errors
     /// Fails if no entry has this name; the error lists all names.
@@ -186,7 +186,7 @@ pub struct Choice<R: 'static> {
 }
 
 impl<R> Choice<R> {
-    /// True if the entry `info` was chosen, with any parameters.
+    /// True if the entry `info` was chosen, regardless of its parameter values.
     pub fn is(&self, info: &'static Info<R>) -> bool {
         std::ptr::eq(self.info, info)
     }

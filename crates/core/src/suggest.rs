@@ -1,4 +1,4 @@
-//! Names as people type them: exact matches except for case and separators, and suggestions for misspelt names.
+//! Look-up of names that users type: matches that ignore case and separators, and suggestions for misspelt names.
 
 /// Returns the candidate equal to `name`; otherwise the only candidate that differs only in case, or in `-` instead of
 /// `_`.

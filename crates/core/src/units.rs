@@ -1,8 +1,8 @@
 //! Quantities with units, as people write them: `"4KiB"`, `"4g"`, `"25us"`, `"7%"`, `"20k/s"`, `"1e6"`.
 //!
-//! Binary prefixes (`KiB`, `K`) differ from decimal prefixes (`kB`), case does not matter, and a quantity without a
-//! unit is an error. Fractions must be exact (`"1.5us"` is 1,500 ns, `"1.3ns"` is an error). Sizes are the exception
-//! and round to whole bytes, because ssdlab prints sizes with two decimals and users type them back.
+//! Prefixes are binary in `KiB` and `K`, and decimal in `kB`. Case is ignored. A quantity without a unit is an error. A
+//! quantity must be a whole number of its smallest unit: `"1.5us"` is 1,500 ns, but `"1.3ns"` is an error. Only sizes
+//! are rounded, to whole bytes, because ssdlab prints sizes with two decimals and users copy these.
 
 /// A size in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -15,7 +15,7 @@ pub struct Nanos(pub u64);
 /// Error: a quantity cannot be read. The message says what is wrong and how to write a quantity.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UnitError {
-    /// The text is not a quantity, or a quantity without a unit.
+    /// The text is not a quantity, or its unit is missing.
     #[error("{0}")]
     Malformed(String),
     /// The text is a quantity that exceeds 64 bits; the second string is the largest possible quantity.
@@ -35,7 +35,7 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
 ];
 
-/// Spellings of units that are accepted but never printed: a prefix without `B` is binary, as in `dd`, `qemu` and fio.
+/// Size units that are accepted but never printed: prefixes without `B`, which are binary as in `dd`, `qemu` and fio.
 const SHORT_BYTE_UNITS: &[(&str, u64)] = &[("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40)];
 
 const TIME_UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
@@ -63,7 +63,7 @@ fn split_number(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// Treatment of a quantity, such as `1.5KiB`, that is not a whole number of base units.
+/// Handling of a quantity that is not a whole number of base units, such as `1.34GiB`.
 #[derive(Clone, Copy, PartialEq)]
 enum Fraction {
     Refused,
@@ -214,8 +214,7 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     Ok(value / 100.0)
 }
 
-/// If a number without a unit exceeds this limit, it must be meant in percent, because no setting accepts more than
-/// 1000 %.
+/// Above this limit, a number without a unit can only be a percentage, because no setting accepts more than 1000 %.
 const MOST_WHOLES: f64 = 10.0;
 
 /// Returns the error for a number without `%` that may mean percent or a fraction of 1. The message shows both

@@ -11,7 +11,8 @@ use ssdlab_nand::{Cause, Failure, FlashSink, Found, Note, ProgramOrder, Scan, So
 pub enum Last {
     /// The operation changed nothing.
     Undone,
-    /// The program unit is half programmed, or the block half erased. The operation must not look successful.
+    /// The program unit is half programmed, or the block half erased. The FTL must not take the operation for a
+    /// successful one.
     Torn,
 }
 
@@ -41,7 +42,7 @@ pub struct Flash {
     gathered: BTreeMap<u32, Vec<Cell>>,
     /// True to plant a bug: reads ignore the pages in volatile memory.
     pub(super) forgets_memory: bool,
-    /// Offset after the last programmed page of each block.
+    /// For each block, the page offset after its last programmed page.
     next: Vec<u32>,
     erases: Vec<u32>,
     /// Blocks whose erase was interrupted.
@@ -51,7 +52,7 @@ pub struct Flash {
     /// True if pages were copied since the last barrier.
     unsettled: bool,
     last_sequence: Option<u64>,
-    /// Current host write: its first page and the stamp of each page. A stamp identifies page contents.
+    /// Current host write: its first logical page, and a stamp for each page that identifies the page's new contents.
     payload: (u32, Vec<u64>),
     /// Operations left until the power fails.
     pub(super) left: u64,
@@ -187,8 +188,8 @@ impl Flash {
         self.violation.get_or_insert(what);
     }
 
-    /// Counts an operation. If power is off or fails now, returns the state in which the operation ends; None
-    /// otherwise.
+    /// Counts an operation that begins. If the power is off or fails now, returns the state in which the operation is
+    /// left; otherwise returns None.
     fn begins(&mut self, cause: Cause) -> Option<Last> {
         if self.left == 0 {
             return Some(Last::Undone);

@@ -8,13 +8,13 @@ use ssdlab_ftl::Shape;
 /// A host request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Request {
-    /// Writes pages: first page, number of pages.
+    /// Writes a range of pages, given by its first page and page count.
     Write(u32, u32),
-    /// Reads pages: first page, number of pages.
+    /// Reads a range of pages, given by its first page and page count.
     Read(u32, u32),
-    /// Trims pages: first page, number of pages.
+    /// Trims a range of pages, given by its first page and page count.
     Trim(u32, u32),
-    /// Runs background garbage collection: plane, number of pages.
+    /// Runs background garbage collection of about this many pages (second value) in a plane (first value).
     Collect(u32, u32),
     /// Flushes the drive: makes all earlier writes durable.
     Flush,

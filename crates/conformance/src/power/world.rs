@@ -25,7 +25,7 @@ pub struct World {
     pub faults: Option<Faults>,
 }
 
-/// Flash as recovery sees it; the view may contain a planted bug.
+/// Flash contents as recovery reads them; `page` may have a planted bug.
 struct Eyes<'a> {
     flash: &'a Flash,
     page: fn(&Flash, Ppn) -> Found,
@@ -58,7 +58,8 @@ pub enum Mistake {
     ReadFromCells,
 }
 
-/// What recovery sees of the flash, and how program units are handled. Only [`Look::RIGHT`] has no planted bug.
+/// Functions through which recovery reads the flash, and the handling of program units. All values except
+/// [`Look::RIGHT`] contain a planted bug.
 #[derive(Clone, Copy)]
 pub struct Look {
     /// Returns what recovery sees of a page.
@@ -91,7 +92,7 @@ pub struct Happened {
 }
 
 impl World {
-    /// Returns the same drive with additional blocks, on flash that may fail.
+    /// Returns this drive with flash that may fail, and with the additional blocks that `faults` specifies.
     pub fn with_faults(self, faults: Faults) -> Self {
         let blocks = self.shape.blocks + self.shape.planes * (faults.kept + faults.spare);
         Self { shape: Shape { blocks, ..self.shape }, faults: Some(faults), ..self }
@@ -208,7 +209,8 @@ impl Host {
     }
 }
 
-/// Operation of the drive from one power loss to the next. Returns true if no power loss follows.
+/// Operates the drive until the next power loss or until it is worn out, and then returns false. Returns true if all
+/// requests were served without either.
 struct Life<'a, R> {
     host: &'a mut Host,
     requests: &'a mut R,
@@ -286,8 +288,8 @@ impl<R: Iterator<Item = Request>> Life<'_, R> {
                 return Ok(false);
             }
             if ftl.is_worn_out() {
-                // The request was not acknowledged. Recovery may discard its readable pages together with the target of
-                // a merge. After a power loss the drive may be worn out, or may continue to work.
+                // The request was not acknowledged. Recovery may discard pages of the request, even readable ones, when
+                // it discards the target block of a merge. After recovery the drive may be worn out or work again.
                 host.lost = Some((request, stamps));
                 host.happened.worn_out = true;
                 host.count_operations();

@@ -1,14 +1,15 @@
 //! Baseline: a bare loop with page mapping and greedy garbage collection only.
 //!
-//! The baseline has no options, policies, sinks or checks. It is minimal code that simulates uniform random overwrites
-//! with the FTL's data layout (lazy validity, dense counters with chunk minima, `u32` maps). It uses power-of-two
-//! blocks and neither prefetching nor huge pages. The cost of the full stack is measured against it.
+//! The baseline has no options, policies, sinks or checks. It simulates uniform random overwrites with the FTL's data
+//! layout (lazy validity, dense counters with chunk minima, `u32` maps), but as little code as possible. The number of
+//! pages per block is a power of two. There is no prefetching and no use of huge pages. Benchmarks compare the full
+//! simulator with this baseline.
 
 use ssdlab_core::Rng;
 
 const CHUNK: usize = 64;
 
-/// Numbers of pages written by the host and of pages programmed.
+/// Number of pages that the host wrote, and number of pages programmed in flash.
 pub struct Work {
     pub host: u64,
     pub programs: u64,

@@ -39,8 +39,7 @@ struct Clocked {
 
 impl Monitor for Clocked {
     fn report(&mut self, status: &Status) -> Control {
-        // Each report during the warm-up overwrites the recorded start. So the last report, at the start of the
-        // measured phase, determines the recorded start.
+        // Every report during the warm-up overwrites the start time; the last one comes when the measured phase starts.
         if status.phase == Phase::Warmup {
             self.began = Some(machine::processor_seconds());
         }
@@ -68,7 +67,7 @@ fn clocked(setup: &Setup, workload: &Workload) -> (f64, Summary) {
     (seconds, outcome.summary)
 }
 
-/// Runs a drive with one chip and the given settings; measures the run with [`clocked`].
+/// Simulates the single-chip preset with the given changes; see [`clocked`] for the result.
 fn measured(sets: &[String]) -> (f64, Summary) {
     let settings = settings(sets).expect("the settings are valid");
     clocked(&settings.setup, &settings.workload)

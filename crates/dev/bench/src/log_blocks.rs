@@ -64,7 +64,7 @@ pub fn report(scale: Scale) {
             }
             let (seconds, summary) = measured(&sets);
             let programs = summary.flash.0.programmed() as f64 / seconds;
-            // The run is long enough for a clock with millisecond resolution.
+            // `writes / 2` moves take long enough for a clock with a resolution of milliseconds.
             let bare = bare_merges(pages, writes / 2);
             let sets = with(&["workload.reads=100%".into(), format!("workload.requests={reads}")]);
             let reads_per_s = if pattern == "uniform" {

@@ -35,7 +35,7 @@ fn rows(capacity_mib: u32, reads: u64) {
             format!("device.capacity={capacity_mib}MiB"),
             "time=count".into(),
             "precondition.overwrite=none".into(),
-            // The warm-up has one look-up per map entry, up to 4,000,000, which fills every cache.
+            // The warm-up makes as many look-ups as the map has entries, but at most 4,000,000. This fills every cache.
             format!("host.warmup={}", entries.min(4_000_000)),
             "workload.reads=100%".into(),
             format!("workload.requests={}", reads + u64::from(entries.min(4_000_000))),

@@ -40,7 +40,8 @@ fn shuffled(items: usize) -> Vec<u64> {
     order
 }
 
-/// Returns numbers below `items` with a Zipf distribution, exponent 0.99; popular numbers are scattered.
+/// Returns `count` random numbers below `items`. Their popularity has a Zipf distribution with exponent 0.99, and the
+/// popular numbers are scattered over the range.
 fn zipf(items: usize, count: usize, seed: u64) -> Vec<u64> {
     let mut sums = Vec::with_capacity(items);
     let mut sum = 0.0;
@@ -208,8 +209,7 @@ fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], order: &[u64], frames: usize) 
             out[..length].to_vec()
         })
         .collect();
-    // Compresses as many different frames as the pool has. So this loop causes as many processor cache misses as the
-    // pool does.
+    // Compresses as many different frames as the pool has, so that this loop has the same CPU cache misses as the pool.
     let mut raw: Vec<_> = all[..frames].to_vec();
     let began = processor_seconds();
     for (at, &id) in order.iter().enumerate() {

@@ -31,7 +31,7 @@ pub fn report(scale: Scale) {
     println!();
 }
 
-/// Medians of the times measured in several batches, in nanoseconds.
+/// Measured times in nanoseconds, each the median of several batches.
 struct Row {
     /// Time of a call of `dispatch`, including calls that return no request, and the time to read the clock.
     decision: f64,
@@ -69,8 +69,8 @@ impl Bench {
         }
     }
 
-    /// Asks the scheduler for up to one batch of requests. Returns the number of decisions; a final decision to
-    /// dispatch nothing also counts.
+    /// Dispatches requests until the batch is full or the scheduler returns no request. Returns the number of
+    /// decisions, including a last one that dispatched nothing.
     fn dispatch(&mut self, ids: &mut Vec<RequestId>) -> usize {
         while ids.len() < BATCH {
             let Some(id) = self.scheduler.dispatch(0, &self.requests, self.now, false) else { return ids.len() + 1 };

@@ -8,7 +8,8 @@ use ssdlab_sim::{BufferCounters, ControllerCounters, HostCounters};
 use std::fmt::Write;
 use std::io::{Error, ErrorKind, Result};
 
-/// Tables in [docs/results.md](../../../../docs/results.md), each under the key of its counters in `result.json`.
+/// Counter tables of [docs/results.md](../../../../docs/results.md), each with the key in `result.json` of its
+/// counters.
 static TABLES: &[(&str, &[Counter])] = &[
     ("cache.counters", WriteBackCounters::COUNTERS),
     ("cache.pools.transitions", Transitions::COUNTERS),

@@ -33,7 +33,7 @@ const BANNED: &[&str] = &[
 /// Exceptions: banned words that a crate may use.
 const EXCEPTIONS: &[(&str, &[&str])] = &[("ssdlab-trace", &["std::fs", "fs::"])];
 
-/// True if [`banned_words`] applies to the crate of this folder.
+/// True if the crate in `folder` is a model crate, to which [`banned_words`] applies.
 pub fn is_model(folder: &Path) -> bool {
     let group = folder.parent().and_then(Path::file_name);
     folder.ends_with("core")
@@ -72,7 +72,7 @@ pub fn breaches(metadata: &Value) -> Vec<String> {
     breaches
 }
 
-/// Returns the folder below `crates/` that holds a package of the workspace, or `plugins`.
+/// Returns the group of a package: its folder directly below `crates/`, or `plugins`.
 fn group(package: &Value) -> &str {
     let path = text(package, "manifest_path");
     let below = path.split_once("/crates/").map_or("", |(_, path)| path).split('/').next();
@@ -93,7 +93,7 @@ pub fn banned_words(package: &str, source: &str) -> Vec<(usize, &'static str)> {
     hits
 }
 
-/// True if `word` occurs in `code`, except as the end of a longer name.
+/// True if `word` occurs in `code`, not counting longer names that end with `word`.
 fn mentions(code: &str, word: &str) -> bool {
     code.match_indices(word).any(|(start, _)| !code[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }

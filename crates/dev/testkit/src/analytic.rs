@@ -61,7 +61,8 @@ pub fn d_choices(alpha: f64, pages: u32, d: u32) -> f64 {
         (sum, sum_of_powers)
     };
     let target = f64::from(pages) / alpha;
-    // Searches for lambda: the sum of the tail probabilities decreases with lambda, and all are 1 for small lambda.
+    // Finds lambda by bisection: the sum of the tail probabilities falls as lambda grows; for small lambda, all of them
+    // are 1.
     let (mut low, mut high) = (1e-9_f64, 1e3_f64);
     for _ in 0..100 {
         let lambda = (low * high).sqrt();

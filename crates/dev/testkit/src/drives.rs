@@ -250,8 +250,8 @@ fn on_drives(setups: impl Strategy<Value = Setup>) -> impl Strategy<Value = Setu
             let multiplane = drive.commands.multiplane || setup.geometry.units.collected != Collected::Plane;
             let commands = Commands { multiplane, independent_reads, ..drive.commands };
             let pages = setup.geometry.gathered_pages() + more;
-            // Data must stay in memory between two programming passes. Only memory that survives a power loss may hold
-            // it.
+            // With several programming passes, data stays in the write buffer between the passes, which must then
+            // survive a power loss.
             let protected = protected || setup.geometry.units.pass_distance > 0;
             let buffer = Some(WriteBuffer { pages, flush, protected });
             let drive = DriveOptions { commands, buffer, ..drive };

@@ -20,8 +20,8 @@ use ssdlab_trace::{Op, Request};
 /// Page size of the random devices, in bytes.
 const PAGE_BYTES: u32 = 512;
 
-/// Generates small values of a parameter. Sizes are powers of two, at most the four largest that exceed neither the
-/// maximum nor the page size.
+/// Generates small values of a parameter. A size is one of the four largest powers of two that exceed neither the page
+/// size nor the parameter's maximum.
 fn values(parameter: &Parameter) -> BoxedStrategy<u64> {
     let Parameter { unit, min, .. } = *parameter;
     let max = parameter.largest();
@@ -140,8 +140,7 @@ pub fn setups() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// Chooses how many program units share one parity unit, among the numbers possible with `dies` dies; 0 means no
-/// parity.
+/// Chooses the number of program units per parity unit from the numbers that `dies` dies allow; 0 means no parity.
 fn parity_of(dies: u32, choice: prop::sample::Index) -> u32 {
     let possible: Vec<u32> = (0..dies).filter(|parity| dies.is_multiple_of(parity + 1)).collect();
     possible[choice.index(possible.len())]
@@ -221,7 +220,8 @@ pub fn slc_setups() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// Generates up to `count` requests, aligned to only 128 bytes; on a small device, some end past its last page.
+/// Generates up to `count` requests with offsets and lengths in multiples of 128 bytes. On a small device, some
+/// requests extend past the end.
 pub fn requests(count: usize) -> impl Strategy<Value = Vec<Request>> {
     let op = prop_oneof![
         6 => Just(Op::Write),

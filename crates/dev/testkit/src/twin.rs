@@ -157,7 +157,8 @@ impl Twin {
         }
     }
 
-    /// Chooses the plane of a host page: the next plane with room, once a program unit is complete.
+    /// Chooses the plane of a host page: the plane of the previous page until its program unit is complete, then the
+    /// next plane with room.
     fn next_plane<S: FlashSink>(&mut self, lpn: u32, sink: &mut S) -> usize {
         let planes = self.planes.len();
         let mut plane = match self.latest {
@@ -181,7 +182,7 @@ impl Twin {
     fn pad<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         while self.has_begun(plane) {
             self.make_room(plane, sink);
-            // Copies may have completed the program unit.
+            // Garbage collection in `make_room` may have completed the program unit with copied pages.
             if !self.has_begun(plane) {
                 return;
             }
