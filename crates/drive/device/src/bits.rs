@@ -1,4 +1,4 @@
-//! Reads numbers from bytes, and corrects a single wrong bit by trying all bits against a checksum.
+//! Reads numbers from bytes. Corrects a single wrong bit: flips each bit in turn until the checksum is right.
 
 /// Reads a little-endian number of 4 bytes at offset `at`.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {

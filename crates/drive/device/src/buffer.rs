@@ -6,8 +6,8 @@
 //! ```
 //! With power-loss protection, a flush does not program pages; see `protected.rs`.
 //!
-//! The rules match the buffer of the timed drive, with one exception. Programming takes no time here; in the timed
-//! drive, a page keeps its slot while it is programmed.
+//! The rules are those of the write buffer in drives with event timing, with one exception: programming takes no time
+//! here, whereas there a page keeps its slot while it is programmed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -19,8 +19,8 @@ use ssdlab_ftl::WriteContext;
 pub struct WriteBuffer {
     /// Capacity of the buffer in pages.
     pub pages: u32,
-    /// Number of pages at which programming starts, 1 to `pages`. If `high` is 1 and `low` is 0, every page is
-    /// programmed immediately.
+    /// Number of waiting pages at which programming starts, from 1 to `pages`. With `high` = 1 and `low` = 0, every
+    /// page is programmed immediately.
     pub high: u32,
     /// Number of waiting pages at which programming stops again; less than `high`.
     pub low: u32,
@@ -48,7 +48,7 @@ pub(crate) struct BufferedPage {
     /// For a page written in part: version of the copy on flash that supplies the rest of the page. Only set for a
     /// protected buffer.
     pub base: Option<u64>,
-    /// Number of pages that the buffer accepted before this page.
+    /// Serial number of the page: the number of pages that the buffer accepted before it.
     pub number: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Compact columns of numbers that lie close to a straight line. Logical page numbers and sequence numbers in a block
-//! mostly increase by one from page to page.
+//! Compact storage for columns of numbers that lie close to a straight line, such as the logical page numbers or
+//! sequence numbers in a block, which mostly increase by one from page to page.
 //!
 //! Number `i` is base + slope * i + its distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or 8 bytes. A
 //! sequentially written block therefore takes only a few bytes, each page can be decoded separately, and decoding has
@@ -22,8 +22,8 @@ impl Line {
         number.wrapping_sub(slope.wrapping_mul(at as u64)) as i64
     }
 
-    /// Returns the highest line with the given slope that is not above any number of a column. `least` and `most` are
-    /// the minimum and maximum [`Self::offset`] of the numbers.
+    /// Returns the highest line with the given slope that does not exceed any number of a column. `least` and `most`
+    /// are the minimum and maximum [`Self::offset`] of the numbers.
     pub fn below(slope: u64, least: i64, most: i64) -> Self {
         let range = most.wrapping_sub(least) as u64;
         let width = [0, 1, 2, 4].into_iter().find(|width| range >> (8 * width) == 0).unwrap_or(8);
@@ -76,8 +76,8 @@ pub(crate) struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// Removes the encoded distances of `count` numbers from the start of `bytes`. Returns None if `bytes` is too short
-    /// or the line has an invalid width.
+    /// Takes the encoded distances of `count` numbers from the start of `bytes`, and advances `bytes` past them.
+    /// Returns None if `bytes` is too short or the line has an invalid width.
     #[inline]
     pub fn take(line: Line, count: usize, bytes: &mut &'a [u8]) -> Option<Self> {
         let (distances, rest) = bytes.split_at_checked(usize::from(line.width) * count)?;

@@ -1,7 +1,8 @@
 //! Flash sink that moves bytes: executes the operations of an FTL on a [`Backend`].
 //!
-//! The methods of a sink return nothing, so the sink stores the first fault that is not a flash failure. From then on
-//! it executes no operation, as if the power were off. The drive reports the fault when the FTL has finished.
+//! The FTL handles failed programs and erases itself. The sink's methods cannot return any other fault to the FTL. So
+//! the sink stores the first such fault and executes no further operation, as if the power were off. The drive reports
+//! the fault when the FTL has finished.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +58,8 @@ pub(crate) struct Medium<B> {
     /// The first fault that is not a flash failure.
     pub fault: Option<Fault>,
     failures: Failures,
-    /// Host pages programmed so far without their data: flash page, and number of the page in the request.
+    /// Host pages whose data is still to be stored in the flash. Each has its flash page, and its number in the
+    /// request.
     late: Vec<(Ppn, u32)>,
     /// The page read last, kept in case the FTL copies it.
     scratch: Vec<u8>,
@@ -215,8 +217,8 @@ impl<B: Backend> Medium<B> {
         Ok(())
     }
 
-    /// Adds a page to its program unit, and programs the unit if it is complete. If the unit will fail, its first page
-    /// reports the failure, so that the FTL can write all pages of the unit elsewhere.
+    /// Adds a page to its program unit, and programs the unit if it is complete. A failure of the unit is reported at
+    /// its first page already, so that the FTL can write all pages of the unit elsewhere.
     fn gather(&mut self, ppn: Ppn, spare: Spare, page: &[u8]) {
         self.changed = true;
         if self.gathered.begins_unit(ppn) {
@@ -278,7 +280,7 @@ pub(crate) struct Pages<'a> {
     pub whole: &'a [u8],
     /// Data of the last page, if it is stored separately from `whole`.
     pub tail: Option<&'a [u8]>,
-    /// True if the rest of a partially written page could not be read.
+    /// True if the write covers part of a page, and the rest of that page could not be read from flash.
     pub lost: bool,
 }
 
@@ -343,8 +345,8 @@ impl<B: Backend> Flash<'_, B> {
 /// programmed its pages.
 const LATE_PAGES: usize = 16;
 
-/// Flash operations that are recorded now and executed later. A recorded operation never fails. If the flash can fail,
-/// the FTL still runs with its failure handling.
+/// Flash sink that records operations for later execution and never reports a failure. `fails` is true if the flash can
+/// fail; the FTL then still uses its failure handling.
 pub(crate) struct Recording {
     pub operations: Vec<FlashOp>,
     pub fails: bool,
@@ -469,7 +471,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
                 }
             }
             None => {
-                // Pages copied from the block must be safe before its erase. With a log, announcing the erase ensures
+                // Syncs the pages copied from the block before its erase. With a log, the record of the erase has done
                 // this.
                 if medium.unsynced {
                     let synced = medium.backend.sync();

@@ -5,7 +5,7 @@ use ssdlab_nand::Role;
 
 use crate::spare::{Spare, SpareBytes};
 
-/// Program unit that is gathered in memory; its pages arrive in ascending order, from `first` on.
+/// Program unit that is gathered in memory. Its pages arrive in ascending order, starting with `first`.
 pub(crate) struct ProgramUnit {
     pub first: Ppn,
     spares: Vec<Spare>,
@@ -28,7 +28,7 @@ pub(crate) struct Gathered {
     unit_pages: u32,
     page_bytes: usize,
     units: Vec<ProgramUnit>,
-    /// Freed memory of a programmed unit, which the next unit reuses.
+    /// Buffer of a unit that has been programmed, for reuse by the next unit.
     unused: Vec<u8>,
 }
 

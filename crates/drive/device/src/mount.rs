@@ -40,7 +40,7 @@ pub(crate) struct Surveyed {
     /// Table of blocks read a second time; None if the first pass was sufficient.
     pub table: Option<PageTable>,
     pub trims: Vec<Trimmed>,
-    /// Number of trims that are not newer than the checkpoint.
+    /// Number of entries at the start of `trims` that come from the checkpoint, not from the journal.
     pub older_trims: usize,
     pub report: MountReport,
 }
@@ -51,7 +51,7 @@ struct Scanned {
     trusted: bool,
     /// Pages of the block with a sequence number below this remain from before an erase.
     from: u64,
-    /// Pages with this sequence number or a higher one are compared with their checksums; None if no page is compared.
+    /// Lowest sequence number of the pages whose data is checked against its checksum; None if no page is checked.
     verify: Option<u64>,
 }
 
@@ -75,9 +75,9 @@ fn found_in(block: BlockId, spares: &[u8]) -> Vec<Found> {
 }
 
 impl<B: Backend> Medium<B> {
-    /// Surveys the flash. Later operations use no sequence number below `least`. If all of the flash must be read,
-    /// calls `at_first_sight` during the first pass, before any damage is known. `at_first_sight` recovers the FTL. It
-    /// returns true if this recovery is valid as long as no page is damaged.
+    /// Surveys the flash. Later operations get sequence numbers of `least` or higher. If all of the flash must be read,
+    /// calls `at_first_sight` during the first pass to recover the FTL, before damaged pages are known.
+    /// `at_first_sight` returns true if its recovery is valid unless a damaged page is found.
     pub fn survey(
         &mut self,
         least: u64,
@@ -85,14 +85,14 @@ impl<B: Backend> Medium<B> {
     ) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
         self.safe = SafeNote::load(&self.backend)?;
-        // Sequence numbers must also be at least the bound in the note of safe programs: the trims of a lost log have
-        // used lower numbers.
+        // New sequence numbers must also be at or above the bound in the note of safe programs, because trims of a lost
+        // log may have used the numbers below it.
         let least = least.max(self.safe.below);
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
-        // Creates a trim of no pages. It keeps the numbers of later operations above `sequence`, even if the operation
-        // with this number was lost.
+        // Creates a trim of no pages with sequence number `sequence`. It makes the FTL continue with higher numbers,
+        // even if the operation with this number was lost.
         let above = |sequence| Trimmed { lpn: Lpn(0), count: 0, sequence };
         let (table, mut trims) = match loaded {
             Some((log, known)) => {
@@ -337,7 +337,8 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         for page in &lost {
             self.medium.damaged.remove(&page.ppn);
         }
-        // Puts lost pages back as the newest copies, which changes the contents of their blocks.
+        // Restores the lost pages as the newest copies of their logical pages. This changes the contents of their
+        // blocks, so the blocks are scanned again.
         let pages_per_block = self.medium.backend.geometry().pages_per_block;
         let block_of = |page: &DamagedPage| BlockId(page.ppn.0 / pages_per_block);
         for pages in lost.chunk_by(|page, next| block_of(page) == block_of(next)) {

@@ -10,8 +10,9 @@
 //! journal is long, the waiting pages are written to a second journal, and its head is written last. Then the head of
 //! the first journal is wiped. A single wrong bit of a head is corrected.
 //!
-//! A head without a journal contains the generation of a journal that is being started. If the start is interrupted,
-//! the records of this journal are not valid in the next journal, which may be at the same offset.
+//! While a journal is being started, a head that refers to no journal contains the generation number of the new
+//! journal. If the start is interrupted, this number is not reused. So a later journal at the same offset does not
+//! accept the records of the interrupted one.
 //!
 //! A partly written page belongs to the version on flash at that time. After a power loss of the computer, the flash
 //! may have another version. In that case, neither the partial write nor the writes before it were flushed. The partial
@@ -60,7 +61,7 @@ pub(crate) struct BufferJournal {
     at: u64,
     /// Position in the journal beyond which a new journal should be started.
     long_at: u64,
-    /// True if the other head refers to no journal.
+    /// True if this is the only journal, because the other head refers to none.
     pub is_alone: bool,
     /// Pages whose latest record in the journal is not a trim.
     named: BTreeSet<u32>,
@@ -90,7 +91,7 @@ pub(crate) fn above(kept: &BTreeMap<u32, PageRecords>) -> u64 {
     named.max().map_or(0, |number| number + 1)
 }
 
-/// Stores the checksum of all later bytes in the first eight bytes.
+/// Overwrites the first eight bytes with the checksum of the bytes that follow them.
 fn sealed(mut bytes: Vec<u8>, seed: u64) -> Vec<u8> {
     let checksum = XxHash3_64::oneshot_with_seed(seed, &bytes[8..]);
     bytes[..8].copy_from_slice(&checksum.to_le_bytes());
@@ -239,7 +240,7 @@ impl BufferJournal {
         Ok(())
     }
 
-    /// Records a trim of the recorded pages among `lpns`.
+    /// Records a trim of those pages in `lpns` whose latest record in the journal is a write.
     pub fn trim(&mut self, backend: &mut impl Backend, lpns: Range<u32>, sequence: u64) -> Result<(), Fault> {
         let named: Vec<u32> = self.named.range(lpns).copied().collect();
         for lpn in named {

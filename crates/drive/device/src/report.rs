@@ -16,7 +16,7 @@ pub struct MountReport {
     pub log_bytes_read: u64,
     /// Number of blocks whose spare areas were read.
     pub blocks_scanned: u64,
-    /// Number of spare areas read; an area counts once per pass over its block.
+    /// Number of spare areas read. An area that is read in two passes counts twice.
     pub spares_read: u64,
     /// Number of pages read to compare their checksums.
     pub pages_verified: u64,

@@ -35,8 +35,8 @@ const IN_ORDER: u64 = 1 << 63;
 /// A page whose spare area is undamaged.
 type Page = (Ppn, Spare, SpareBytes);
 
-/// Flash as a scan presents it to recovery: blocks are read when recovery visits them. Every block appears closed, and
-/// every page undamaged.
+/// View of the flash for recovery during the scan. A block is read when recovery visits it. The view treats every block
+/// as closed, and every page as undamaged.
 pub(crate) struct Reading<'a> {
     geometry: Geometry,
     processors: usize,

@@ -25,34 +25,34 @@ use crate::spare::{Content, SPARE_BYTES, SpareBytes};
 pub struct PowerCut {
     /// Number of programs, erases and log writes that are completed before the power is cut.
     pub after: u64,
-    /// True if the operation at the cut may be done in part; false if that operation does not begin at all.
+    /// True if the operation during which the power fails may be partly executed; false if it does not begin at all.
     pub torn: bool,
 }
 
 /// Byte value that an interrupted operation leaves in pages and spare areas.
 const TORN: u8 = 0xA5;
-/// Value of the second half of the spare area after a failed program. It identifies a failing block when a file is
-/// opened again.
+/// Byte value that a failed program leaves in the second half of the spare area. When a drive file is reopened, this
+/// value identifies the failing block.
 const FAILED: u8 = 0x5A;
 
 /// Fault rates. Each value is the mean number of operations per fault; 0 means no faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultPlan {
-    /// Number of programs per failing program; 0 means that no program fails.
+    /// Mean number of programs per program failure; 0 means that no program fails.
     pub programs: u64,
-    /// Number of erases per failing erase; 0 means that no erase fails.
+    /// Mean number of erases per erase failure; 0 means that no erase fails.
     pub erases: u64,
-    /// Number of page reads per page that becomes uncorrectable; 0 means that no page does.
+    /// Mean number of page reads until a page becomes uncorrectable; 0 means that no page does.
     pub reads: u64,
-    /// Number of programs per bit flip in a programmed page; 0 means that no bit flips.
+    /// Mean number of programs per page with a bit flip; 0 means that no bit flips.
     pub flips: u64,
-    /// Number of blocks per block that is bad from the factory; 0 means that no block is bad.
+    /// Mean number of blocks per factory bad block; 0 means that no block is bad from the factory.
     pub factory: u64,
     /// Seed of all faults.
     pub seed: u64,
 }
 
-/// State of a page's memory cells, which the stored bytes do not show.
+/// State of a page's memory cells. The bytes stored in the wrapped flash do not reveal this state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cells {
     Erased,
@@ -216,8 +216,8 @@ impl<B: Backend> FaultBackend<B> {
         self.chance.get_mut().rng.below(end)
     }
 
-    /// Counts an operation. If the power fails now, returns the state in which the operation ends, a number below
-    /// `ways`; 0 means that the operation does not begin. Returns None if the power stays on.
+    /// Counts an operation. Returns None if the power stays on. If the power fails now, returns a number below `ways`
+    /// that selects how the operation is interrupted; 0 means that it does not begin.
     fn interrupted(&mut self, ways: u64) -> Result<Option<u64>, Fault> {
         if !self.powered {
             return Err(Fault::PowerLost);
@@ -283,7 +283,8 @@ impl<B: Backend> FaultBackend<B> {
         self.next[block.index()] = next.max(page + 1);
     }
 
-    /// Makes a program fail at random, or because its block has failed before.
+    /// Simulates a program failure, at random or because the block has failed before. Does nothing if the program does
+    /// not fail.
     fn fail_at_random(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         let block = self.block_of(ppn);
         if !self.failing[block.index()] && !self.happens(self.plan.programs) {
@@ -298,7 +299,7 @@ impl<B: Backend> FaultBackend<B> {
         Err(Fault::Failed)
     }
 
-    /// Programs a page, at random with a wrong bit.
+    /// Programs a page; at random, flips one of its bits.
     fn program_page(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         self.check_program(ppn);
         self.cells[ppn.index()] = Cells::Programmed;
@@ -484,7 +485,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
 
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         if let Some(way) = self.interrupted(3)? {
-            // Depending on `way`, nothing was written, a part was written, or everything was written but not
+            // The values of `way` are 0: nothing is written; 1: a part is written; 2: everything is written but not
             // acknowledged.
             let part = [0, self.below(bytes.len() as u64) as usize, bytes.len()][way as usize];
             if way > 0 {

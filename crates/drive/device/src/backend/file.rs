@@ -142,8 +142,8 @@ pub struct FileBackend {
 }
 
 impl FileBackend {
-    /// Creates erased flash in a new file. When the drive has been built, [`Self::finish`] marks it as complete.
-    /// `lines` are the settings that shape the drive; `settings` is the configuration of the drive.
+    /// Creates erased flash in a new file. The caller calls [`Self::finish`] once the drive is built. `lines` are the
+    /// settings that determine the format of flash and state; `settings` is the drive's configuration.
     ///
     /// # Errors
     /// Fails if the file exists or cannot be written.
@@ -177,7 +177,7 @@ impl FileBackend {
             .and_then(|()| backend.file.set_len(bytes))
             .and_then(|()| backend.file.sync_all());
         if let Err(error) = written {
-            // An error of this removal is ignored, because only the first error helps the user.
+            // Ignores an error of the removal, because the user needs the error of the write.
             let _ = fs::remove_file(path);
             return Err(match error.kind() {
                 io::ErrorKind::FileTooLarge => FileError::TooLarge { path: path.into(), bytes },
@@ -224,7 +224,7 @@ impl FileBackend {
         }
         let then = Text::read(&file, path)?;
         if let Some(mut difference) = difference(&then.lines, lines) {
-            // The remedy lists settings that the user wrote, not values that ssdlab computes from these settings.
+            // If possible, the remedy names settings of the configuration, not values that ssdlab derives from them.
             difference.remedy = restored(&then.settings, settings).unwrap_or(difference.remedy);
             return Err(FileError::Differs { path: path.into(), difference });
         }
@@ -362,7 +362,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(spares, self.spares + spare_at(first.0.into()))?)
     }
 
-    /// Writes the spare area after the page, so that an interrupted program leaves a page that counts as erased.
+    /// Writes the page first and then its spare area. A page whose program was interrupted in between counts as erased.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         self.file.write_all_at(page, self.page_at(ppn))?;
         Ok(self.file.write_all_at(spare, self.spares + spare_at(ppn.0.into()))?)
@@ -373,7 +373,7 @@ impl Backend for FileBackend {
         Ok(self.file.write_all_at(spares.as_flattened(), self.spares + spare_at(first.0.into()))?)
     }
 
-    /// Writes no page data, because holes in the file read as zeros.
+    /// Writes only the spare areas. The page data is a hole in the file, which reads as zeros.
     fn program_zeros(&mut self, first: Ppn, spares: &[SpareBytes]) -> Result<(), Fault> {
         Ok(self.file.write_all_at(spares.as_flattened(), self.spares + spare_at(first.0.into()))?)
     }

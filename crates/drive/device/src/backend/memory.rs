@@ -12,8 +12,8 @@ const LINE_BYTES: usize = 64;
 
 /// Flash in memory. If the system zeroes memory lazily, pages never programmed take no memory.
 ///
-/// Pages with the same number in all planes are contiguous. FTLs write to the planes in turn, so a long request mostly
-/// moves contiguous bytes, which a processor prefetches.
+/// The pages with the same number in all planes are stored next to each other. FTLs write to the planes in turn, so the
+/// bytes of a long request are mostly contiguous, which helps the CPU's prefetcher.
 #[derive(Clone, Debug)]
 pub struct MemoryBackend {
     geometry: Geometry,
@@ -87,7 +87,7 @@ impl Backend for MemoryBackend {
         Ok(())
     }
 
-    /// Stores no page, because pages that were never programmed contain zeros.
+    /// Stores only the spare areas, because the memory of pages that were never programmed already contains zeros.
     fn program_zeros(&mut self, first: Ppn, spares: &[SpareBytes]) -> Result<(), Fault> {
         let at = spare_at(first.0.into()) as usize;
         self.spares[at..at + spares.len() * SPARE_BYTES].copy_from_slice(spares.as_flattened());

@@ -25,7 +25,7 @@ pub enum Slot {
     B,
     /// Journal of a write buffer with power-loss protection.
     BufferJournal,
-    /// Record of which programs are safe from a power loss.
+    /// Note that records which programs are safe from a power loss.
     Safe,
 }
 
@@ -92,10 +92,10 @@ pub trait Backend: Send + Sync {
     /// Fails if the page cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
-    /// Hints that the page will be used soon, after at least one other page.
+    /// Hints that the page will be used soon, but that at least one other page comes first.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// Hints that this page will be read soon, after about thirty other pages have been read.
+    /// Hints that this page will be read soon, about thirty page reads from now.
     fn fetch(&self, _ppn: Ppn) {}
 
     /// Reads the spare areas of consecutive pages, [`SPARE_BYTES`] each.
@@ -110,8 +110,8 @@ pub trait Backend: Send + Sync {
     /// Fails if the program fails.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
 
-    /// Begins to gather a program unit whose first page is `first`. If the program of the unit will fail, this call
-    /// must report the failure; [`Self::program_unit`] is then not called.
+    /// Announces that a program unit with first page `first` is being gathered. The backend must decide now whether the
+    /// program of the unit fails. If this call reports a failure, [`Self::program_unit`] is not called.
     ///
     /// # Errors
     /// Fails if the program will fail.

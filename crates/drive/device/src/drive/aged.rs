@@ -35,14 +35,14 @@ impl<B: Backend> Drive<B> {
     }
 }
 
-/// Completes all program units with padding. The pages of incomplete units would be in volatile memory, which is empty
-/// in a new drive.
+/// Completes all program units with padding. A drive holds incomplete units in volatile memory, but the volatile memory
+/// of a new drive is empty.
 fn complete_units(ftl: &mut dyn DynFtl) {
     let mut padded = Counts::default();
     loop {
         let before = padded;
         ftl.complete_units_dyn(true, &mut padded);
-        // Padding may start a collection, whose copies begin further program units.
+        // The padding may trigger garbage collection, which copies pages and so begins further program units.
         if padded == before {
             return;
         }

@@ -106,7 +106,7 @@ impl<B: Backend> Drive<B> {
         }
     }
 
-    /// True if acknowledged writes may wait in RAM that a power loss clears: in the write buffer, or in an incomplete
+    /// True if a power loss may lose acknowledged writes, because they wait in a volatile write buffer or an incomplete
     /// program unit.
     pub fn is_volatile(&self) -> bool {
         self.options.buffer.is_some_and(|buffer| buffer.forgets()) || self.options.gathered_pages(self.geometry()) > 1

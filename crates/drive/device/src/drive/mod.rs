@@ -65,8 +65,8 @@ impl Options {
         geometry.blocks.saturating_sub(data + kept + self.ftl.device_reserve_blocks(&shape))
     }
 
-    /// Returns the number of pages that are gathered in volatile memory before they are programmed together. Returns 1
-    /// if the memory survives power losses (power-loss protection), because each page is then stored immediately.
+    /// Returns the number of pages that are gathered in volatile memory and then programmed together. Without a
+    /// volatile write buffer it is 1, because each page is stored immediately.
     pub(crate) fn gathered_pages(&self, geometry: &Geometry) -> u32 {
         if self.buffer.is_some_and(|buffer| !buffer.protected) { geometry.program_unit() } else { 1 }
     }
@@ -162,7 +162,7 @@ pub struct Drive<B: Backend> {
 }
 
 impl<B: Backend> Drive<B> {
-    /// Reads bytes of the drive from `offset` on.
+    /// Reads bytes of the drive, starting at `offset`.
     ///
     /// # Errors
     /// Fails if the range exceeds the drive, data in it was lost, or the drive is off.
@@ -204,7 +204,8 @@ impl<B: Backend> Drive<B> {
         self.settle()
     }
 
-    /// Writes bytes from `offset` on; with `fua`, these bytes and all earlier writes are durable on return.
+    /// Writes bytes to the drive, starting at `offset`. If `fua` is true, these bytes and all earlier writes are
+    /// durable when the call returns.
     ///
     /// # Errors
     /// Fails if the bytes exceed the drive, the drive is read-only or off, or its power fails meanwhile. Any of the
@@ -274,9 +275,9 @@ impl<B: Backend> Drive<B> {
         self.make_safe()
     }
 
-    /// Programs at most `most` of the oldest pages of a volatile write buffer; returns the number of pages that still
-    /// wait. Once all pages that waited at the start are programmed, [`Self::make_safe`] completes a flush of all
-    /// earlier writes.
+    /// Programs up to `most` of the oldest pages in a volatile write buffer; returns the number of pages still in the
+    /// buffer. A caller can flush in steps: it repeats this call until all pages that were in the buffer at the start
+    /// are programmed, and then calls [`Self::make_safe`].
     ///
     /// # Errors
     /// See [`Self::flush`] for the errors.
@@ -323,8 +324,8 @@ impl<B: Backend> Drive<B> {
         Ok(runs)
     }
 
-    /// Returns the end of the first run of [`Self::allocation`], and true if the run is written. Looks up no page
-    /// beyond the run.
+    /// Returns the end of the first run that [`Self::allocation`] would return, and true if the run is written. Stops
+    /// at the first page after the run.
     ///
     /// # Errors
     /// See [`Self::allocation`] for the errors.
@@ -398,7 +399,7 @@ impl<B: Backend> Drive<B> {
             let pages = Pages { head: None, whole: page, tail: None, lost: false };
             let mut flash = Flash { medium: &mut self.medium, payload: Payload::Write(&pages) };
             ftl.write_dyn(Lpn(first + number), 1, context, &mut flash);
-            // A drive that has worn out may not have written this page.
+            // If this write wore out the drive, the page may not have been written.
             if ftl.is_worn_out() && self.medium.fault.is_none() {
                 return Err(worn_out(&mut self.medium));
             }
@@ -456,7 +457,7 @@ impl<B: Backend> Drive<B> {
         self.drain(0)
     }
 
-    /// Programs each page immediately, like a write buffer that keeps no pages.
+    /// Writes to flash like a write buffer with `high` = 1 and `low` = 0: each page is programmed immediately.
     fn pass_on(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let context = self.context(offset, end);
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -524,8 +525,8 @@ fn read_page<B: Backend>(
     if lost { Err(DriveError::Unreadable(lpn)) } else { Ok(()) }
 }
 
-/// Programs a logical page. Its data is `whole` if given. Otherwise it is the page as stored on flash, changed by
-/// calling `over`.
+/// Programs a logical page with the data `whole`. If `whole` is None, reads the page from flash and applies `over` to
+/// it.
 fn program_page<B: Backend>(
     ftl: &mut dyn DynFtl,
     medium: &mut Medium<B>,

@@ -146,15 +146,15 @@ impl<B: Backend> Drive<B> {
             let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
             let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
-            // This part of the page was written while the flash had no copy of the page. A copy that the flash shows
-            // now was trimmed before the write, so the rest of the page is zeros.
+            // If `base` is None, the flash had no copy of the page when this part was written. A copy that is now on
+            // the flash had been trimmed before the write, so the rest of the page is zeros.
             let is_whole = |held: &BufferedPage| held.whole || held.base.is_none() && on_flash.is_some();
             let fits = |(sequence, held): &(u64, BufferedPage)| {
                 is_newer(*sequence) && (is_whole(held) || held.base == version)
             };
             match written.into_iter().rfind(fits) {
                 Some((_, held)) => pages.push((lpn, BufferedPage { whole: is_whole(&held), ..held })),
-                // The page is trimmed again. This cannot happen earlier: the new record of the trim would count as
+                // Trims the page again, but only now that no later write was found: the new record of the trim would be
                 // newer than writes that followed the original trim.
                 None if is_trimmed => {
                     let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -172,9 +172,9 @@ impl<B: Backend> Drive<B> {
                 other => other?,
             }
             self.stop_at_fault()?;
-            // The buffer's journal drops the pages just programmed, which are now as safe as flushed pages. This must
-            // happen before any checkpoint, because the log's journal may contain trims that the buffer's journal does
-            // not.
+            // Flushes the pages just programmed, which the new buffer journal will not contain. The buffer journal must
+            // be replaced before any checkpoint, because the log's journal may contain trims that the buffer journal
+            // does not.
             self.flush_medium()?;
         }
         self.buffer = self.options.buffer.map(Buffer::new);
@@ -245,8 +245,8 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Starts a log if the drive has none. After a mount that read all of the flash, the first change starts the log.
-    /// Without a log, the next mount would read all of the flash again.
+    /// Starts a log if the drive has none, so that the next mount need not read all of the flash. After a mount without
+    /// a usable log, this happens at the first change.
     pub(super) fn begin_log(&mut self) -> Result<(), DriveError> {
         if self.medium.log.is_none() { self.checkpoint(false) } else { Ok(()) }
     }
@@ -282,14 +282,15 @@ impl<B: Backend> Drive<B> {
 
     /// Ends a request: switches the drive off after a fault, and replaces long journals.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
-        // Checks wear-out only on flash that may fail, because other flash cannot wear out the drive here. With page
-        // mapping, the check has to look at every plane.
+        // Checks for wear-out only if the flash may fail; other flash cannot wear out during a request. With page
+        // mapping, the check takes time because it looks at every plane.
         if self.medium.backend.fails() && self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
             self.wear_out()?;
         }
         self.stop_at_fault()?;
         if let Some(journal) = self.journal.take_if(|journal| journal.is_long()) {
-            // Pages dropped from the journal are safe on flash. Records this for the next mount.
+            // The new journal omits pages that are already programmed. Flushes these pages, and records for the next
+            // mount that they are safe.
             self.flush_medium()?;
             self.journal = self.new_journal(Some(&journal)).inspect_err(|_| self.cut_power())?;
         }

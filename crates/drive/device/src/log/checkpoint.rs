@@ -10,9 +10,9 @@
 //! Numbers are little-endian. Blocks written sequentially take a few bytes, other blocks six to ten bytes per page.
 //! Copies that are not the newest are marked, so that a mount does not compare them.
 //!
-//! The body is written to the unused slot first, and the header once the body is safe. Until then, the log in the other
-//! slot is complete. When the header is safe, the other slot's header is wiped, except for the new generation. A single
-//! wrong bit of a header is corrected.
+//! The body is written to the unused slot, and the header once the body is safe. Until then, the log in the other slot
+//! remains valid. Once the new header is safe too, the other slot's header is cleared, and the new generation number is
+//! stored in it. A single wrong bit of a header is corrected.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -95,8 +95,9 @@ pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fau
     Ok(u64_at(&bytes, 8))
 }
 
-/// Invalidates the log in `slot`, because the other slot holds the newer log with the given generation number. If the
-/// newer header is damaged later, the older log is not used, and the generation number is still known.
+/// Invalidates the log in `slot`, because the other slot holds the newer log with the given generation number. The
+/// generation number is stored in this slot too. If the newer header is damaged later, the number is still known, and
+/// the older log is not used.
 pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
     let mut header = [0; HEADER_BYTES as usize];
     header[8..16].copy_from_slice(&generation.to_le_bytes());
@@ -144,8 +145,8 @@ impl Body {
     }
 }
 
-/// Number of blocks that all processors together encode per round. The encoded blocks wait in memory and take some
-/// megabytes.
+/// Number of blocks that the threads together encode per round. They stay in memory until they are written, and take a
+/// few megabytes.
 const ROUND: u32 = 1024;
 
 /// Encoded blocks to be written to a checkpoint.
@@ -170,7 +171,7 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
     let blocks = writer.backend().geometry().blocks;
     let marked = Marked::of(facts, writer.backend().geometry());
     let mut trimmed = PageBits::new(facts.logical_pages);
-    // Reuses these buffers in the next round, because the system would have to zero new memory.
+    // Keeps the buffers for the next round: the system would have to zero newly allocated memory.
     let unused = Mutex::new(Vec::new());
     for first in (0..blocks).step_by(ROUND as usize) {
         let (flash, round) = (writer.backend(), ROUND.min(blocks - first));
@@ -196,8 +197,9 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
 struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,
-    /// `has_copy` has a bit per logical page that has a copy. `is_newest` has a bit per flash page that holds a newest
-    /// copy. These bits save a map look-up per flash page; map entries are far apart in memory.
+    /// A bit per logical page in `has_copy`: set if the page has a copy. A bit per flash page in `is_newest`: set if
+    /// the flash page holds the newest copy of a logical page. The bits avoid a map look-up per flash page, which would
+    /// be slow because the map entries are far apart in memory.
     has_copy: PageBits,
     is_newest: PageBits,
     logical_pages: u32,

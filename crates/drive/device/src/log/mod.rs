@@ -27,8 +27,8 @@ use crate::table::PageTable;
 use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
-/// Number of records to read per step in the search for records beyond the end of a journal; more than a disk writes in
-/// one operation.
+/// Number of records read at a time when searching for records beyond the end of a journal. A disk writes fewer records
+/// in one operation.
 const LOOKED_BEHIND: usize = 256;
 
 /// State of a block since the checkpoint, according to the journal.
@@ -126,8 +126,8 @@ impl Log {
             let mut is_continued = false;
             let places = (first..).zip(bytes.as_chunks().0);
             for (number, bytes) in places.filter(|(_, bytes)| **bytes != [0; RECORD_BYTES]) {
-                // The damaged record may be the record of a mount. Each mount changes the seed of all later records, so
-                // both seeds are tried.
+                // The damaged record may be that of a mount, which changes the seed of all later records. So the seeds
+                // before and after a mount are tried.
                 let candidates = mounts.map_or(self.mounts..=self.mounts + 1, |mounts| mounts..=mounts);
                 let record = candidates
                     .into_iter()
@@ -249,8 +249,8 @@ impl Log {
     /// below `erase.below` are durable.
     pub fn erase<B: Backend>(&mut self, backend: &mut B, erase: Erase, cause: Cause) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
-            // Syncs all earlier operations first. A power loss of the computer may preserve this record but nothing
-            // later. The copies that recovery discarded must not be needed then.
+            // Syncs all earlier operations first: after a power loss of the computer, this record may be the last thing
+            // preserved. The copies that recovery discards must not be needed even then.
             backend.sync()?;
             Record::GivenUp
         } else {
@@ -304,8 +304,8 @@ impl Log {
 impl LogContents {
     /// Updates the contents of the checkpoint with the next record of the journal.
     fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
-        // A record that follows an erase implies that everything before the erase is durable, and that the erase has
-        // begun. It does not imply that the erase itself is durable. The record of a mount implies neither.
+        // If a record follows the record of an erase, everything before the erase is durable, and the erase has begun
+        // but may not be durable itself. Only the record of a mount proves nothing of this kind.
         let is_begun = |erase: &Erase| record != Record::Interrupted(erase.block);
         if !matches!(record, Record::Mounted { .. })
             && let Some(erase) = self.erasing.take().filter(is_begun)
@@ -320,8 +320,8 @@ impl LogContents {
             Record::Erased(erase) | Record::GivenUp(erase) => {
                 if matches!(record, Record::GivenUp(..)) {
                     self.table.trusts_marks = false;
-                    // Once this record exists, no page of the block is needed, because the copies in the block stay
-                    // discarded.
+                    // This record makes the recovery's decision to discard the copies in the block final. So no page of
+                    // the block is needed any more.
                     self.was_safe_before_erase(erase);
                 }
                 self.sequence = self.sequence.max(erase.sequence);

@@ -52,8 +52,8 @@ pub(super) enum Record {
 }
 
 impl Erase {
-    /// Returns how many of the latest programs and trims may not be safe. A checkpoint follows long before this number
-    /// exceeds 32 bits.
+    /// Returns the number of programs and trims before the erase that may not be safe yet. It fits in 32 bits, because
+    /// a checkpoint is written long before it could grow so large.
     fn gathered(&self) -> u32 {
         (self.sequence - self.below) as u32
     }
