@@ -1,8 +1,8 @@
 //! The table of FTLs and maps, and the function that builds an FTL.
 //!
-//! FTLs and maps are types that are compiled for every sink. Their tables are therefore macros: each line becomes a
-//! table entry and an arm of [`FtlChoice::build`]. FTLs and maps of other crates supply a constructor instead, and are
-//! called through `dyn`.
+//! The built-in FTLs and maps are generic types, compiled separately for every sink. Their tables are therefore macros:
+//! each line becomes a table entry and an arm of [`FtlChoice::build`]. FTLs and maps of other crates register a
+//! constructor instead, and are called through `dyn`.
 
 use ssdlab_core::Registry;
 
@@ -27,13 +27,12 @@ pub enum FtlChoice {
 pub enum Start {
     /// The device is erased.
     Erased,
-    /// The caller loads a saved state next ([`Ftl::archive`]). Memory that the load will fill is not allocated in
-    /// advance.
+    /// The caller next loads a saved state with [`Ftl::archive`]. Memory that this call fills is not allocated before.
     Loaded,
 }
 
-/// Receives an FTL of any type. One of the methods is called, depending on the notes that the FTL may emit (`Note`: a
-/// decision and its reason). A visitor that ignores notes implements only `plain`.
+/// Operation on an FTL of any type. The type of notes that the FTL emits determines which method is called; a `Note`
+/// describes a decision of the FTL and its reason. A visitor that ignores notes implements only `plain`.
 pub trait Visitor: Sized {
     /// Result type of every method.
     type Output;
@@ -176,8 +175,8 @@ impl FtlChoice {
         }
     }
 
-    /// Returns the number of blocks that the FTL needs in addition to data blocks and blocks for a map in flash. With
-    /// page mapping, the number is per plane.
+    /// Returns the number of blocks that the FTL needs beyond the blocks for data and for a map in flash: per plane
+    /// with page mapping, otherwise in total.
     pub fn reserve_blocks(&self) -> u32 {
         match self {
             Self::Page(options, _) => options.reserve_blocks(),

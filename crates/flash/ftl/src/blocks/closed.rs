@@ -4,8 +4,8 @@
 //! one bit, one count and one minimum; finding the block with the fewest valid pages is a vectorised scan of the
 //! minima. The table sets a high bit in the count of a block that is not closed, so such a block is never the minimum.
 //!
-//! The arrays cover all planes. Free blocks and the order of closing are kept per plane. If a plane ends within a chunk
-//! of 64 blocks, the search compares single blocks in this chunk.
+//! The arrays cover all planes. Lists of free blocks and of closed blocks are kept per plane. If a plane begins or ends
+//! within a chunk of 64 blocks, the search compares the plane's blocks in this chunk one by one.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -200,8 +200,8 @@ impl ClosedBlocks {
         self.valid.window(first, count)
     }
 
-    /// Marks pages as invalid that were moved or will never be written. Their block must not be closed. Returns the
-    /// number of these pages that had counted as valid.
+    /// Invalidates pages of a block that is not closed, because they were moved or will never be written. Returns the
+    /// number of pages that were valid before.
     pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
         let valid = self.valid.count(pages.clone());
         self.valid.fill(pages, false);
@@ -238,9 +238,9 @@ impl ClosedBlocks {
         self.table.valid(block)
     }
 
-    /// Copies the states of a plane's blocks from `other`, without the validity bits of pages. The plane of `other` has
-    /// the same number of blocks; the blocks of this plane have `multiple` times as many pages. `closed_at` converts
-    /// the closing times of blocks.
+    /// Copies the block states of plane `from` of `other` to plane `plane`, without the validity bits of pages. Both
+    /// planes have the same number of blocks, but the blocks of this table have `multiple` times as many pages.
+    /// `closed_at` converts closing times.
     pub fn take_over(
         &mut self,
         plane: usize,
@@ -270,7 +270,7 @@ impl ClosedBlocks {
         }
     }
 
-    /// Copies the validity bits of the pages `pages` of `other` to the pages of this table, starting at page `first`.
+    /// Copies the validity bits of the range `pages` of `other` to the pages of this table that start at `first`.
     pub fn take_over_valid(&mut self, first: u32, other: &Self, pages: Range<u32>) {
         self.valid.copy(first, &other.valid, pages);
     }
@@ -350,7 +350,7 @@ impl ClosedBlocks {
 pub struct PlaneView<'a> {
     blocks: &'a ClosedBlocks,
     plane: usize,
-    /// Closed blocks of map pages, each with its number of valid pages; None if no block holds map pages.
+    /// Closed blocks of map pages, sorted by number of valid pages; None if no block holds map pages.
     map_blocks: Option<&'a BTreeSet<(u32, BlockId)>>,
 }
 
@@ -430,7 +430,7 @@ impl<'a> PlaneView<'a> {
         self.of(self.blocks.table.erase_counts())
     }
 
-    /// Returns the entries for the plane's blocks, from an array with one entry per block of the device.
+    /// Returns the plane's part of `all`, an array with one entry per block of the device.
     fn of<T>(self, all: &[T]) -> &[T] {
         let Range { start, end } = self.blocks();
         &all[start as usize..end as usize]

@@ -1,7 +1,7 @@
 //! Victim policies, which choose the block to collect next. Each policy has a file and is registered in [`VICTIMS`].
 //!
-//! To add a victim policy, write a file with an `INFO`, and add a line to [`VICTIMS`]. Settings, help, documents, the
-//! benchmark and the oracle tests read this table.
+//! To add a victim policy, write a file with an `INFO`, and add a line to [`VICTIMS`]. Settings, help texts, documents,
+//! the benchmark and the tests against reference implementations read this table.
 
 pub mod cost_benefit;
 pub mod d_choices;
@@ -16,9 +16,9 @@ use crate::blocks::{PlaneView, Uses};
 
 /// Chooses the closed block of a plane to collect next.
 ///
-/// Contract: `choose` changes only the policy's own random stream; `now` is on the clock of
-/// [`crate::blocks::ClosedBlocks::close`]. The result is a closed block of the plane; `None` only if the plane has
-/// none. One policy serves all planes.
+/// Contract of `choose`: it changes only the policy's own random stream. It returns a closed block of the plane, or
+/// `None` only if the plane has no closed block. `now` is on the clock of [`crate::blocks::ClosedBlocks::close`]. One
+/// policy object serves all planes.
 pub trait VictimPolicy: Send {
     /// Returns the block of `plane` to collect next.
     fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId>;

@@ -2,9 +2,10 @@
 //!
 //! The logical pages are divided into logical blocks of the size of an erase block. Each logical block has at most one
 //! *data block*, in which each page has a fixed offset. Overwrites go to a few *log blocks*, and merges combine data
-//! and log blocks again. BAST, FAST, FASTer and SBFAST differ in how they choose the log block for a page, and in when
-//! and how they merge. Each FTL has a file in this folder with an `INFO` and an implementation of [`Log`], and a line
-//! in the table of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
+//! and log blocks again. BAST, FAST, FASTer and SBFAST differ in how they choose the log block for a page, and in which
+//! merges they perform and when. Each FTL has a file in this folder with an `INFO` and an implementation of [`Log`],
+//! and a line in the table of [`crate::choice`]. Settings, help texts, documents and the tests against reference
+//! implementations read the table.
 //!
 //! Conventions of all four log-block FTLs:
 //!
