@@ -89,7 +89,7 @@ impl Safe {
 }
 
 impl<'a> Reading<'a> {
-    /// Reserves memory for the versions of pages, without touching the memory before it is needed.
+    /// Allocates memory for the versions of all pages. The memory is zeroed lazily, so unused parts cost nothing.
     pub fn memory(geometry: &Geometry) -> HugeVec<Entry> {
         HugeVec::zeros(geometry.pages() as usize)
     }
@@ -162,8 +162,8 @@ impl<'a> Reading<'a> {
             let erased = pages.iter_mut().filter(|page| **page == Found::Erased);
             erased.for_each(|page| *page = Found::Unreadable);
         }
-        // Decodes the pages of the last program unit again. Keeping the contents of every page until the next page is
-        // decoded would cost more.
+        // Decodes the pages of the last program unit a second time. To keep the decoded pages of every unit, in case it
+        // is the last one, would take longer.
         share.sequence = share.sequence.max(above);
         if let Some(latest) = latest {
             let unit = self.geometry.program_unit();
@@ -214,7 +214,8 @@ impl Scan for Reading<'_> {
         prefetch(self.versions, ppn.index());
     }
 
-    /// A block that cannot be read is shown as a block without readable pages; [`Self::finish`] reports the error.
+    /// Presents a block that cannot be read as a block whose pages are all unreadable; [`Self::finish`] reports the
+    /// error.
     fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
         let pages = pages_per_block as usize;
         let shares = share(self.processors, blocks, |own| {
@@ -229,7 +230,8 @@ impl Scan for Reading<'_> {
             }
             share
         });
-        // Overwrites the result of an earlier visit, because all visits have the same result.
+        // Recovery may visit all blocks more than once. Every visit has the same result, so the last one may overwrite
+        // the others.
         *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
 

@@ -58,9 +58,9 @@ pub enum Content {
 impl Spare {
     /// Returns the bytes to program at `ppn`, with a checksum of `page` if given.
     ///
-    /// The bytes are assembled in registers. Otherwise, loading bytes that were just stored in pieces would wait for
-    /// these stores, which wait for the stores of the previous page. The processor could then not begin a page before
-    /// the previous page has reached memory.
+    /// The bytes are assembled in registers, for speed. If they were stored to memory in pieces and then loaded as a
+    /// whole, the load would stall until these stores and those of the previous page are complete. The CPU could then
+    /// not overlap the work on consecutive pages.
     #[inline]
     pub fn encode(&self, ppn: Ppn, page: Option<&[u8]>) -> SpareBytes {
         let mark = |set: bool, mark: u8| if set { mark } else { 0 };

@@ -16,7 +16,7 @@ use crate::spare::ROLES;
 
 const ERASED: u64 = 0;
 const DAMAGED: u64 = 1;
-/// Code of a programmed page whose role is the first of `ROLES`; the other roles have the next higher codes.
+/// State code of a programmed page with the first role in `ROLES`. The codes for the other roles follow in order.
 const PROGRAMMED: u64 = 2;
 
 const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
@@ -26,8 +26,8 @@ const HEADER_BYTES: usize = 37;
 /// Slope of the line for each column of a block. The columns are states, logical pages, sequence numbers and ages.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
-/// Minimum and maximum size in bytes of the memory pieces for blocks that are read again. Each piece is twice as long
-/// as the previous piece.
+/// Size in bytes of the first memory piece for blocks that are read again, and maximum size. Each further piece is
+/// twice as large as the one before, up to the maximum.
 const LEAST_PART: usize = 4 << 10;
 const MOST_PART: usize = 16 << 20;
 
@@ -72,7 +72,8 @@ impl<'a> BlockPages<'a> {
         into.extend(lines().flat_map(|line| line.base.to_le_bytes()));
         of_states.distances(states, into);
         for (column, line) in others.into_iter().enumerate() {
-            // Unprogrammed pages have no numbers. Repeating the previous offset for them keeps the column narrow.
+            // A page that is not programmed has no numbers. It repeats the offset of the page before it, which keeps
+            // the distances small.
             let mut beside = first[column];
             let offsets = pages.iter().enumerate().map(|(at, page)| {
                 beside = offsets_of(at, page).map_or(beside, |offsets| offsets[column]);
@@ -190,7 +191,7 @@ fn page_of([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) 
 /// Place in memory of the encoded pages of a block that is not erased.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
-    /// Index of the piece of memory in [`Parts`] that holds the block's pages; `at` is their offset in the piece.
+    /// Index of the memory piece in [`Parts`] that holds the block's encoded pages; `at` is their offset in this piece.
     pub part: usize,
     pub at: usize,
     /// Bytes per number in each column of the block.
@@ -199,7 +200,7 @@ pub(crate) struct Written {
     pub closed: bool,
 }
 
-/// Encoded blocks in a few large pieces of memory, because pages are looked up at random.
+/// Encoded blocks. They are stored in a few large pieces of memory, because pages are looked up in random order.
 struct Parts {
     parts: Vec<HugeVec<u8>>,
     /// Number of bytes used in the last element of `parts`.

@@ -61,7 +61,7 @@ impl Buffer {
         &mut self.bytes[start..self.used]
     }
 
-    /// Returns the appended bytes from `start` on.
+    /// Returns the appended bytes, starting at offset `start`.
     pub fn tail(&self, start: usize) -> &[u8] {
         &self.as_slice()[start..]
     }

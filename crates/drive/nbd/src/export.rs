@@ -144,10 +144,10 @@ pub trait Export: Send + Sync {
         ""
     }
 
-    /// Fills `buffer` with the bytes of the export from `offset` on.
+    /// Fills `buffer` with bytes of the export, starting at `offset`.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> ExportResult;
 
-    /// Stores `data` in the bytes from `offset` on.
+    /// Writes `data` to the export, starting at `offset`.
     fn write(&self, offset: u64, data: &[u8], fua: bool) -> ExportResult;
 
     /// Discards a range of bytes.
@@ -159,15 +159,15 @@ pub trait Export: Send + Sync {
     /// Makes all completed requests durable.
     fn flush(&self) -> ExportResult;
 
-    /// Makes all completed requests durable at the end of the server, without a client's request.
+    /// Makes all completed requests durable when the server ends, without a request from a client.
     fn finish(&self) -> Result<(), Errno> {
         self.flush().map(drop)
     }
 
-    /// Prepares the export for reads of a range.
+    /// Prefetches a range that the client intends to read, if the export can.
     fn cache(&self, offset: u64, bytes: u64) -> ExportResult;
 
-    /// Returns the status of the bytes from `offset` on, and the number of bytes with this status: at most `bytes`, in
-    /// multiples of the smallest block.
+    /// Returns the status of the byte at `offset`, and the length of the run with this status: at most `bytes`, and a
+    /// multiple of the minimum block size.
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno>;
 }

@@ -17,7 +17,7 @@ const MAXIMUM: u32 = 64 << 10;
 /// export, and the sizes of the pieces in which the bytes arrive.
 ///
 /// # Panics
-/// Panics if the session keeps more output than a batch and the largest read together.
+/// Panics if the session buffers more output than one batch plus the largest read.
 pub fn body(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let sizes =

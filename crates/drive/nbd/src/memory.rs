@@ -51,7 +51,7 @@ impl Memory {
         }
     }
 
-    // Ignores a poisoned lock, because a panic cannot leave invalid contents: any bytes are valid.
+    // Ignores a poisoned lock: whatever bytes a panicking thread leaves in a chunk, they are valid contents.
     fn shared(&self, chunk: usize) -> RwLockReadGuard<'_, Chunk> {
         self.chunks[chunk].read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -21,7 +21,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Starts simulated time now; simulated time passes `scale` times slower than wall time.
+    /// Starts simulated time at 0 now. It passes `scale` times slower than wall time.
     pub fn new(scale: f64) -> Self {
         Self { began: Instant::now(), scale }
     }
@@ -93,8 +93,8 @@ impl Clock {
         Ok(Self { sender: Some(sender), thread: Some(thread), measured })
     }
 
-    /// Submits a request, whose time must be unique. `came` is the time at which the client sent the request. The reply
-    /// is due as if the drive had received the request at that time.
+    /// Submits a request with a unique simulated arrival time. `came` is the time at which the client's request
+    /// arrived; the reply is due as if the drive had received the request then.
     pub fn submit(&self, request: Request, came: Instant) -> DeferredReply {
         let (completer, due) = deferred_reply();
         if let Some(sender) = &self.sender {

@@ -9,7 +9,7 @@ pub struct FairMutex<T> {
     /// Number of calls of [`FairMutex::lock`].
     requested: AtomicU64,
     inner: Mutex<Inner<T>>,
-    /// Signals that a thread has acquired the mutex while another thread lets others go first.
+    /// Notified when a thread acquires the mutex while another thread waits in [`Self::let_others`].
     acquired: Condvar,
 }
 
@@ -17,7 +17,7 @@ pub struct Inner<T> {
     value: T,
     /// Number of times that the mutex was acquired.
     acquired: u64,
-    /// Number of threads that are letting others go first.
+    /// Number of threads that wait in [`FairMutex::let_others`].
     waiting: usize,
 }
 
@@ -41,7 +41,7 @@ impl<T> FairMutex<T> {
         guard
     }
 
-    /// Releases the mutex to all threads that are waiting for it now, then acquires it again.
+    /// Releases the mutex until every thread that is waiting for it now has had it once; then acquires it again.
     pub fn let_others<'a>(&'a self, mut guard: FairGuard<'a, T>) -> FairGuard<'a, T> {
         let requested = self.requested();
         while guard.acquired < requested {

@@ -19,8 +19,8 @@ use crate::served::Served;
 pub struct ServeOptions<'a> {
     /// File that stores the bytes, created if missing; `None` for memory.
     pub file: Option<&'a Path>,
-    /// Used drive from which a new drive continues; `None` for an empty drive. If [`States::from`] is `None`, the drive
-    /// is preconditioned.
+    /// Initial state of a new drive; `None` for an empty drive. [`States::from`] is the saved state from which the
+    /// drive continues; without it, the drive is preconditioned.
     pub start: Option<States<'a>>,
     /// Wall-clock seconds per simulated second; `None` sends replies immediately.
     pub scale: Option<f64>,
@@ -43,7 +43,7 @@ pub enum OpenError {
     /// The simulated drive cannot be built.
     #[error(transparent)]
     Time(#[from] SimError),
-    /// The system has no thread available.
+    /// The system cannot start the thread of the simulated drive.
     #[error("cannot start a thread for the simulated drive: {0}; raise the process limit (ulimit -u)")]
     Thread(io::Error),
 }

@@ -72,8 +72,8 @@ pub struct Start {
 pub struct TimingReport {
     /// Simulated response times by type of request.
     pub latency: LatencyByOp,
-    /// Number of pages programmed by the stored drive, which holds the bytes. The stored drive empties its write buffer
-    /// immediately. Fewer pages are therefore overwritten there than in the buffer of the simulated drive.
+    /// Number of pages programmed by the stored drive, which holds the bytes. It may exceed the number in the simulated
+    /// drive: the stored drive programs buffered pages without delay, so fewer of them are overwritten in the buffer.
     pub pages_stored: u64,
     /// Number of pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,

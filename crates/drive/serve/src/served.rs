@@ -31,12 +31,12 @@ const MOST_TRIMMED: u64 = 64 << 20;
 /// Maximum number of pages in the write buffer that one slice of a flush programs.
 const MOST_FLUSHED: u32 = 256;
 
-/// Number of programmed bytes after which the file is synced. Without these syncs, a flush or checkpoint would sync
-/// very many bytes while all clients wait.
+/// Number of programmed bytes after which the file is synced in advance. Without such syncs, a flush or checkpoint
+/// could have a large amount to sync, and all clients would wait for it.
 const MOST_UNSYNCED: u64 = 16 << 20;
 
-/// Maximum number of slices of a request that the simulated drive has not finished. The limit suffices to keep all dies
-/// busy, but is low enough that requests queued behind the slices do not wait long.
+/// Maximum number of unfinished slices that a request may have in the simulated drive: enough to keep all dies busy,
+/// but so few that other requests do not wait long behind them.
 const MOST_AHEAD: usize = 8;
 
 /// A drive with a flash backend of any type.
@@ -50,7 +50,8 @@ pub struct Served {
     pace: Pace,
     clock: Option<Clock>,
     start: Start,
-    /// Flash operations of the mount, before the first client, including the programs for pages of a protected buffer.
+    /// Flash operations before the first client connects: those of the mount, including programs of pages from a
+    /// protected buffer.
     before: Counts,
     /// File that stores the drive, if any.
     file: Option<File>,
@@ -112,7 +113,7 @@ impl Served {
         let state = self.lock();
         let ServedState { drive, host, zeroes, .. } = &**state;
         let measured = self.clock.as_ref().map(Clock::measured);
-        // All values of the report describe one drive: the simulated drive as long as it runs, otherwise the stored
+        // The flash counts describe the simulated drive if there is one and it has not failed, otherwise the stored
         // drive.
         let simulated = measured.as_ref().filter(|measured| measured.failed.is_none());
         let stored = *drive.counts() - self.before;
@@ -193,7 +194,8 @@ impl Served {
             if replies.len() == MOST_AHEAD {
                 drop(state);
                 wait(replies.pop_front());
-                // From here on, the remaining slices of the request count as if they arrived now.
+                // The remaining slices of the request get the current time as their arrival time, as if they arrived
+                // only now.
                 came = Instant::now();
                 state = self.lock();
             }
@@ -233,7 +235,8 @@ impl Served {
         loop {
             let left = state.powered().and_then(|drive| drive.program_oldest(MOST_FLUSHED));
             let left = left.map_err(|error| number_of(&error))?;
-            // The flush need not program pages that are written after it has started.
+            // Pages written after the start of the flush need not be programmed, so the number of slices is fixed at
+            // the start.
             let slices = slices.get_or_insert_with(|| left.div_ceil(MOST_FLUSHED));
             if *slices == 0 {
                 break;
@@ -253,7 +256,7 @@ impl Served {
             Some(file) if (programmed - state.synced_pages) * self.page.bytes() > MOST_UNSYNCED => {
                 state.synced_pages = programmed;
                 drop(state);
-                // Errors are ignored here, because the drive syncs again later and then reports errors.
+                // Ignores an error, because the drive syncs again later and reports the error then.
                 let _ = file.sync_data();
                 self.lock()
             }
@@ -266,7 +269,7 @@ impl Served {
 fn wait(reply: Option<DeferredReply>) {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {
-        // Sending cannot fail, because the receiver waits below.
+        // This send cannot fail: the receiver exists until `recv` below returns.
         reply.then(move |at| sender.send(at).unwrap_or_default());
     }
     if let Ok(due) = due.recv() {
@@ -299,8 +302,8 @@ impl ClientRequest {
     }
 }
 
-/// Splits a range into slices of at most `most` bytes that end at multiples of `most`, and therefore at page
-/// boundaries. Otherwise two slices could share a page, and neither would trim it.
+/// Splits a range into slices of at most `most` bytes. All slices but the last end at multiples of `most`, which are
+/// page boundaries. If two slices shared a page, neither of them would trim it.
 fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -391,7 +394,7 @@ impl Export for Served {
     fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult {
         let end = offset + bytes;
         let parts = if how.no_hole {
-            // Zeroes that must stay allocated are written page by page.
+            // Writes the zeroes as data, so that the range stays allocated.
             if how.fast {
                 return Err(Errno::NotSup);
             }

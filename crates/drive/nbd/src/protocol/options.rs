@@ -21,7 +21,7 @@ impl OptionHeader {
     /// Length of an option header in bytes.
     pub const BYTES: usize = 16;
 
-    /// Decodes a header; `None` without the magic number.
+    /// Decodes a header; returns `None` if the magic number is wrong.
     pub fn decode(header: [u8; Self::BYTES]) -> Option<Self> {
         let mut rest = &header[..];
         let magic = u64::from_be_bytes(take(&mut rest)?);
@@ -55,7 +55,7 @@ impl<'a> Choice<'a> {
     /// Decodes the data of `INFO` or `GO`.
     ///
     /// # Errors
-    /// Fails if the lengths do not add up or the name is invalid.
+    /// Fails if the lengths in the data contradict each other, or the name is invalid.
     pub fn decode(mut data: &'a [u8]) -> Result<Self, Malformed> {
         let name = take_name(&mut data)?;
         let count = u16::from_be_bytes(take(&mut data).ok_or(SHORT)?);
@@ -80,7 +80,7 @@ impl<'a> Queries<'a> {
     /// Decodes the data of `LIST_META_CONTEXT` or `SET_META_CONTEXT`.
     ///
     /// # Errors
-    /// Fails if the lengths do not add up or the name is invalid.
+    /// Fails if the lengths in the data contradict each other, or the name is invalid.
     pub fn decode(mut data: &'a [u8]) -> Result<Self, Malformed> {
         let name = take_name(&mut data)?;
         let count = u32::from_be_bytes(take(&mut data).ok_or(SHORT)?);

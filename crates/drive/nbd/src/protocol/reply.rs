@@ -34,8 +34,8 @@ impl Writer<'_> {
     pub fn success(&mut self) {
         match self.kind {
             ReplyKind::Simple => self.simple(0),
-            // Only reads need chunks. Other requests get simple replies, because the longer header of a chunk costs the
-            // client a second system call.
+            // Only replies to reads need chunks. All other requests get simple replies: a chunk has a longer header,
+            // for which the client would need a second system call.
             ReplyKind::Structured if self.request.command != cmd::READ => self.simple(0),
             _ => self.chunk(chunk::NONE, true, 0),
         }
@@ -52,7 +52,7 @@ impl Writer<'_> {
         self.out.extend(message.as_bytes());
     }
 
-    /// Appends the header of a reply that contains all data of a read; the caller appends the `bytes` of data.
+    /// Appends the header of a reply that contains all data of a read. The caller then appends the data, `bytes` bytes.
     #[inline]
     pub fn data(&mut self, bytes: u64) {
         match self.kind {
@@ -61,14 +61,15 @@ impl Writer<'_> {
         }
     }
 
-    /// Appends the header of a data chunk; the caller appends the `bytes` of data from `offset`.
+    /// Appends the header of a data chunk. The caller then appends the data: `bytes` bytes that start at `offset` in
+    /// the export.
     #[inline]
     pub fn data_chunk(&mut self, offset: u64, bytes: u64, done: bool) {
         self.chunk(chunk::OFFSET_DATA, done, 8 + bytes);
         self.out.extend(&offset.to_be_bytes());
     }
 
-    /// Appends a chunk that represents `bytes` of zeroes from `offset`.
+    /// Appends a chunk that represents `bytes` zero bytes, which start at `offset` in the export.
     pub fn hole_chunk(&mut self, offset: u64, bytes: u32, done: bool) {
         self.chunk(chunk::OFFSET_HOLE, done, 12);
         self.out.extend(&offset.to_be_bytes());

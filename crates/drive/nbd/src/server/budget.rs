@@ -32,7 +32,7 @@ const HANDSHAKE: usize = 2 * FIRST;
 pub struct MemoryUse {
     /// Number of bytes in use now.
     pub held: usize,
-    /// Maximum number of bytes that were in use at any time so far.
+    /// Peak of the number of bytes in use.
     pub most: usize,
 }
 
@@ -54,14 +54,14 @@ struct BudgetState {
     taken: usize,
     /// Number of threads waiting for memory.
     waiting: usize,
-    /// Number of clients that hold no common memory and wait until other clients free some.
+    /// Number of clients that wait for common memory and hold none themselves.
     blocked: usize,
     memory: MemoryUse,
 }
 
 impl Budget {
     pub fn new(options: &Options) -> Self {
-        // At most half of the memory is reserved for clients that may never connect.
+        // Reserves at most half of the memory for individual clients, because they may never connect.
         let clients = options.connections.min(options.memory / 2 / OWN).max(1);
         let set_aside = clients * OWN + options.handshakes * HANDSHAKE;
         let common = options.memory.saturating_sub(set_aside);
@@ -134,7 +134,7 @@ impl Account {
         state.blocked > 0 && beyond_own(self.held.load(SeqCst)) > 0
     }
 
-    /// Marks the connection as closed: its threads that wait for memory get an error.
+    /// Marks the connection as closed. Threads of this connection that wait for memory get an error.
     pub fn close(&self) {
         // Locks the budget, so that no thread checks the flag before this change and then misses the signal.
         let state = self.budget.lock();

@@ -9,7 +9,7 @@ use crate::export::Errno;
 /// Maximum length of a socket path in bytes; Linux allows 108 with the terminating zero.
 pub(super) const LONGEST_PATH: usize = 107;
 
-/// Error of starting or ending a server.
+/// Error when a server starts or ends.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
@@ -47,7 +47,7 @@ pub enum ServerError {
         /// Error that the system reports.
         error: io::Error,
     },
-    /// No thread is available for a socket.
+    /// The system cannot start the thread that serves a socket.
     #[error("the system cannot start more threads; raise the process limit (ulimit -u), or end some processes")]
     Thread,
     /// The last flush of an export failed.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Number and delays of the replies whose time an export determined.
+/// Number of the replies whose time an export determined, with the sum and the maximum of their delays.
 #[derive(Debug, Default)]
 pub struct Lag {
     replies: AtomicU64,

@@ -19,7 +19,7 @@ const BACKLOG: i32 = 128;
 /// Address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A Unix socket in the file system, for the same user on this machine.
+    /// A Unix socket in the file system. Only processes of the same user on this machine can connect.
     Unix(PathBuf),
     /// A TCP port; anyone who reaches the port can connect.
     Tcp(SocketAddr),
@@ -70,7 +70,7 @@ impl Listener {
         if let Self::Unix { path, inode, .. } = self
             && fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) == *inode)
         {
-            // If the file cannot be removed, the next server finds the stale socket.
+            // Ignores an error: the next server removes the stale socket.
             let _ = fs::remove_file(path);
         }
     }
@@ -81,7 +81,7 @@ impl Listener {
             Self::Unix { listener, .. } => listener.as_fd(),
             Self::Tcp { listener, .. } => listener.as_fd(),
         };
-        // This fails only if the socket is already closed.
+        // Ignores an error, which means that the socket is already closed.
         let _ = net::shutdown(socket, net::Shutdown::Both);
     }
 }

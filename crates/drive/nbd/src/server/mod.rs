@@ -116,7 +116,7 @@ pub struct Handle {
 }
 
 impl Server {
-    /// Creates a server of the exports `entries`.
+    /// Creates a server that offers the exports `entries`.
     ///
     /// # Panics
     /// Panics if [`Host::new`] panics for these entries.
@@ -197,13 +197,13 @@ impl Handle {
         self.shared.table.ended.notify_all();
     }
 
-    /// Returns the delays of replies beyond the times that exports required.
+    /// Returns statistics of the delays of replies beyond the times that exports determined.
     pub fn lag(&self) -> &Lag {
         &self.shared.lag
     }
 
-    /// Returns the number of connections closed at the end because their clients did not receive all replies within
-    /// [`Options::stop`].
+    /// Returns the number of connections that the server closed when it ended because their clients had not received
+    /// all replies within [`Options::stop`].
     pub fn cut_off(&self) -> usize {
         self.shared.cut_off.load(Ordering::SeqCst)
     }
@@ -248,10 +248,10 @@ impl Shared {
         let shared = Arc::clone(self);
         // If no thread is available, dropping the closure closes the connection.
         let _ = thread::Builder::new().name(format!("nbd {id}")).spawn(move || {
-            // Drops the guard last. After that, only the server holds the exports, and another process may open their
-            // files.
+            // Drops the guard last, because it reports the end of the connection. By then, this thread must no longer
+            // hold the exports, so that another process can open their files once the server has ended.
             let guard = guard;
-            // An error ends the connection, so it cannot be reported to the client.
+            // Ignores the error: it has ended the connection, so the client can no longer be told.
             let _ = connection::serve(&wire, &shared, &guard);
             wire.close();
             drop(shared);

@@ -18,7 +18,7 @@ pub struct Options {
     pub in_flight: usize,
     /// Time within which a client must choose an export.
     pub negotiation: Duration,
-    /// A client that makes no progress for this time is disconnected if other clients wait for its memory.
+    /// Time without progress after which a client is disconnected if other clients wait for the memory that it holds.
     pub stall: Duration,
     /// Time that clients have to receive their replies after a graceful stop was requested.
     pub stop: Duration,

@@ -17,8 +17,8 @@ use crate::session::{Held, Output};
 /// Batch size in bytes: due replies are added to a batch until it reaches this size.
 const MOST_AT_ONCE: usize = 1 << 20;
 
-/// Sends the replies of one connection. Replies are sent directly until an export determines the time of a reply. From
-/// then on, a separate thread sends each reply at its time.
+/// Sends the replies of one connection. The caller's thread sends them directly until an export first determines the
+/// time of a reply. From then on, a separate thread sends every reply when it is due.
 pub(super) struct Sender {
     wire: Arc<Wire>,
     shared: Arc<Shared>,
@@ -196,13 +196,13 @@ impl ReplyQueue {
         self.room.notify_one();
     }
 
-    /// Adds a reply to the queue, which sends the reply at its time.
+    /// Schedules a stored reply: the sending thread sends it when it is due.
     fn put(&self, waiting: ScheduledReply) {
         self.lock().waiting.push(Reverse(waiting));
         self.changed.notify_one();
     }
 
-    /// Sends replies at their times until the queue is finished and empty.
+    /// Sends each reply when it is due, until no more replies can be added and the queue is empty.
     fn send_all(&self, wire: &Wire, shared: &Shared) {
         let mut batch = Buffer::default();
         let mut leaving = Vec::new();
@@ -228,7 +228,7 @@ impl ReplyQueue {
                 batch.clear();
                 leaving.clear();
                 if sent.is_err() {
-                    // The queue is unlocked here, because closing the connection locks it.
+                    // Closing the connection locks the queue, so the queue must be unlocked here.
                     wire.close();
                 }
                 state = self.lock();

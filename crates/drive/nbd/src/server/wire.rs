@@ -13,8 +13,8 @@ use rustls::{ServerConfig, ServerConnection};
 
 use super::budget::Account;
 
-/// Time for which a thread polls a socket, yielding the processor in between, before it sleeps. A busy client's next
-/// request often arrives before a thread could be put to sleep and woken.
+/// Time for which a thread polls a socket before it sleeps. Between polls, it yields the processor. The next request of
+/// a busy client often arrives sooner than a thread could fall asleep and be woken.
 const PATIENCE: Duration = Duration::from_micros(20);
 
 /// A connected stream socket.
@@ -99,8 +99,8 @@ impl Wire {
         self.socket.set_timeouts(stall)
     }
 
-    /// Repeats a socket operation that timed out. Does not repeat it during the negotiation, or if `may_end` is true
-    /// and other clients wait for this client's memory.
+    /// Performs a socket operation and repeats it after each timeout. Gives up after the first timeout during the
+    /// negotiation, or if `may_end` is true and other clients wait for this client's memory.
     fn patiently<T>(&self, may_end: bool, mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         loop {
             let done = operation();
@@ -138,7 +138,8 @@ impl Wire {
             } else if tls.read_tls(&mut &self.socket)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             } else if let Err(error) = tls.process_new_packets() {
-                // Sends the TLS alert about the failure, if the client still listens.
+                // Tries to send the TLS alert about the failure; ignores an error, because the client may have
+                // disconnected.
                 let _ = self.send_records(&mut tls);
                 return Err(io::Error::other(error));
             }

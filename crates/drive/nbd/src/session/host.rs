@@ -89,8 +89,8 @@ impl Host {
         self.entries.iter().filter(move |entry| secure || !entry.tls_only)
     }
 
-    /// Returns the index of the export with the given name. If the name is refused, returns the type of the error
-    /// reply.
+    /// Returns the index of the export with the given name. If there is none, or it requires TLS, returns the type of
+    /// the error reply.
     pub(super) fn find(&self, name: &str, secure: bool) -> Result<usize, u32> {
         let named = self.entries.iter().position(|entry| entry.name == name);
         let at = named.or(name.is_empty().then_some(0)).ok_or(rep::ERR_UNKNOWN)?;

@@ -7,8 +7,8 @@ pub(super) struct Input {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Length in bytes of the message at `start`. Until the whole header is received, only the part of the length that
-    /// is known so far.
+    /// Length in bytes of the message at `start`, as far as it is known: the header, which may be received only in
+    /// part, contains the full length.
     wanted: usize,
     /// Number of bytes to drop as soon as they are received.
     unwanted: u64,
@@ -60,8 +60,8 @@ impl Input {
         }
     }
 
-    /// Returns space for received bytes: at most for the rest of the current message, or for a few short messages if
-    /// that is more.
+    /// Returns space for received bytes. It is limited to the rest of the current message, or to the space of a few
+    /// short messages if that is more.
     pub fn space(&mut self) -> &mut [u8] {
         if self.wanted <= FIRST {
             self.shrink();
@@ -76,7 +76,7 @@ impl Input {
         if self.end == room {
             self.buffer.resize((2 * room).min(room.max(self.wanted) + FIRST), 0);
         }
-        // Limits the next receive: after a long message, the buffer must not receive more bytes than `shrink` can keep.
+        // Limits the space: bytes received after a long message must fit in the buffer after `shrink`.
         let most = self.wanted.saturating_sub(self.end - self.start).max(FIRST);
         let end = self.buffer.len().min(self.end + most);
         &mut self.buffer[self.end..end]

@@ -158,7 +158,8 @@ impl Session {
                     return Next::Receive;
                 }
                 Step::StartTls if self.input.filled().is_empty() => return Next::StartTls,
-                // Bytes received before TLS started may come from anyone.
+                // Closes the connection if bytes follow the request for TLS: they are not encrypted, so anyone may have
+                // inserted them.
                 Step::StartTls | Step::Close => self.phase = Phase::Closed,
                 Step::Enter(transmission) => self.phase = Phase::Transmission(transmission),
             }

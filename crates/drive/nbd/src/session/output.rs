@@ -4,14 +4,15 @@ use crate::buffer::Buffer;
 use crate::deferred_reply::DeferredReply;
 use crate::export::ReplyTime;
 
-/// Limit on the output: bytes waiting to be sent, plus payload bytes that requests have moved. Replies are sent when
-/// the limit is reached, which bounds memory and lets the client process early replies meanwhile.
+/// Number of bytes at which the output is sent: bytes waiting to be sent, plus payload bytes that requests have read or
+/// written. The limit bounds the memory, and the client can process the first replies while the server handles further
+/// requests.
 const FULL: usize = 64 << 10;
 
 /// A reply that must be sent later.
 #[derive(Debug)]
 pub struct Held {
-    /// Determines the time when the reply may be sent.
+    /// Provides the time at which the reply may be sent, once it is known.
     pub reply: DeferredReply,
     /// Bytes of the whole reply.
     pub bytes: Vec<u8>,

@@ -13,7 +13,8 @@ use crate::protocol::{ReplyKind, Request, Writer, cmd, cmd_flag, transmission};
 /// Maximum number of extents in a reply to `BLOCK_STATUS`.
 const MAX_EXTENTS: usize = 4096;
 
-/// Size in bytes of the grains into which the data of a read is divided; grains of zeroes are omitted from the reply.
+/// Size in bytes of a grain. Reads are checked for zeroes grain by grain; a grain that contains only zeroes is omitted
+/// from the reply.
 const GRAIN: usize = 4096;
 
 /// Failure of a request: error number, and a message that may be empty.
@@ -241,11 +242,12 @@ impl Transmission {
 
 const TOO_LONG: &str = "the request exceeds the maximum block size";
 
-/// Part of the data of a read: either all zeroes and omitted from the reply, or sent as data.
+/// A part of the data of a read. If the part is all zeroes, the reply omits it; otherwise the reply contains it as
+/// data.
 struct Run {
     start: usize,
     bytes: usize,
-    /// True if the run has only zeroes and consists of whole grains.
+    /// True if the run consists of whole grains that contain only zeroes.
     zero: bool,
 }
 
