@@ -75,7 +75,7 @@ impl Visitor for ReadBack<'_> {
     }
 }
 
-/// Number of streams of the host. The first page of a request determines its stream.
+/// Number of write streams that the host uses. The first page of a write determines its stream.
 const STREAMS: u32 = 3;
 
 /// Serves a request; returns the number of pages read that were never written.

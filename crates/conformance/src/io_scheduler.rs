@@ -254,7 +254,7 @@ impl Host {
         let done = self.at_device.remove(which % self.at_device.len());
         let mut ended = Vec::new();
         self.layer.completed(done.id, self.now, &mut ended);
-        // Merging must not change bios.
+        // Checks that the block layer returns each bio as it was submitted, even after a merge.
         for bio in ended {
             assert_eq!(self.submitted[&bio.owner], bio);
             *self.ended.entry(bio.owner).or_default() += 1;

@@ -29,7 +29,8 @@ pub(crate) fn limits(parameters: &'static [Parameter]) -> impl Iterator<Item = L
     parameters.iter().enumerate().flat_map(ends)
 }
 
-/// Generates values for all parameters: defaults or small values, except that `limit` fixes the value of one parameter.
+/// Generates values for all parameters: either the defaults or small values. `limit` overrides the value of one
+/// parameter.
 pub(crate) fn values(parameters: &'static [Parameter], limit: Option<Limit>) -> impl Strategy<Value = Vec<u64>> {
     let defaults: Vec<u64> = parameters.iter().map(|parameter| parameter.default).collect();
     let small: Vec<BoxedStrategy<u64>> = parameters.iter().map(small).collect();

@@ -7,7 +7,7 @@ use std::ops::{AddAssign, Sub};
 /// Name, unit and help text of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// Field name of the counter, which uses standard storage terms.
+    /// Field name of the counter, in standard storage terminology.
     pub name: &'static str,
     /// Unit of the counter's value.
     pub unit: &'static str,

@@ -1,6 +1,6 @@
 //! Typed `u32` page and block numbers, so that a logical page number cannot be used as a physical one.
 //!
-//! `u32` page numbers address 16 TiB of 4 KiB pages. Maps take half the memory of `u64` maps.
+//! With `u32` page numbers, a drive can have 16 TiB of 4 KiB pages, and a map takes half the memory of a `u64` map.
 
 use serde::{Deserialize, Serialize};
 

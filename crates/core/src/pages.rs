@@ -1,4 +1,4 @@
-//! Byte ranges as pages: the pages that a range touches, covers completely or covers in part.
+//! Converts byte ranges to pages: those that a range touches, covers completely or covers in part.
 //!
 //! A range is `offset..end` in bytes. An empty range touches no page.
 

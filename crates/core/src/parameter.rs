@@ -1,4 +1,4 @@
-//! Parameters as data: settings, valid ranges and help texts are generated from tables of parameters.
+//! Tables of parameters, from which settings, valid ranges and help texts are generated.
 
 use std::fmt;
 

@@ -257,7 +257,7 @@ pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }
 
-/// Writes a value as a decimal fraction of the given unit, whose size is a power of ten.
+/// Writes a value in the given unit, with decimals if necessary. The size of the unit must be a power of ten.
 fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
     let fraction = format!("{:0width$}", value % scale, width = scale.ilog10() as usize);
     let fraction = fraction.trim_end_matches('0');

@@ -120,7 +120,7 @@ impl Flash {
         fails
     }
 
-    /// Performs a failed erase, which changes nothing.
+    /// Counts an erase that fails. The block keeps its state.
     pub(super) fn fail_to_erase(&mut self, cause: Cause) {
         self.begins(cause);
     }

@@ -1,4 +1,4 @@
-//! A drive with power losses, and a host that checks which pages it may read after each power loss.
+//! A drive that loses power repeatedly, and a host that checks the contents of every page after each power loss.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_ftl::choice::Visitor;
@@ -124,7 +124,7 @@ struct Host {
     cuts: Vec<(u64, Last)>,
     /// Contents (as stamps) that each logical page may have after a power loss, the newest last.
     pages: Vec<Vec<Option<u64>>>,
-    /// Request that the power loss interrupted, with the stamps that the request may have left in its pages.
+    /// Request that was interrupted by the power loss, and the stamps that its pages may contain if they were written.
     lost: Option<(Request, Vec<u64>)>,
     stamps: u64,
     fresh: bool,
@@ -193,8 +193,8 @@ impl Host {
         Ok(pages)
     }
 
-    /// Stores the number of operations before the first power loss or the end of the run. Tests then repeat the run
-    /// with a power loss at each operation.
+    /// Stores the number of operations so far, unless it is already stored. Tests use it to repeat the run with a power
+    /// loss at each operation.
     fn count_operations(&mut self) {
         if self.happened.operations == 0 {
             self.happened.operations = u64::MAX - self.flash.left;

@@ -1,4 +1,4 @@
-//! Compares page compressors called through ssdlab's trait with direct calls of their libraries.
+//! Benchmark of page compressors: compares calls through ssdlab's `Codec` trait with direct calls to the libraries.
 
 use std::hint::black_box;
 

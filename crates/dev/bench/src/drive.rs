@@ -1,4 +1,4 @@
-//! Timed drives: simulated requests, flash operations and events per second.
+//! Benchmark of drives with event timing: requests, flash operations and events simulated per second.
 
 use ssdlab_core::{Nanos, Ppn, Rng};
 use ssdlab_ftl::gc;

@@ -1,4 +1,4 @@
-//! Benchmark of untimed page-mapped overwrites: the complete simulator against a minimal loop.
+//! Benchmark of overwrites with page mapping, without event timing: the complete simulator against a minimal loop.
 
 use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;

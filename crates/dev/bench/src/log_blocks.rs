@@ -1,4 +1,5 @@
-//! Untimed log-block FTLs: random and interleaved sequential overwrites, compared with a bare loop that merges blocks.
+//! Benchmark of FTLs with log blocks, without event timing: random and interleaved sequential overwrites, compared with
+//! a bare loop that merges blocks.
 
 use ssdlab_core::{HugeVec, Rng};
 

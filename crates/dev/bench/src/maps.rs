@@ -1,4 +1,4 @@
-//! Untimed reads through a partly cached map.
+//! Benchmark of reads through a partly cached map, without event timing.
 
 use std::iter;
 
