@@ -32,7 +32,7 @@ pub(crate) struct Medium<B> {
     pub log: Option<Log>,
     /// Pages of incomplete program units.
     pub gathered: Gathered,
-    /// Record of which programs are safe from a power loss.
+    /// Note that records which programs are safe from a power loss.
     pub safe: SafeNote,
     /// True if a page may have been programmed since the last sync.
     unsynced: bool,
@@ -261,7 +261,7 @@ pub(crate) enum Payload<'a> {
     None,
     /// Pages of a host write. The FTL programs these pages, and refers to each page by its number in the request.
     Write(&'a Pages<'a>),
-    /// Destination of a page that is read for the host or for a partial write.
+    /// Buffer for a page to be read, either for the host or to complete a partial write.
     Read {
         /// Logical page to read.
         lpn: Lpn,
@@ -442,7 +442,8 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
                         self.medium.life.pages_lost += u64::from(spare.lost);
                         (spare.version, spare.lost)
                     }
-                    // The version of this copy is unknown, so the copy must not count as newer than any other.
+                    // The version of this copy is unknown. Version 0 ensures that it does not count as newer than any
+                    // other copy.
                     _ => {
                         self.medium.life.pages_lost += 1;
                         (0, true)

@@ -142,7 +142,7 @@ impl<B: Backend> Medium<B> {
             table.bad[block.index()] = self.backend.is_bad(block);
         }
         let mut synced = synced.max(self.safe.below);
-        // Before the erase, all data of this block had safe copies in other blocks.
+        // The programs before this erase are safe, so all data of the block had safe copies in other blocks.
         if let Some(Erase { block, sequence, .. }) = erasing.filter(|erase| erase.below <= self.safe.below) {
             erased.insert(block, sequence);
             table.erased_before = sequence;
@@ -179,7 +179,7 @@ impl<B: Backend> Medium<B> {
                 if let Some(log) = &mut medium.log {
                     log.distrust(&mut medium.backend, block)?;
                 }
-                // If the erase was lost, new pages may have old spare areas.
+                // If the erase was lost, pages programmed since may have the spare areas from before the erase.
                 Scanned { trusted: false, verify: Some(0), ..known }
             };
             scan.evaluate(block, pages, known)?;

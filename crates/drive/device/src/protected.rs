@@ -37,7 +37,7 @@ const HEAD_BYTES: usize = 32;
 type Head = [u8; HEAD_BYTES];
 const HEAD_EVERY: u64 = 4 << 10;
 const FIRST_JOURNAL: u64 = 2 * HEAD_EVERY;
-/// Bytes of a record before its ranges and page data.
+/// Length in bytes of a record's header, which precedes the written ranges and the page data.
 const RECORD_BYTES: usize = 40;
 const PART_BYTES: usize = 8;
 
@@ -81,8 +81,8 @@ pub(crate) struct PageRecords {
 /// A buffer journal, and its records keyed by page.
 pub(crate) type Loaded = (BufferJournal, BTreeMap<u32, PageRecords>);
 
-/// Returns a number above all sequence numbers and versions in a journal. If such a number were reused, part of a page
-/// could be applied to the wrong copy.
+/// Returns a sequence number above all sequence numbers and versions in a journal. If the drive reused one of these, a
+/// partial write in the journal could be applied to the wrong copy of its page.
 pub(crate) fn above(kept: &BTreeMap<u32, PageRecords>) -> u64 {
     let named = kept.values().flat_map(|kept| {
         let pages = kept.pages.iter().flat_map(|(sequence, held)| [Some(*sequence), held.base]);
@@ -152,7 +152,7 @@ impl BufferJournal {
         waiting: impl Iterator<Item = (u32, &'a BufferedPage)>,
     ) -> Result<Self, Fault> {
         let page_bytes = u64::from(backend.geometry().page_bytes);
-        // The record of a page written in many parts takes at most five times the size of the page.
+        // Even for a page written in many small parts, the record is at most five times as long as the page.
         let buffer_bytes = (u64::from(pages) + 8) * (page_bytes + 128);
         let length = 16 * buffer_bytes;
         let begin = match before {

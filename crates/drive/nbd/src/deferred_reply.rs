@@ -1,5 +1,4 @@
-//! A completion time that is set later. The value connects a request with the simulated drive that completes the
-//! request.
+//! Completion time of a request that is set later, when the simulated drive completes the request.
 
 use std::fmt;
 use std::mem;
@@ -36,7 +35,7 @@ pub fn latest(mut all: Vec<DeferredReply>) -> DeferredReply {
         return only;
     }
     let (completer, reply) = deferred_reply();
-    // Each callback holds a reference; dropping the last reference completes the reply.
+    // Each callback holds a reference to `latest`. The reply completes when the last reference is dropped.
     let latest = Arc::new(Latest { at: Mutex::new(None), completer: Some(completer) });
     for part in all {
         let latest = Arc::clone(&latest);

@@ -69,7 +69,7 @@ impl Default for Features {
 pub struct BlockSizes {
     /// Unit of offsets and lengths; a power of two up to 65,536.
     pub minimum: u32,
-    /// Smallest efficient size; a power of two, at least 512 and `minimum`.
+    /// Smallest size that the export handles efficiently; a power of two, at least 512 and at least `minimum`.
     pub preferred: u32,
     /// Largest read or write; a multiple of `minimum`, at most 32 MiB.
     pub maximum: u32,

@@ -1,4 +1,4 @@
-//! Body of the fuzzer for sessions. Tests also run it, on inputs mutated with a fixed seed.
+//! Function that the session fuzzer calls for each input. Tests also call it, on inputs mutated with a fixed seed.
 
 use std::sync::Arc;
 

@@ -28,7 +28,7 @@ pub struct ServeOptions<'a> {
     pub record: bool,
 }
 
-/// Error that occurs when a drive is opened.
+/// Reason why a drive could not be opened for serving.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The set-up describes a drive that cannot be exported.

@@ -108,13 +108,13 @@ impl Served {
         }
     }
 
-    /// Returns a report; `lag` has the delays of the server's replies.
+    /// Returns a report on the drive. `lag` contains the delays of the server's replies.
     pub fn report(&self, lag: &Lag) -> Report {
         let state = self.lock();
         let ServedState { drive, host, zeroes, .. } = &**state;
         let measured = self.clock.as_ref().map(Clock::measured);
-        // The flash counts describe the simulated drive if there is one and it has not failed, otherwise the stored
-        // drive.
+        // The flash operations and the write amplification are those of the simulated drive if there is one and it has
+        // not failed, otherwise those of the stored drive.
         let simulated = measured.as_ref().filter(|measured| measured.failed.is_none());
         let stored = *drive.counts() - self.before;
         let flash = simulated.map_or(stored, |measured| measured.flash);

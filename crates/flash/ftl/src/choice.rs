@@ -34,7 +34,7 @@ pub enum Start {
 /// Operation on an FTL of any type. The type of notes that the FTL emits determines which method is called; a `Note`
 /// describes a decision of the FTL and its reason. A visitor that ignores notes implements only `plain`.
 pub trait Visitor: Sized {
-    /// Result type of every method.
+    /// Result of the visit; all methods return this type.
     type Output;
 
     /// Receives an FTL that emits no notes.

@@ -25,9 +25,9 @@ counters! {
 }
 
 impl GcOccupancy {
-    /// Returns the over-provisioning available to garbage collection: invalid pages per valid page, as the mean of the
-    /// values before and after each collection. Computed as a ratio of sums, because a nearly empty plane would
-    /// dominate a mean of ratios. None without victims or valid pages.
+    /// Returns the over-provisioning available to garbage collection: invalid pages per valid page, averaged over the
+    /// states before and after each collection. It is a ratio of sums, because a nearly empty plane would dominate a
+    /// mean of ratios. None if no victim was chosen, or no page was valid.
     pub fn effective_op(&self) -> Option<f64> {
         (self.valid > 0).then(|| 0.5 * (self.before + self.after) as f64 / self.valid as f64 - 1.0)
     }

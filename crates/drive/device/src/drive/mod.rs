@@ -192,8 +192,8 @@ impl<B: Backend> Drive<B> {
             read_page(ftl.as_mut(), &mut self.medium, lpn, Cause::Host, target)?;
             if let Some(held) = held {
                 held.overlay(target);
-                // A page in the buffer may not be on flash yet. Reading it does not count as reading a page that was
-                // never written.
+                // The page is in the buffer, so it was written, even if it is not on flash yet. The read must not count
+                // as a read of a never-written page.
                 self.medium.unmapped_reads = unmapped;
             }
             if !whole {
@@ -294,7 +294,7 @@ impl<B: Backend> Drive<B> {
         Ok(self.buffered_pages())
     }
 
-    /// Makes everything programmed so far safe from a power loss of the computer.
+    /// Completes a flush: makes everything programmed so far safe, even from a power loss of the computer.
     ///
     /// # Errors
     /// See [`Self::flush`] for the errors.

@@ -25,7 +25,8 @@ impl<B: Backend> Drive<B> {
         let has_bad = drive.bad_blocks() > 0;
         drive.medium.checkpoint(has_bad, options.logical_pages, None)?;
         if has_bad {
-            // A mount tells the FTL which blocks are bad. The drive's health does not count this mount.
+            // Mounts the drive, because only a mount tells the FTL which blocks are bad. Then resets the mount counter,
+            // so that the drive's health does not include this mount.
             drive.mount()?;
             drive.medium.life.mounts = 0;
             drive.checkpoint(false)?;
@@ -126,7 +127,7 @@ impl<B: Backend> Drive<B> {
             return Err(error);
         }
         report.operations = self.medium.counts - before;
-        // Each mount adds a record, so repeated mounts alone could fill the journal.
+        // Replaces the journal if it is too long. Each mount adds a record, so mounts alone could make it too long.
         self.settle()?;
         Ok(report)
     }
@@ -270,7 +271,7 @@ impl<B: Backend> Drive<B> {
     }
 
     fn checkpoint(&mut self, ends: bool) -> Result<(), DriveError> {
-        // Padding may start a collection, whose copies begin further program units.
+        // The padding may trigger garbage collection, which copies pages and so begins further program units.
         while !self.medium.gathered.is_empty() {
             self.complete_units(true)?;
         }
@@ -280,7 +281,7 @@ impl<B: Backend> Drive<B> {
         self.stop_at_fault()
     }
 
-    /// Ends a request: switches the drive off after a fault, and replaces long journals.
+    /// Completes a request: switches the drive off after a fault, and replaces journals that have become too long.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
         // Checks for wear-out only if the flash may fail; other flash cannot wear out during a request. With page
         // mapping, the check takes time because it looks at every plane.

@@ -86,7 +86,8 @@ impl Log {
     ) -> Result<Self, Fault> {
         let (slot, generation) = match before {
             Some(log) => (log.slot.other(), log.generation + 1),
-            // Neither log is usable, but the new generation number must still differ from the numbers in both slots.
+            // Neither slot has a usable log. The new generation number must still differ from those stored in the
+            // slots.
             None => {
                 let newest = checkpoint::generation(backend, Slot::A)?.max(checkpoint::generation(backend, Slot::B)?);
                 (Slot::A, newest.max(facts.sequence).wrapping_add(1))

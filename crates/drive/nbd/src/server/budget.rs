@@ -17,14 +17,14 @@ use crate::buffer::{FIRST, KEPT};
 /// Largest payload or reply, in bytes, that fits in the memory reserved for a client.
 pub(super) const SHORT: usize = 1 << 20;
 
-/// Bytes of waiting replies that fit in the memory reserved for a client.
+/// Part of the memory reserved for a client that holds waiting replies, in bytes.
 const QUEUED: usize = 2 * SHORT;
 
 /// Bytes reserved for each client: four buffers (input, output, a read with holes, a batch of replies) and the waiting
 /// replies.
 const OWN: usize = 4 * KEPT + QUEUED;
 
-/// Bytes of the buffers during a handshake.
+/// Size in bytes of a connection's buffers during the handshake.
 const HANDSHAKE: usize = 2 * FIRST;
 
 /// Memory that the messages of all connections use, in bytes.

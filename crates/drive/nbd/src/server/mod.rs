@@ -154,7 +154,7 @@ impl Server {
     /// Serves clients until [`Handle::stop`] is called.
     ///
     /// # Errors
-    /// Fails if no thread is available for a socket, or an export cannot be flushed at the end.
+    /// Fails if the system cannot start a thread for a socket, or an export cannot be flushed when the server ends.
     pub fn run(self) -> Result<Ending, ServerError> {
         let handle = self.handle();
         let mut served = Ok(());

@@ -32,7 +32,7 @@ impl Input {
         self.start += bytes;
     }
 
-    /// Drops the next `bytes` bytes of the input, received or not.
+    /// Drops the next `bytes` bytes of the input. Bytes that are not received yet are dropped on arrival.
     pub fn discard(&mut self, bytes: u64) {
         let now = bytes.min((self.end - self.start) as u64);
         self.consume(now as usize);

@@ -65,7 +65,7 @@ pub struct Session {
     phase: Phase,
     input: Input,
     output: Output,
-    /// Number of bytes that a request may move without asking for memory.
+    /// Number of bytes that a request may read or write without a separate grant of memory.
     short: usize,
     /// Number of bytes of memory granted to the next request.
     granted: usize,

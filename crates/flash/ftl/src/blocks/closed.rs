@@ -473,7 +473,7 @@ impl<'a> PlaneView<'a> {
     }
 }
 
-/// Returns the minimum of `values`; a plain fold compiles to vector instructions.
+/// Returns the minimum of `values`. The compiler vectorises this simple fold.
 #[inline]
 fn min_of(values: &[u32]) -> u32 {
     values.iter().fold(u32::MAX, |least, &value| least.min(value))
