@@ -36,13 +36,16 @@ def test_a_page_in_the_log_has_a_reason() -> None:
         lines = told(requests, ftl="fast", ftl__fast__sw=0, **settings)
         return [line.partition(": it goes to the log")[0] for line in lines if "goes to the log" in line]
 
-    order = "The place of page 5 is erased, but later pages are programmed, and the chip requires ascending order"
+    order = (
+        "The place of page 5 in its data block is erased, but later pages are programmed, and the chip requires "
+        "ascending order"
+    )
     empty = {"precondition__fill": "0%", "nand__order": "ascending"}
     assert to_the_log("7 5 5", ftl__fast__log=3, **empty) == [order, "Page 5 has a copy in the log"]
     assert to_the_log("4 8 12 1 4 8 12 5 t2 2", ftl__fast__log=2, nand__order="any")[-1] == (
-        "The place of page 2 was still programmed before the log freed space"
+        "The log was chosen while the place of page 2 in its data block was still programmed"
     )
-    assert to_the_log("5", ftl__fast__log=3) == ["The place of page 5 is already programmed"]
+    assert to_the_log("5", ftl__fast__log=3) == ["The place of page 5 in its data block is already programmed"]
 
 
 @pytest.mark.parametrize(

@@ -424,7 +424,7 @@ impl Intake {
         if self.tables.numbered_trims > 0 {
             let trims = counted(self.tables.numbered_trims, "request");
             self.report.notes.push(format!(
-                "op 2 was read as a trim, not an access ({trims}); if 2 has another meaning, use op='R' in --columns"
+                "operation code 2 was read as a trim ({trims}); if it has another meaning, use op='R' in --columns"
             ));
         }
         self.report.other_devices = others;

@@ -137,8 +137,8 @@ impl Packing {
                 Ok(Some(Request { offset: request.offset - moved_by, ..*request }))
             }
             _ => Err(TraceError::Invalid(format!(
-                "the trace changed during reading: the first pass found no access to byte {}; wait until the files are \
-                 complete",
+                "the trace changed between its two passes: only the second pass accesses byte {}; wait until the files \
+                 are complete",
                 request.offset
             ))),
         }
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn a_page_unknown_to_the_first_pass_is_an_error() {
         let error = packed(&[request(Op::Read, PAGE, 4096)], &[request(Op::Read, 0, 4096)]).unwrap_err();
-        assert!(error.to_string().contains("found no access to byte 4096"), "{error}");
+        assert!(error.to_string().contains("only the second pass accesses byte 4096"), "{error}");
     }
 
     #[test]

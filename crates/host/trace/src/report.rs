@@ -7,7 +7,7 @@ use crate::Format;
 counters! {
     /// Counts of one pass over a trace.
     pub struct IngestCounts {
-        requests: "requests", "Requests returned, counting each piece of a split request.";
+        requests: "requests", "Requests read from the trace; each piece of a split request counts as one.";
         records: "records", "Non-blank lines or binary records read.";
         bytes_in: "bytes", "Bytes read from the files, before decompression.";
         headers: "lines", "Header, comment and summary lines.";
@@ -21,7 +21,7 @@ counters! {
         out_of_order: "requests", "Requests with an earlier timestamp than a previous line; sorted by time.";
         late: "requests", "Out-of-order requests beyond the reorder window; kept in file order, with the timestamp of the previous request.";
         bad_lines: "records", "Malformed lines or records that were skipped (--skip-bad).";
-        streams_folded: "requests", "Requests of processes beyond the limit of 65,535 processes; assigned to the last process.";
+        streams_folded: "requests", "Requests of processes beyond the first 65,535; assigned to the last of these.";
     }
 }
 

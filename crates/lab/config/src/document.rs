@@ -230,7 +230,7 @@ impl Reader<'_> {
                 Some(key) => {
                     (key, format!("needs {choice} = {value}, but {place} sets {chosen}; keep only one of the two"))
                 }
-                None => (choice, format!("{value} contradicts {chosen} ({place}); keep only one of the two")),
+                None => (choice, format!("{value} conflicts with {chosen} ({place}); keep only one of the two")),
             };
             return self.fault(start, Place::Key, key, message);
         }

@@ -51,7 +51,7 @@ impl OptionSpec {
             (Fallback::Derived(derived), _) => derived.rule.into(),
             (_, Some(value)) => format!("`{value}`"),
             (Fallback::InsteadOf(other), None) => format!("none; replaces `{other}`"),
-            (_, None) => "none; required with this variant".into(),
+            (_, None) => "none; must be set if this variant is chosen".into(),
         }
     }
 

@@ -171,7 +171,7 @@ fn files() {
         ),
         (
             "[ftl.page.gc.d_choices]\nd = 5\n[ftl.page.gc.fifo]",
-            r#"my.toml:3: ftl.page.gc: "fifo" contradicts "d_choices" (my.toml:1); keep only one of the two"#,
+            r#"my.toml:3: ftl.page.gc: "fifo" conflicts with "d_choices" (my.toml:1); keep only one of the two"#,
         ),
         ("[host.fit.wrap]", "my.toml:1:7: host.fit: expected one of error, wrap, scale, grow, compact, found a table"),
         (
@@ -199,7 +199,8 @@ fn files() {
         ),
         (
             "device.capacity = \"16TiB\"",
-            "my.toml:1: device.capacity: a drive of 16TiB with its over-provisioning exceeds 4294967295 pages of 4KiB; raise nand.page_size to 8KiB",
+            "my.toml:1: device.capacity: with over-provisioning, a drive of 16TiB exceeds the maximum of 4294967295 \
+             pages of 4KiB; raise nand.page_size to 8KiB",
         ),
         (
             "device.op = \"0.05%\"",
@@ -328,7 +329,7 @@ fn files() {
         ),
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
-            "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks per plane would outnumber the drive's 256 data blocks; \
+            "my.toml:2: ftl.page.trigger.batch.high: at 200 per plane, erased blocks would outnumber the drive's 256 data blocks; \
              lower it to 64",
         ),
         // Units of the chips.
@@ -382,12 +383,12 @@ fn files() {
         ),
         (
             "nand.order = \"any\"\nnand.word_line = 2",
-            r#"my.toml:1: nand.order: pages that are programmed together need ascending order; set it to "ascending""#,
+            r#"my.toml:1: nand.order: pages in one program unit must be programmed in ascending order; set it to "ascending""#,
         ),
         (
             "nand.copyback = true\ndevice.unit = \"2KiB\"",
-            "my.toml:1: nand.copyback: copyback moves one flash page at a time, but this drive maps, programs or \
-             collects smaller or larger units; set it to false",
+            "my.toml:1: nand.copyback: copyback moves single flash pages, but this drive maps, programs or collects \
+             units of another size; set it to false",
         ),
         (
             "nand.channels = 4\nftl.page.collect = \"superblock\"\ndevice.op = \"0.1%\"",
@@ -399,12 +400,13 @@ fn files() {
         ),
         (
             "nand.word_line = 2\ntime = \"event\"\ndrive.buffer.eager = { size = \"4KiB\", plp = true }",
-            "my.toml:3: drive.buffer.eager.size: 4KiB is less than a program unit; raise it to 8KiB",
+            "my.toml:3: drive.buffer.eager.size: a buffer of 4KiB cannot hold a program unit; raise it to 8KiB",
         ),
         (
             "nand.word_line = 2\ntime = \"event\"\nnand.passes.two.distance = 3\nnand.program = [\"100us\", \"300us\"]\n\
              drive.buffer.eager = { size = \"28KiB\", plp = true }",
-            "my.toml:5: drive.buffer.eager.size: 28KiB is less than the word lines between the coarse and the fine pass; raise it to 32KiB",
+            "my.toml:5: drive.buffer.eager.size: a buffer of 28KiB cannot hold the word lines between the coarse and \
+             the fine pass; raise it to 32KiB",
         ),
         (
             "nand.word_line = 2\ntime = \"event\"\nnand.passes = \"two\"\nnand.program = [\"100us\", \"300us\"]\n\
@@ -452,11 +454,11 @@ fn files() {
         // More erased blocks than data blocks.
         (
             "ftl.page.trigger.partial.low = 1048576",
-            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane would outnumber the drive's 4096 data blocks; lower it to 4096",
+            "my.toml:1: ftl.page.trigger.partial.low: at 1048576 per plane, erased blocks would outnumber the drive's 4096 data blocks; lower it to 4096",
         ),
         (
             "ftl.page.trigger.partial.low = 1048576\ndevice.reserve = \"extra\"",
-            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane would outnumber the drive's 4096 data blocks; lower it to 4096",
+            "my.toml:1: ftl.page.trigger.partial.low: at 1048576 per plane, erased blocks would outnumber the drive's 4096 data blocks; lower it to 4096",
         ),
         (
             "ftl.page.trigger.partial.low = 300",
@@ -464,7 +466,7 @@ fn files() {
         ),
         (
             "device.op = \"0.05%\"\nftl.page.trigger.batch.high = 5000",
-            "my.toml:2: ftl.page.trigger.batch.high: 5000 erased blocks per plane would outnumber the drive's 4096 data blocks; lower it to 4096",
+            "my.toml:2: ftl.page.trigger.batch.high: at 5000 per plane, erased blocks would outnumber the drive's 4096 data blocks; lower it to 4096",
         ),
         ("ftl.page.trigger.partial.low = 283", "accepted"),
         ("ftl.page.trigger.partial.low = 4096\ndevice.reserve = \"extra\"", "accepted"),
@@ -508,7 +510,7 @@ fn files() {
         ),
         (
             "time = \"event\"\ndrive.buffer.eager.size = \"2KiB\"",
-            "my.toml:2: drive.buffer.eager.size: 2KiB is less than a page; raise it to 4KiB",
+            "my.toml:2: drive.buffer.eager.size: a buffer of 2KiB cannot hold a page; raise it to 4KiB",
         ),
         (
             "time = \"event\"\ndrive.buffer.watermark.size = \"8GiB\"",
@@ -614,7 +616,8 @@ fn files() {
         ),
         (
             "[workload.pattern.locality]\nheads = 5",
-            "default: workload.pattern.locality.stretches: the number of groups 6 is too large for 5 of 2048 regions; set it to 5",
+            "default: workload.pattern.locality.stretches: 5 of 2048 regions cannot form 6 separate groups; set it to \
+             5",
         ),
         (
             "[workload.pattern.locality]\nregion = \"3000B\"",
@@ -634,11 +637,13 @@ fn files() {
         ),
         (
             "[workload]\nspan = \"8KiB\"\npattern.hot_cold.hot_space = \"1%\"",
-            "my.toml:3: workload.pattern.hot_cold.hot_space: a hot share of 1% of 2 addresses leaves no hot address; raise it to 50%",
+            "my.toml:3: workload.pattern.hot_cold.hot_space: a hot share of 1% leaves none of the 2 addresses hot; \
+             raise it to 50%",
         ),
         (
             "[workload]\nspan = \"16KiB\"\npattern.hot_cold.hot_space = \"90%\"",
-            "my.toml:3: workload.pattern.hot_cold.hot_space: a hot share of 90% of 4 addresses leaves no cold address; lower it to 75%",
+            "my.toml:3: workload.pattern.hot_cold.hot_space: a hot share of 90% leaves none of the 4 addresses cold; \
+             lower it to 75%",
         ),
         ("[workload]\nspan = \"16KiB\"\npattern.hot_cold.hot_space = \"75%\"", "accepted"),
         (
@@ -774,11 +779,11 @@ fn a_page_size_for_huge_drives_is_proposed() {
                 settings.map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
             };
             let message = with_size(4);
-            let remedy = format!("exceeds 4294967295 pages of 4KiB; raise {key} to ");
+            let remedy = format!("exceeds the maximum of 4294967295 pages of 4KiB; raise {key} to ");
             let (_, proposed) = message.split_once(&remedy).expect(&message);
             let kibibytes = proposed.strip_suffix("KiB").expect(&message).parse().unwrap();
             assert_eq!(with_size(kibibytes), "accepted", "{}", preset.name);
-            assert!(with_size(kibibytes / 2).contains("exceeds 4294967295 pages"), "{}", preset.name);
+            assert!(with_size(kibibytes / 2).contains("exceeds the maximum of 4294967295 pages"), "{}", preset.name);
         }
     }
 }

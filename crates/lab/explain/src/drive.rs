@@ -91,7 +91,7 @@ impl Times {
         let ns = |us: f64| Nanos((us * 1000.0).round() as u64);
         let by_type = |times: &[f64]| {
             let times: Vec<Nanos> = times.iter().copied().map(ns).collect();
-            PageTimes::of(&times).ok_or("page reads and programs need 1 to 4 times each")
+            PageTimes::of(&times).ok_or("page reads and page programs have 1 to 4 durations each")
         };
         Ok(Timing {
             read: by_type(&self.read_us)?,

@@ -356,7 +356,9 @@ impl Writer<'_> {
             _ if !self.is_log() => format!("Page {lpn} is appended at {at}.{outdated}"),
             "log" => format!("{}: it goes to the log, at {at}.{outdated}", self.why_to_log(lpn, before)),
             "sequential" => format!("Page {lpn} goes to the sequential log, in its place at {at}.{outdated}"),
-            _ if old.is_none() => format!("The place of page {lpn} is erased, so the page is written there, at {at}."),
+            _ if old.is_none() => {
+                format!("The place of page {lpn} in its data block is erased, so the page is written there, at {at}.")
+            }
             _ => format!("Host page {lpn} is written during the merge, at {at}.{outdated}"),
         }
     }
@@ -367,16 +369,17 @@ impl Writer<'_> {
         let written = |ppn: u32| before.state.pages[ppn as usize].lpn.is_some();
         let data = before.data_block(lpn / size).map(|block| block * size);
         if data.is_some_and(|first| written(first + lpn % size)) {
-            return format!("The place of page {lpn} is already programmed");
+            return format!("The place of page {lpn} in its data block is already programmed");
         }
         if before.state.map[lpn as usize].is_some() {
             return format!("Page {lpn} has a copy in the log");
         }
         if self.drive.ascending && data.is_some_and(|first| (first + lpn % size + 1..first + size).any(written)) {
             return format!(
-                "The place of page {lpn} is erased, but later pages are programmed, and the chip requires ascending order"
+                "The place of page {lpn} in its data block is erased, but later pages are programmed, and the chip \
+                 requires ascending order"
             );
         }
-        format!("The place of page {lpn} was still programmed before the log freed space")
+        format!("The log was chosen while the place of page {lpn} in its data block was still programmed")
     }
 }

@@ -161,7 +161,7 @@ pub fn one_pass_points(
     let trace = Arc::clone(trace);
     watched(
         move |_| {
-            let none = CacheError::NoOnePass { why: "the policy does not support one-pass curves" };
+            let none = CacheError::NoOnePass { why: "the policy cannot compute its curve in one pass" };
             let one_pass = info.role.one_pass.ok_or(none)?;
             let most = capacities.iter().copied().max().unwrap_or(1);
             let curve = one_pass(&trace, u32::try_from(most).unwrap_or(u32::MAX))?;

@@ -34,7 +34,7 @@ pub enum Trigger {
 /// Point in time at which the SLC cache is folded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fold {
-    /// Folds when the cache is full, at the pace of the host's writes.
+    /// Folds once the cache is full, at the pace of the host's writes.
     Pressure,
     /// Folds when the drive is idle.
     Idle,

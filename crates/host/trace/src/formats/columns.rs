@@ -452,7 +452,7 @@ mod tests {
             (columns, Target::Drive, text.replace(['A', 'B', 'D'], "7"), false),
         ] {
             let (requests, report) = objects(columns, target, &text);
-            let note = "op 2 was read as a trim, not an access (1 request); if 2 has another meaning, use op='R' in \
+            let note = "operation code 2 was read as a trim (1 request); if it has another meaning, use op='R' in \
                         --columns";
             assert_eq!((requests.len(), report.notes), (6, if noted { vec![note.into()] } else { vec![] }), "{text}");
         }

@@ -56,7 +56,7 @@ fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(), TraceError
     ensure!(slots > 1, "hot_requests", "{why}; {all}");
     wrong(
         "hot_space",
-        format!("a hot share of {} of {slots} addresses leaves no {part} address; {remedy}", in_percent(hot_space)),
+        format!("a hot share of {} leaves none of the {slots} addresses {part}; {remedy}", in_percent(hot_space)),
     )
 }
 
@@ -139,11 +139,10 @@ mod tests {
             refusal(&Workload { sizes: vec![(4096, 1.0)], span_bytes: 10 * 4096, ..tiny })
         };
         assert!(
-            refused(SPACE.max)
-                .ends_with("a hot share of 99.99% of 10 addresses leaves no cold address; lower it to 90%")
+            refused(SPACE.max).ends_with("a hot share of 99.99% leaves none of the 10 addresses cold; lower it to 90%")
         );
         assert!(
-            refused(SPACE.min).ends_with("a hot share of 0.01% of 10 addresses leaves no hot address; raise it to 10%")
+            refused(SPACE.min).ends_with("a hot share of 0.01% leaves none of the 10 addresses hot; raise it to 10%")
         );
     }
 }

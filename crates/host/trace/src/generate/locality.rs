@@ -59,7 +59,8 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Decimal,
         decimal(0.847),
         [decimal(0.01), decimal(1.0)],
-        "Factor by which the chance of returning to a run falls for each more recent run.",
+        "Weight of recency: a request returns to the run that stopped d runs ago with a probability proportional to \
+         `decay`^d.",
     )
     .example(decimal(0.93)),
     Parameter::new(
@@ -75,8 +76,8 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Decimal,
         decimal(1.73),
         [decimal(0.01), decimal(100.0)],
-        "Exponent in the distance to a new run, which is 2^(b u^`spread`) slots. Here, b is log2 of the number of \
-         slots, and u is uniform from 0 to 1. With larger values, new runs start nearer.",
+        "Exponent that sets how far from the current run a new run starts: 2^(b u^`spread`) slots away, where b is \
+         log2 of the number of slots and u is uniform from 0 to 1. With larger values, new runs start nearer.",
     )
     .example(decimal(2.5)),
     Parameter::new(
@@ -225,7 +226,7 @@ fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
         format!("the number of regions {heads} exceeds the {most} regions of {region} that fit in the span of {span}");
     ensure!(heads <= most, "heads", "{why}; lower it to {most}");
     let most = heads.min(whole - heads + 1);
-    let why = format!("the number of groups {stretches} is too large for {heads} of {whole} regions; set it to {most}");
+    let why = format!("{heads} of {whole} regions cannot form {stretches} separate groups; set it to {most}");
     ensure!((1..=most).contains(&stretches), "stretches", "{why}");
     Ok(())
 }
@@ -387,7 +388,7 @@ mod tests {
         );
         assert_eq!(
             message(&[("heads", 510)]),
-            "workload stretches: the number of groups 6 is too large for 510 of 512 regions; set it to 3"
+            "workload stretches: 510 of 512 regions cannot form 6 separate groups; set it to 3"
         );
         assert!(message(&[("region", 10_000)]).contains("not a multiple of the alignment"));
         // With no regions to place, an invalid region size is accepted.

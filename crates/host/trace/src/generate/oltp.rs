@@ -48,7 +48,7 @@ fn check(block_bytes: u64, [hot, idle]: [f64; 2], hot_requests: f64, space: Spac
     );
     ensure!(blocks > 1 || hot_requests <= 0.0 || hot_requests >= 1.0, "hot_requests", "{why}");
     let why = format!(
-        "a hot share of {hot_share} of {blocks} blocks leaves no hot block; raise it to {}",
+        "a hot share of {hot_share} leaves none of the {blocks} blocks hot; raise it to {}",
         in_percent(up(of(1)))
     );
     ensure!(hot_blocks > 0 || hot_requests <= 0.0, "hot_blocks", "{why}");
@@ -159,7 +159,7 @@ mod tests {
         );
         assert_eq!(refusal(&oltp(0.6, 0.66, 0.398_437)), "");
         assert!(
-            refusal(&oltp(0.0005, 0.66, 0.0)).ends_with("0.05% of 512 blocks leaves no hot block; raise it to 0.1954%")
+            refusal(&oltp(0.0005, 0.66, 0.0)).ends_with("0.05% leaves none of the 512 blocks hot; raise it to 0.1954%")
         );
         assert_eq!(refusal(&oltp(0.001_954, 0.66, 0.0)), "");
         assert!(refusal(&oltp(0.001_954, 0.66, 0.9994)).contains("lower it to 99.6093%"));

@@ -140,16 +140,16 @@ fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let (length, slots) = (options.length, span / align);
     if slots < 2 {
         let half = write_bytes(1 << (span / 2).max(1).ilog2());
-        let why = format!("the span of {} has only one slot of {}", write_bytes(span), write_bytes(align));
+        let why = format!(
+            "a run needs two slots of {}, but the span of {} has only one",
+            write_bytes(align),
+            write_bytes(span)
+        );
         return match span {
-            0..1024 => wrong(
-                "span_bytes",
-                format!("the span is too small: {why}, but a run needs two; raise it to {}", write_bytes(2 * align)),
-            ),
-            _ => wrong(
-                "align_bytes",
-                format!("the alignment is too large: {why}, but a run needs two; lower it to {half}"),
-            ),
+            0..1024 => {
+                wrong("span_bytes", format!("the span is too small: {why}; raise it to {}", write_bytes(2 * align)))
+            }
+            _ => wrong("align_bytes", format!("the alignment is too large: {why}; lower it to {half}")),
         };
     }
     let needed = largest.div_ceil(align);

@@ -20,7 +20,7 @@ const THETA: Parameter =
 
 pub(super) static INFO: PatternInfo = Info {
     name: "zipf",
-    help: "the k-th most popular address with a probability proportional to 1 / k^`theta`",
+    help: "the probability of the k-th most popular address is proportional to 1 / k^`theta`",
     source: "",
     parameters: &[THETA],
     role: PatternRules::of::<Popular>(),

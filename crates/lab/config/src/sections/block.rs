@@ -27,8 +27,8 @@ pub(crate) const SECTION: Section = Section {
 static LAYERS: Choices<BlockLayerKind, 2> = Choices::new([
     (
         "single-queue",
-        "Linux 2.6.32: one queue with plugging, separate limits for synchronous and asynchronous requests, and advance \
-         selection of the next request",
+        "Linux 2.6.32: one queue with plugging, separate limits for synchronous and asynchronous requests, and a next \
+         request chosen in advance while the device is full",
         BlockLayerKind::SingleQueue,
     ),
     (
@@ -66,8 +66,8 @@ const OPTIONS: &[OptionSpec] = &[
         .help("Kernel block layer to simulate; both layers work with every scheduler."),
     // The maximum equals the maximum number of NVMe queues.
     option(QUEUES, Kind::Count { min: 1, max: KIB }).default("1").example("8").help(
-        "Hardware queues of the multi-queue layer, each with its own slots and requests. The host has one CPU per \
-         queue; process (stream) p runs on CPU p modulo the number of CPUs.",
+        "Number of hardware queues in the multi-queue layer, each with its own slots and requests. The host has one \
+         CPU per queue; process (stream) p runs on CPU p modulo the number of CPUs.",
     ),
     option("block.slots", Kind::Count { min: 1, max: 65_536 })
         .fallback(Fallback::Derived(DEFAULT_SLOTS))
@@ -78,8 +78,8 @@ const OPTIONS: &[OptionSpec] = &[
         .fallback(Fallback::Derived(DEFAULT_REQUESTS))
         .example("256")
         .help(
-            "Number of requests in the pool of each hardware queue; in the single-queue layer, separate pools of this \
-             size for synchronous and asynchronous requests. Submitters block when no request is free.",
+            "Size of the request pool of each hardware queue. The single-queue layer has one pool of this size for \
+             synchronous requests and one for asynchronous requests. Submitters block when no request is free.",
         ),
     option(MAX_REQUEST, Kind::Bytes { min: 4 * KIB, max: KIB * MEBI })
         .fallback(Fallback::Derived(DEFAULT_MAX_REQUEST))
@@ -123,7 +123,7 @@ fn is_single_queue(entries: &Entries) -> bool {
 }
 
 const DEFAULT_LAYER: Derived = Derived {
-    rule: "the block layer of the kernel that the scheduler comes from",
+    rule: "the block layer of the Linux version that the scheduler is modelled on",
     value: |entries| match SCHEDULERS.get(chosen(entries, SCHEDULER)).map(|info| info.role.kind) {
         Ok(BlockLayerKind::SingleQueue) => "single-queue".into(),
         // If the scheduler is "direct", there is no block layer, and this default has no effect.

@@ -173,7 +173,7 @@ impl Checker<'_> {
         if too_many {
             let remedy = if most >= least.into() { format!("lower it to {most}") } else { WITHOUT_ERASED.into() };
             let message = format!(
-                "{erased} erased blocks per {} would outnumber the drive's {data} data blocks; {remedy}",
+                "at {erased} per {}, erased blocks would outnumber the drive's {data} data blocks; {remedy}",
                 shape.area
             );
             self.report(key, message);

@@ -46,7 +46,7 @@ fn options() -> Vec<OptionSpec> {
         option(CODEC, codec)
             .default("lz4")
             .example("zstd")
-            .help("Page compressor, modelled by a compression ratio and times."),
+            .help("Page compressor, modelled by its compression ratio and its compression and decompression times."),
     );
     options.extend(CODECS.iter().flat_map(Codec::options));
     options.push(option("cache.compressed_policy", Kind::of_names(sized)).default("fifo").example("lru").help(
@@ -137,7 +137,8 @@ const CACHE: &[OptionSpec] = &[
          \"Designs, lessons and advice from building large distributed systems\", LADIS 2009.",
     ),
     option(COMPRESSED, Kind::Percent { min: 0.0, max: 100.0 }).default("0%").example("50%").help(
-        "Share of the memory for compressed pages, C_% of Harper 2018; rounded to whole pages. 0% keeps all pages raw.",
+        "Share of the cache memory that holds compressed pages (C_% of Harper 2018); rounded to whole pages. At 0%, no \
+         page is compressed.",
     ),
 ];
 
@@ -148,8 +149,8 @@ const PAGES: &[OptionSpec] = &[
         .example("20%")
         .help("Share of incompressible pages, selected by `seed`; they are dropped when they leave the raw pool."),
     option("cache.spread", Kind::Percent { min: 0.0, max: 100.0 }).default("50%").example("0%").help(
-        "Spread of the compressed sizes: uniform within plus or minus this share of the mean size, which the \
-         compression ratio determines. The default is an assumption.",
+        "Spread of the compressed sizes. They are uniformly distributed within plus or minus this share of their mean, \
+         which follows from the compression ratio. The default is an assumption.",
     ),
     option("cache.max_stored", Kind::Percent { min: 1.0, max: 100.0 })
         .default("75%")

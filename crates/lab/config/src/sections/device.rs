@@ -29,9 +29,9 @@ const SIZE: &[OptionSpec] = &[
         .fallback(Fallback::InsteadOf("device.capacity"))
         .example("80%")
         .help(
-            "Sizes the drive so that the trace covers this share of its capacity. A drive that would have too few \
-             blocks becomes larger. `host.fit = \"compact\"` sets the share to `100%`. Only preconditioning writes the \
-             remaining capacity.",
+            "Share of the capacity that the trace covers. The drive is sized accordingly, or larger if it would \
+             otherwise have too few blocks. `host.fit = \"compact\"` sets the share to `100%`. Only preconditioning \
+             writes the remaining capacity.",
         ),
 ];
 
@@ -169,7 +169,7 @@ impl Checker<'_> {
         let (size, page) = (write_bytes(bytes), write_bytes(page_bytes));
         self.report(
             key,
-            format!("a drive of {size} with its over-provisioning exceeds {U32} pages of {page}; {remedy}"),
+            format!("with over-provisioning, a drive of {size} exceeds the maximum of {U32} pages of {page}; {remedy}"),
         );
     }
 

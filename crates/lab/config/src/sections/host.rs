@@ -50,7 +50,7 @@ impl Fitting {
 static FITTINGS: Choices<Fitting, 5> = Choices::new([
     ("error", "stop with an error that names the request", Fitting::Error),
     ("wrap", "address modulo capacity", Fitting::Wrap),
-    ("scale", "addresses scaled by capacity / extent of the trace", Fitting::Scale),
+    ("scale", "scale the addresses so that the trace covers the whole device", Fitting::Scale),
     ("grow", "enlarge the device until the trace fits", Fitting::Grow),
     (
         "compact",
@@ -70,7 +70,7 @@ const OPTIONS: &[OptionSpec] = &[
         .example("4")
         .help(
             "Number of outstanding requests; without `time = \"event\"`, the drive serves one at a time. If the \
-             drive's queues hold fewer requests, a block layer must hold the others.",
+             drive's queues cannot hold them all, a block layer must hold the rest.",
         ),
     option("host.replay.closed.per_stream", Kind::Bool)
         .default("false")
@@ -92,17 +92,17 @@ const OPTIONS: &[OptionSpec] = &[
         .default("0")
         .example("64,8")
         .help(
-            "Maximum number of outstanding requests of streams 1, 2, ...; the last number holds for all later streams. \
-             A stream at its limit issues its next request when an earlier one completes; latencies start at the \
-             issue. 0 means no limit. Used with `time = \"event\"`.",
+            "Maximum number of outstanding requests for each of the streams 1, 2, ...; the last number applies to all \
+             later streams. A stream at its limit issues its next request when an earlier one completes; latency is \
+             measured from that time. 0 means no limit. Used with `time = \"event\"`.",
         ),
     option("host.fit", FITTINGS.kind()).default("error").example("compact").help(
         "Handling of addresses past the end of the device, and of pages that the trace skips. If neither this setting \
          nor `device.capacity` is set, a trace on the default drive is packed as with `compact`.",
     ),
     option("host.warmup", Kind::Count { min: 0, max: i64::MAX as u64 }).default("0").example("100000").help(
-        "Number of warm-up requests, replayed before the measurement. The measurement starts when all of them have \
-         completed; timestamps then restart, and no requests are queued.",
+        "Number of warm-up requests, replayed before the measurement. When all of them have completed, the measurement \
+         starts with empty queues and restarted timestamps.",
     ),
 ];
 

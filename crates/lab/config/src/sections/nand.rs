@@ -73,10 +73,9 @@ const DEFAULT_ERASE_TIME: Derived = Derived {
 
 /// Returns the option `spread` of a suspend variant.
 const fn suspend_spread(key: &'static str) -> OptionSpec {
-    option(key, Kind::Nanos { min: 0, max: SECOND })
-        .default("0ns")
-        .example("20us")
-        .help("Maximum random extra time per suspension, uniformly distributed from 0.")
+    option(key, Kind::Nanos { min: 0, max: SECOND }).default("0ns").example("20us").help(
+        "Upper limit of the random extra time per suspension, which is uniformly distributed between 0 and this limit.",
+    )
 }
 
 /// Returns the option `slice` of a suspend variant.
@@ -184,7 +183,7 @@ const OPTIONS: &[OptionSpec] = &[
         // This default is our choice.
         .default("4")
         .example("2")
-        .help("The fine pass of a word line follows the coarse passes of this many later word lines of the die block."),
+        .help("Number of later word lines of the die block whose coarse passes precede a word line's fine pass."),
     option("nand.suspend", SUSPENSIONS.kind())
         .default("never")
         .example("erase")

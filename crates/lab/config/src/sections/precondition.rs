@@ -18,7 +18,7 @@ static OVERWRITES: Choices<Reader<Overwrite>, 4> = Choices::new([
     ("steady", "overwrites uniformly random pages until write amplification is stable", |checker| {
         Ok(Overwrite::Steady(checker.choice("precondition.overwrite.steady.method", &METHODS)?))
     }),
-    ("passes", "overwrites uniformly random pages, `count` times as many as were filled", |checker| {
+    ("passes", "overwrites `count` times as many pages as were filled, chosen uniformly at random", |checker| {
         Ok(Overwrite::Passes(checker.float("precondition.overwrite.passes.count")?))
     }),
     ("trace", "replays the writes and trims of the trace, without timing", |checker| {
@@ -45,7 +45,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("precondition.fill", Kind::Percent { min: 0.0, max: 100.0 })
         .default("100%")
         .example("80%")
-        .help("Share of the logical pages that are first written once, in ascending order."),
+        .help("Share of the logical pages to fill first: each is written once, in ascending order."),
     option("precondition.overwrite", OVERWRITES.kind())
         .default("steady")
         .example("none")

@@ -11,8 +11,8 @@ pub(super) static REPEATS: Choices<Reader, 2> = Choices::new([
     ("times", "`count` times", |checker, key| Ok(Repeat::Times(checker.count(&format!("{key}.times.count"))?))),
     (
         "until-steady",
-        "until write amplification changes by less than `within` between two successive windows, up to `most` \
-         replays. A window is the smallest number of replays that writes as many pages as the flash has",
+        "until write amplification changes by less than `within` between two successive windows, up to `most` replays. \
+         A window is the smallest number of replays that together write at least as many pages as the flash has",
         |checker, key| {
             Ok(Repeat::UntilSteady {
                 within: checker.share(&format!("{key}.until-steady.within"))?,

@@ -168,14 +168,14 @@ impl Checker<'_> {
         if self.program_order()? == ProgramOrder::Any && (joined || !single) {
             self.report(
                 "nand.order",
-                "pages that are programmed together need ascending order; set it to \"ascending\"",
+                "pages in one program unit must be programmed in ascending order; set it to \"ascending\"",
             );
         }
         if self.flag("nand.copyback")? && (joined || !single) {
             self.report(
                 "nand.copyback",
-                "copyback moves one flash page at a time, but this drive maps, programs or collects smaller or larger \
-                 units; set it to false",
+                "copyback moves single flash pages, but this drive maps, programs or collects units of another size; \
+                 set it to false",
             );
         }
         Ok(())

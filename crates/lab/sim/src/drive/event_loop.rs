@@ -145,10 +145,10 @@ impl<P: TimedParts> TimedDrive<P> {
                 self.advance_pace()?;
             }
             Component::BlockLayer => {
-                self.block.as_mut().expect("a component whose event is due exists").on_timer(now_ns);
+                self.block.as_mut().expect("the component with the due event exists").on_timer(now_ns);
                 self.pull_from_block_layer();
             }
-            Component::Cache => self.cache.as_mut().expect("a component whose event is due exists").advance(now_ns),
+            Component::Cache => self.cache.as_mut().expect("the component with the due event exists").advance(now_ns),
         }
         Ok(())
     }

@@ -48,7 +48,7 @@ impl OwnMapMemory {
         }
         self.by_use.insert(self.uses, line);
         if self.by_use.len() as u32 > self.options.own_entries / self.options.fetched_entries {
-            let (_, oldest) = self.by_use.pop_first().expect("the memory holds the line just used");
+            let (_, oldest) = self.by_use.pop_first().expect("the line just used is in the memory");
             self.last_use.remove(&oldest);
         }
     }

@@ -1,8 +1,9 @@
 //! Ends repeated replays after a fixed number of replays, or once write amplification is steady.
 //!
-//! A window is the smallest number of replays that writes as many pages as the flash has. Collection may begin in the
-//! first window; each later window collects all blocks. Two successive windows are steady if their write amplification
-//! differs by less than `within` of [`Repeat::UntilSteady`]. A replay that writes nothing is steady.
+//! A window is the smallest number of replays that together write at least as many pages as the flash has. Collection
+//! may begin in the first window; each later window collects all blocks. Two successive windows are steady if their
+//! write amplification differs by less than `within` of [`Repeat::UntilSteady`]. A replay that writes nothing is
+//! steady.
 
 use serde::Serialize;
 

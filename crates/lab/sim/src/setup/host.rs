@@ -85,7 +85,8 @@ pub enum Repeat {
     /// The trace is replayed until write amplification is steady.
     UntilSteady {
         /// Maximum relative difference in write amplification between two successive windows. A window is the smallest
-        /// number of replays that writes as many pages as the flash has, so that every block is collected.
+        /// number of replays that together write at least as many pages as the flash has, so that every block is
+        /// collected.
         within: f64,
         /// Maximum number of replays.
         most: u64,

@@ -86,11 +86,12 @@ impl Checker<'_> {
         let page_bytes = self.bytes("device.unit")?;
         let unit_bytes = u64::from(unit) * page_bytes;
         if unit_bytes > TIB {
-            let message = format!("{what} need {}, more than the largest buffer", write_bytes(unit_bytes));
+            let message =
+                format!("{what} need {} of buffer, more than the largest buffer has", write_bytes(unit_bytes));
             self.report(PASSES, format!("{message}; set it to \"one\""));
         } else if bytes < unit_bytes {
             let [size, least] = [bytes, unit_bytes].map(write_bytes);
-            self.report(&key, format!("{size} is less than {what}; raise it to {least}"));
+            self.report(&key, format!("a buffer of {size} cannot hold {what}; raise it to {least}"));
         }
         let protection = format!("{variant}.plp");
         let protected = self.flag(&protection)?;

@@ -11,7 +11,7 @@ type ReadCollect = fn(&mut Checker<'_>, &FtlChoice, KnownDevice<'_>) -> Read<Col
 
 static COLLECTIONS: Choices<ReadCollect, 3> = Choices::new([
     ("foreground", "never", |_, _, _| Ok(Collect::Foreground)),
-    ("idle", "when the drive has had no requests for the time `after`", |checker, ftl, device| {
+    ("idle", "after the drive has been idle for the time `after`", |checker, ftl, device| {
         Ok(Collect::Idle {
             after: checker.nanos("drive.collect.idle.after")?,
             goal: checker.collect_goal("drive.collect.idle", ftl, device)?,

@@ -84,8 +84,8 @@ const OPTIONS: &[OptionSpec] = &[
         .example("page")
         .help("Unit of data transfer between host and drive; a page is a mapping unit (`device.unit`)."),
     option("drive.dram", Kind::Bandwidth).default("none").example("12.8GB/s").help(
-        "Bandwidth of the controller's DRAM, which host data passes twice: in and out. `none` is an infinitely fast \
-         DRAM.",
+        "Bandwidth of the controller's DRAM. Host data uses it twice: it is first written to DRAM, then read from it. \
+         `none` is an infinitely fast DRAM.",
     ),
 ];
 

@@ -17,7 +17,7 @@ static PACES: Choices<Reader<Option<Pace>>, 3> = Choices::new([
     ),
     (
         "credits",
-        "while background garbage collection runs, each page takes a credit; erasing a block adds one credit per \
+        "while background garbage collection runs, each page costs one credit; erasing a block earns one credit per \
          invalid page of the block",
         |checker| Ok(Some(Pace::Credits { initial: checker.small("drive.pace.credits.initial")? })),
     ),

@@ -77,8 +77,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("4,2,1")
         .example("8,4,1")
         .help(
-            "Numbers of requests served in a row from queues 0, 1, 2, ..., 7. The last number applies to all further \
-             queues up to queue 7; the pattern repeats every eight queues.",
+            "Weights of queues 0 to 7: the number of requests served in a row from each queue. The last weight given \
+             applies to the remaining queues up to queue 7; the pattern repeats every eight queues.",
         ),
 ];
 

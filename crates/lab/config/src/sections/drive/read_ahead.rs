@@ -31,8 +31,8 @@ static POLICIES: Choices<Reader<Option<ReadAhead>>, 2> = Choices::new([
 // The defaults are our choice.
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.read_ahead", POLICIES.kind()).default("none").example("sequential").help(
-        "Read-ahead: when the drive reads pages from flash in advance. They go to a read cache that is separate from \
-         the write buffer. The drive tracks up to 16 sequential streams.",
+        "Read-ahead: when the drive prefetches pages from flash. Prefetched pages go to a read cache that is separate \
+         from the write buffer. The drive tracks up to 16 sequential streams.",
     ),
     option("drive.read_ahead.sequential.requests", Kind::Count { min: 1, max: 1_000 })
         .default("2")

@@ -48,7 +48,10 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.thermal.throttle.time_constant", Kind::Nanos { min: 1_000, max: 10_000 * SECOND })
         .default("60s")
         .example("5s")
-        .help("Thermal time constant: in an idle drive, the difference to `ambient` falls to 37 % (1/e) in this time."),
+        .help(
+            "Thermal time constant: the time in which an idle drive cools to 37 % (1/e) of its initial temperature \
+             excess over `ambient`.",
+        ),
     number("drive.thermal.throttle.read_energy", 0.0, 1_000_000.0)
         .default("0.6")
         .example("1")

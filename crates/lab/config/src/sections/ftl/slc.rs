@@ -27,12 +27,12 @@ type Sizes = (Option<&'static str>, Option<&'static str>);
 static KINDS: Choices<Sizes, 4> = Choices::new([
     ("none", "no cache", (None, None)),
     ("static", "blocks reserved for the cache, always in SLC mode", (Some(STATIC_SIZE), None)),
-    ("dynamic", "free blocks, fewer as the drive fills", (None, Some(DYNAMIC_SHARE))),
+    ("dynamic", "free blocks, whose number falls as the drive fills", (None, Some(DYNAMIC_SHARE))),
     ("hybrid", "first blocks reserved for the cache, then free blocks", (Some(HYBRID_SIZE), Some(HYBRID_SHARE))),
 ]);
 
 static FOLDS: Choices<Fold, 3> = Choices::new([
-    ("pressure", "when the cache is full, at the pace of the host's writes", Fold::Pressure),
+    ("pressure", "once the cache is full, at the pace of the host's writes", Fold::Pressure),
     ("idle", "when the drive is idle", Fold::Idle),
     ("lazy", "when the drive needs the space", Fold::Lazy),
 ]);
@@ -69,10 +69,9 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     share(DYNAMIC_SHARE),
     size(HYBRID_SIZE),
     share(HYBRID_SHARE),
-    option(FOLD, FOLDS.kind())
-        .default("pressure")
-        .example("idle")
-        .help("When the SLC cache moves its pages to other blocks. Idle folding needs `drive.collect = \"idle\"`."),
+    option(FOLD, FOLDS.kind()).default("pressure").example("idle").help(
+        "When the SLC cache folds: moves its pages to other blocks. Idle folding needs `drive.collect = \"idle\"`.",
+    ),
     option("ftl.page.bypass", Kind::Bool)
         .default("true")
         .example("false")

@@ -7,7 +7,7 @@ use crate::value::QueueGroup;
 use ssdlab_trace::{Arrival, Queue};
 
 pub(super) static ARRIVALS: Choices<Reader<Arrival>, 3> = Choices::new([
-    ("closed", "all at time 0, for closed replay", |_| Ok(Arrival::Closed)),
+    ("closed", "all requests arrive at time 0; for closed replay", |_| Ok(Arrival::Closed)),
     ("fixed", "evenly spaced at `rate`", |checker| {
         Ok(Arrival::Fixed { per_second: checker.rate("workload.arrival.fixed.rate")? as f64 })
     }),

@@ -75,7 +75,8 @@ const OPTIONS: &[OptionSpec] = &[
         .default("100us")
         .example("5ms")
         .help(
-            "Service time of a request on the nominal device; determines the timestamps and the order of the threads.",
+            "Service time of a request on the nominal device, which stands in for the drive while requests are \
+             generated; determines the timestamps and the order of the threads.",
         ),
     option("workload.pattern.filebench.depth", Kind::Count { min: 1, max: 65_535 })
         .default("32")
