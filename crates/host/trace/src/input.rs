@@ -26,7 +26,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// Returns the path of the origin for messages.
+    /// Returns the path to show in messages.
     pub fn path(&self) -> &Path {
         match self {
             Self::File(_, name) => name,
@@ -165,12 +165,12 @@ impl Input {
         self.position
     }
 
-    /// Returns the path of the file for messages.
+    /// Returns the path of the file to show in messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the device name for all requests of the file.
+    /// Returns the device name that all requests of the file get.
     pub fn device(&self) -> &[u8] {
         &self.device
     }

@@ -66,7 +66,8 @@ pub struct Io<'a> {
 pub enum Stream<'a> {
     /// The trace does not name the process.
     None,
-    /// Process by its number. Number 0 is the idle task, which runs interrupt handlers and is treated as no process.
+    /// Process identified by its number. Number 0 is the idle task, which runs interrupt handlers; it counts as no
+    /// process.
     Number(u64),
     /// Process identified by its name.
     Named(&'a [u8]),
@@ -89,10 +90,10 @@ pub enum Device {
 pub struct Tables {
     pub(crate) devices: Names,
     pub(crate) streams: Names,
-    /// True if timestamps are whole seconds. Requests must then be spread evenly over that second.
+    /// True if timestamps are whole seconds. The requests of each second must then be spread evenly over the second.
     pub(crate) whole_seconds: bool,
-    /// Number of trims of objects that the trace encodes as operation 2. Other programs assign a different operation to
-    /// this number.
+    /// Number of object trims that the trace encodes as operation code 2. Some programs use this code for another
+    /// operation.
     pub(crate) numbered_trims: u64,
 }
 
@@ -137,7 +138,7 @@ const DEVICES_MAX: usize = 65_536;
 const STREAMS_MAX: usize = 65_536;
 /// Alignment of devices laid side by side: a multiple of any page size up to 1 MiB.
 const DEVICE_ALIGN: u64 = 1 << 20;
-/// A request longer than 32 bits can express is split into pieces of this size in bytes.
+/// Size in bytes of the pieces of a split request. A request is split if its length does not fit in 32 bits.
 const PIECE_BYTES: u64 = 1 << 31;
 /// Longest request accepted, in bytes: the capacity of the largest drive. The limit bounds the memory needed for one
 /// line.
@@ -169,7 +170,7 @@ pub struct Intake {
     layout: DeviceLayout,
     /// Number of requests of each unselected device, by id.
     other_requests: Vec<u64>,
-    /// For each device, by id, the stream of its requests that name no stream. Empty unless each device has its own
+    /// Stream of each device, by device id, for the requests that name no stream. Empty unless each device has its own
     /// range of addresses.
     ///
     /// Created in the second pass, when all process names are known, so that a device cannot share a process's name.
@@ -410,8 +411,8 @@ impl Intake {
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // The note applies only to formats with a choice of actions. In other formats, entries counted under other
-        // actions are never requests.
+        // The note applies only to formats in which the user can choose an action. In all other formats, the entries
+        // counted under other actions are never requests.
         let counts = &self.report.counts;
         if self.report.format.role.actions
             && counts.requests == 0

@@ -7,7 +7,7 @@ use crate::Op;
 /// A closed loop with its own requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Number of the job's group. A group starts when all jobs of the groups with lower numbers have ended.
+    /// Group number of the job. A group starts when all jobs in lower-numbered groups have ended.
     pub group: u32,
     /// Maximum number of outstanding requests, at least 1.
     pub depth: u32,
@@ -28,7 +28,7 @@ pub struct JobOutcome {
     pub start_ns: u64,
     /// Simulated time at which the last request completed; `start_ns` if there were no requests.
     pub end_ns: u64,
-    /// Number of bytes of the completed requests, by operation ([`Op`]).
+    /// Bytes requested by the completed requests, by operation ([`Op`]).
     pub bytes: [u64; Op::ALL.len()],
     /// Response times of the completed requests, by operation ([`Op`]).
     pub latency: [LatencyHistogram; Op::ALL.len()],

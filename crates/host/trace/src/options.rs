@@ -81,10 +81,10 @@ pub enum DeviceChoice {
 /// several times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
-    /// Q: the request entered the block layer; the view of an I/O scheduler.
+    /// Q: the request entered the block layer. This is the event that an I/O scheduler sees.
     #[default]
     Queue,
-    /// D: the request was issued to the driver, after merging; the view of a device.
+    /// D: the request was issued to the driver, after merging. This is the event that a device sees.
     Issue,
     /// C: the request was completed.
     Complete,

@@ -78,7 +78,8 @@ impl UsedPages {
     }
 }
 
-/// True if a request uses its pages. A trim does not use pages, because a page that is only trimmed never holds data.
+/// True if the pages of the request count as used. A trim uses no pages, because a page that is only trimmed never
+/// holds data.
 fn uses(request: &Request) -> bool {
     matches!(request.op, Op::Read | Op::Write) && request.bytes > 0
 }
@@ -95,7 +96,7 @@ struct PageRun {
     first: u64,
     /// First page after the run of used pages.
     end: u64,
-    /// New number of the page `first` after the unused pages are removed.
+    /// Page number of `first` after packing, which removes the unused pages.
     packed: u64,
 }
 
@@ -170,7 +171,7 @@ impl Packing {
     }
 }
 
-/// A source that moves the used pages of its requests together, without gaps between them.
+/// A source that packs the addresses of another source: it closes the gaps between used pages.
 pub struct Packed<'a> {
     source: &'a mut (dyn Source + Send),
     packing: &'a Packing,
@@ -182,7 +183,8 @@ impl<'a> Packed<'a> {
         Self { source, packing }
     }
 
-    /// Appends the packed requests that `fill` takes from the source, and returns their number; 0 means the end.
+    /// Packs and appends the requests that `fill` takes from the source. Returns the number of appended requests; 0
+    /// means the end.
     fn fill_from(
         &mut self,
         out: &mut Vec<Request>,

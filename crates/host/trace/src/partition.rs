@@ -28,7 +28,7 @@ pub struct Parted {
     pub names: Vec<String>,
     /// Names of the streams that occurred so far, indexed by [`Request::stream`]; the first name is empty.
     pub streams: Vec<String>,
-    /// True if times are whole seconds. Requests must then be spread evenly over that second.
+    /// True if times are whole seconds. The requests of each second must then be spread evenly over the second.
     pub whole_seconds: bool,
 }
 
@@ -47,7 +47,8 @@ pub struct VolumeReader {
 }
 
 impl VolumeReader {
-    /// Opens files, each with its name for messages. The options for devices and for several files have no effect.
+    /// Opens files, each with a name to show in messages. Options that select a device or combine several files have no
+    /// effect.
     pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
         let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
         Self::over(origins, options)
@@ -67,7 +68,7 @@ impl VolumeReader {
         Ok(Self { origins, devices, options, format, intake, lane: None, files_done: 0, sizes })
     }
 
-    /// Appends at least `max` requests, or all remaining requests if they are fewer; appends nothing at the end.
+    /// Appends `max` or more requests, or all that remain if there are fewer. Appends nothing once all files are read.
     pub fn fill(&mut self, out: &mut Parted, max: usize) -> Result<(), TraceError> {
         out.requests.reserve(max + BATCH);
         while out.requests.len() < max {
@@ -172,7 +173,7 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Creates a writer into `folder`, which must exist and be empty.
+    /// Creates a writer whose files go to `folder`, which must exist and be empty.
     pub fn new(folder: &Path) -> Self {
         Self { folder: folder.to_path_buf(), volumes: Vec::new(), sorted: Vec::new() }
     }

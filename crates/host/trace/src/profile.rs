@@ -44,7 +44,7 @@ pub struct Profile {
     pub sequential: [u64; 4],
     /// Number of reads, writes and trims whose offset and size are multiples of 4 KiB.
     pub aligned_4k: u64,
-    /// Numbers of the streams that read, write or trim, except 0 (none).
+    /// Ids of the streams that read, write or trim; excludes 0, which means no stream.
     streams: FxHashSet<u16>,
     sizes: FxHashMap<u32, u64>,
     ends: [u64; 4],

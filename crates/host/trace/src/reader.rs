@@ -79,8 +79,8 @@ pub struct TraceReader {
     /// Index of the file being read, if the files are read one after another.
     lane: usize,
     intake: Intake,
-    /// Time of the next request and index of each file with pending requests, earliest request first. Unused if only
-    /// one file is open.
+    /// Files with pending requests: the time of the next request and the index of the file, earliest request first.
+    /// Unused if only one file is open.
     earliest: BinaryHeap<Reverse<(u64, usize)>>,
     merging: bool,
     merged: Vec<Request>,
@@ -97,8 +97,8 @@ impl TraceReader {
         Self::open_as(&named, options)
     }
 
-    /// Opens files, each with its name for messages. The name may differ from the path, for example if the file is a
-    /// copy of standard input.
+    /// Opens files, each with a name to show in messages. The name may differ from the path, for example if the file is
+    /// a copy of standard input.
     pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
         let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
         Self::over(&origins, options)
@@ -171,7 +171,8 @@ impl TraceReader {
         self.format
     }
 
-    /// Searches a fresh reader for the first request, in file order, that ends beyond `capacity_bytes`.
+    /// Finds the first request, in file order, that ends beyond `capacity_bytes`. The reader must not have returned
+    /// requests before.
     ///
     /// Examines up to `most` requests per call. The caller repeats the call while it returns `Continue`. A second pass
     /// is needed because requests do not store their line number.
@@ -193,7 +194,7 @@ impl TraceReader {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Sorts more requests by time. Adds at least one sorted request, unless the trace ends.
+    /// Sorts more requests by time. Adds at least one sorted request, unless the trace has ended.
     fn advance(&mut self) -> Result<(), TraceError> {
         let one_by_one = self.lanes.len() == 1 || self.options.files == Files::Concatenated;
         while self.order.is_empty() && !self.ended {
@@ -293,7 +294,7 @@ impl Source for TraceReader {
         Progress { done, total: Some(total) }
     }
 
-    /// Opens the files again at the first request, and resets the report.
+    /// Reopens the files, continues with the first request, and resets the report.
     fn rewind(&mut self) -> Result<(), TraceError> {
         *self = Self::over(&self.origins, &self.options)?;
         Ok(())

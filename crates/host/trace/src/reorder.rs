@@ -23,7 +23,7 @@ pub(crate) struct Reorder {
     newest: u64,
     /// Time of the last request seen; for a late request, its corrected time.
     previous: u64,
-    /// Time of the request that was released last.
+    /// Time of the most recently released request.
     released: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Report on reading a trace: counts every request or entry that is not replayed as it was written.
+//! Report on reading a trace: counts all requests and entries that are not replayed exactly as recorded.
 
 use ssdlab_core::counters;
 

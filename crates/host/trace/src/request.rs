@@ -1,4 +1,4 @@
-//! The request that a host sends to a block device.
+//! Requests that a host sends to a block device.
 
 /// Operation of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -63,7 +63,7 @@ fn read_every(files: &[&[u8]], options: &ReadOptions) -> Outcome {
     Ok((requests, reader.report().clone()))
 }
 
-/// Returns options that read a format.
+/// Returns the options for reading the given format.
 pub(crate) fn options(format: &str) -> ReadOptions {
     ReadOptions { format: Some(parse(format).unwrap()), ..ReadOptions::default() }
 }

@@ -16,7 +16,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// Returns the address pattern with the given name and the given changes to its default parameters.
+    /// Returns the address pattern with the given name; `changes` replace its default parameters.
     ///
     /// # Errors
     /// Fails if no pattern has this name, or the pattern does not accept a change.
@@ -43,9 +43,9 @@ pub struct Filebench {
     pub seeding: Seeding,
     /// Maximum size of a block request in bytes, at least 4 KiB.
     pub max_bio_bytes: u32,
-    /// Mean think time in ns of a thread between operations, above 0; exponentially distributed.
+    /// Mean of the exponentially distributed think time of a thread between operations, in ns; above 0.
     pub think_ns: u64,
-    /// Service time in ns of the nominal device per request.
+    /// Service time per request on the nominal device, in ns.
     pub service_ns: u64,
     /// Number of requests the nominal device serves concurrently, at least 1.
     pub depth: u32,
@@ -105,8 +105,8 @@ pub struct Workload {
     pub pattern: Pattern,
     /// Arrival process of the requests; not used with queues.
     pub arrival: Arrival,
-    /// Queues of the workload, up to 16; each is a stream of the requests. Without queues, the pattern determines the
-    /// streams.
+    /// Queues of the workload, up to 16; the requests of each queue form a stream. Without queues, the pattern
+    /// determines the streams.
     pub queues: Vec<Queue>,
     /// Maximum number of requests to generate.
     pub requests: u64,

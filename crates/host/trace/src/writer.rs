@@ -135,7 +135,7 @@ impl Converter {
     }
 }
 
-/// A compressor that can write its final bytes.
+/// Output for the bytes of a trace, such as a compressor; can write its final bytes and return the file.
 trait Sink: Write + Send {
     fn complete(self: Box<Self>) -> std::io::Result<File>;
 }
@@ -170,8 +170,8 @@ struct OutputFile {
 
 impl OutputFile {
     fn create(path: &Path) -> Result<Self, TraceError> {
-        // A symbolic link stays, and the file that it points to is replaced. Devices and directories are never
-        // replaced.
+        // If the path is a symbolic link, the link is kept and its target is replaced. Devices and directories are
+        // never replaced.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if target.exists() && !target.is_file() {
             return Err(TraceError::io(path, "exists and is not a regular file; choose another file"));

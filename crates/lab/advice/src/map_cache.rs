@@ -18,8 +18,8 @@
 //! caches. For other cache sizes there is an upper bound: one write-back per segment made dirty. For this bound, trims
 //! of empty pages also make a segment dirty.
 //!
-//! Source: the map-cache document (slides). The document counts only page reads and misses (the first and third line
-//! above). It ignores page programs and write-backs, and it adds the time of write misses to the read time.
+//! Source: the map-cache document (slides). The document counts only page reads and misses (the first and third line of
+//! the table above). It ignores page programs and write-backs, and it adds the time of write misses to the read time.
 
 use std::ops::Range;
 
@@ -126,7 +126,7 @@ pub struct SegmentAdvice {
 }
 
 impl MapAdvisor {
-    /// Creates an advisor for the device of `setup`, regardless of the FTL of the set-up.
+    /// Creates an advisor for the device of `setup`; ignores the FTL of `setup`.
     ///
     /// # Errors
     /// Fails if the set-up has no serial timing, or the sizes are inconsistent.
@@ -145,7 +145,7 @@ impl MapAdvisor {
                     "time: the estimate adds up the service times of one chip and does not support \"event\"; ",
                 );
                 why.push_str("set it to \"serial\"");
-                // The remedies also include the settings below, because they are invalid with serial time.
+                // With serial time, the settings below are invalid, so the remedy changes them too.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");
                 }
@@ -162,7 +162,8 @@ impl MapAdvisor {
         let segments = |&bytes: &u32| {
             let entries = bytes / sizes.entry_bytes;
             let count = setup.logical_pages.div_ceil(entries);
-            // Number of segments in a cache of the given size, limited to the number of segments of the map.
+            // Returns the number of segments that fit into a cache of the given size, at most the number of segments of
+            // the map.
             let capacity = |&cache: &u64| u32::try_from(cache / u64::from(bytes)).map_or(count, |held| held.min(count));
             let largest = sizes.cache_bytes.last().map_or(0, capacity);
             let capacities = sizes.cache_bytes.iter().map(capacity);

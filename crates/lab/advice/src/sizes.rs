@@ -22,8 +22,8 @@ impl MapSizes {
         Self { entry_bytes, cache_bytes: Self::usual_caches(&segment_bytes), segment_bytes }
     }
 
-    /// Returns those cache sizes of the map-cache document (8 to 512 KiB) that are multiples of all segment sizes. If
-    /// no size is such a multiple, returns seven sizes that double from the largest segment.
+    /// Returns the cache sizes of the map-cache document (8 to 512 KiB) that are multiples of all segment sizes. If
+    /// there are none, returns seven sizes: the largest segment size and its doublings.
     pub fn usual_caches(segment_bytes: &[u32]) -> Vec<u64> {
         let largest = u64::from(segment_bytes.iter().max().copied().unwrap_or(1)).max(1);
         let caches: Vec<u64> = (13..20).map(|shift| 1 << shift).filter(|bytes| bytes % largest == 0).collect();

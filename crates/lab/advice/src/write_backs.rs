@@ -59,7 +59,7 @@ impl WriteBacks {
         let unused = Segment { link: Link::ALONE, absent: caches.len() as u32, changed: 0 };
         let pages = segments.div_ceil(1 << page_shift) as usize;
         Self {
-            // The times of last write-backs are initially 1, which is later than the change time 0 of unchanged
+            // The last write-back times are initialized to 1, which is later than 0, the change time of unchanged
             // segments.
             written: vec![1; pages * caches.len()],
             caches,

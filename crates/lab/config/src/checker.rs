@@ -144,7 +144,7 @@ impl<'a> Checker<'a> {
         self.violations.push(violation);
     }
 
-    /// Reports a size that is not a power of two; returns true if the size is a power of two.
+    /// Returns true if the size is a power of two; otherwise, reports a violation and returns false.
     pub fn check_power_of_two(&mut self, key: &str, bytes: u32) -> bool {
         let is_power = bytes.is_power_of_two();
         if !is_power {

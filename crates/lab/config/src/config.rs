@@ -35,7 +35,7 @@ impl Config {
     /// [`DEFAULT_PRESET`].
     ///
     /// # Errors
-    /// Returns all unknown keys, invalid values and contradictions of every layer.
+    /// Returns all unknown keys, invalid values and conflicting settings of every layer.
     pub fn resolve(preset: Option<&str>, files: &[Layer], sets: &[Layer]) -> Result<Self, ConfigError> {
         Self::resolve_on(
             preset.map(|name| Layer { origin: "preset".into(), text: name.into() }),

@@ -107,7 +107,7 @@ fn read_into(written: &mut Written, form: Form<'_>, text: &str, violations: &mut
     violations.extend(faults.into_iter().map(|(_, violation)| violation));
 }
 
-/// Faulty part of a setting `key = value`. If the value is faulty, messages also show the column.
+/// Faulty part of a setting `key = value`: the key or the value. If the value is faulty, messages also show the column.
 #[derive(Clone, Copy)]
 enum Place {
     Key,
@@ -217,8 +217,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Sets an option. If the file does not name the variant but sets one of its parameters, `parameter` is the key of
-    /// that parameter.
+    /// Sets an option. If the file names the variant only implicitly, through one of its parameters, `parameter` is the
+    /// key of that parameter.
     fn set(&mut self, option: &'static OptionSpec, start: usize, value: Value, parameter: Option<&str>) {
         let origin = self.origin(start, Place::Key);
         if let Some(first) = self.written.entries.get(option.key)
@@ -295,7 +295,7 @@ fn nearest_table(key: &str) -> &str {
     if table.is_empty() || is_table(table) { table } else { nearest_table(table) }
 }
 
-/// Returns a known key in the letter case of the table of options; returns unknown keys unchanged.
+/// Returns a known key with the capitalization used in the table of options; returns unknown keys unchanged.
 fn known_key(key: &str) -> &str {
     named(key, OPTIONS.keys().iter().map(String::as_str)).unwrap_or(key)
 }

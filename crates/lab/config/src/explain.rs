@@ -55,7 +55,7 @@ impl OptionSpec {
         }
     }
 
-    /// Returns the values of the option in those presets that set it, with their sources.
+    /// Returns the value and its source for each preset that sets the option.
     pub fn stated(&self) -> Vec<Stated> {
         let stated = |preset: &'static str| {
             let leaf =

@@ -92,7 +92,7 @@ pub struct FormatRules {
     pub encoder: Option<fn() -> Box<dyn Encoder>>,
     /// True if the requests address objects of a cache, which have no address on a drive.
     pub objects: bool,
-    /// True if timestamps are whole seconds. Requests are then spread evenly over that second.
+    /// True if timestamps are whole seconds. The requests of each second are then spread evenly over the second.
     pub whole_seconds: bool,
     /// True if the trace has several events per request. [`ReadOptions::action`] then chooses the event to read.
     pub actions: bool,

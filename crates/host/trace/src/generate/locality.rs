@@ -1,5 +1,5 @@
-//! Generates addresses with temporal and spatial locality. They form runs that continue, jump to new places or return
-//! to earlier places. The model follows a study of map caches.
+//! Generates addresses with temporal and spatial locality. Requests form sequential runs: each request continues its
+//! run, jumps to a new place or returns to an earlier place. The model follows a study of map caches.
 //!
 //! The random walk treats the slots of `heads` regions as one address space, in address order. A run that reaches the
 //! end of a region continues in the next region.
@@ -15,8 +15,7 @@ use super::check::ensure;
 use super::space::{PART_MAX, RequestTarget, Space};
 use crate::TraceError;
 
-/// Maximum number of regions, and of earlier runs that are remembered. A list of that many region numbers occupies 8
-/// MiB.
+/// Maximum number of regions, and maximum number of remembered runs. A list of this many region numbers occupies 8 MiB.
 const MOST: u64 = 1 << 20;
 const ALL: [u64; 2] = [0, percent(100)];
 
@@ -99,8 +98,8 @@ const PARAMETERS: &[Parameter] = &[
     .example(20),
 ];
 
-/// Parameters of the address walk. A slot is an aligned piece of the address space. With probability `jump` a request
-/// leaves its run. Otherwise it goes to the run's next slot or repeats the last slot.
+/// Parameters of the random walk. A slot is an aligned piece of the address space. With probability `jump`, a request
+/// leaves its run; otherwise, it goes to the next slot of the run or repeats the last slot.
 #[derive(Clone, Copy, Debug)]
 struct Locality {
     jump: f64,

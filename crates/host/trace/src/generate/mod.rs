@@ -1,4 +1,4 @@
-//! Workload generators: stream the requests of a [`Workload`].
+//! Workload generators, which produce the requests of a [`Workload`] as a stream.
 //!
 //! Addresses are multiples of `align_bytes` within the span. Address, operation, size and gap use separate random
 //! streams, so changing one setting does not change the random numbers for the others. Equal workloads produce equal
@@ -64,7 +64,7 @@ pub trait Requests: Debug + Send {
     /// Returns the names of the streams 1, 2 and so on.
     fn streams(&self) -> Vec<String>;
 
-    /// Performs a part of the preparation that precedes the first request. Returns true if more preparation is needed.
+    /// Performs one part of the preparation that the first request needs. Returns true if more parts remain.
     fn prepare(&mut self) -> Result<bool, TraceError> {
         Ok(false)
     }
@@ -146,7 +146,7 @@ impl Workload {
 }
 
 impl Generator {
-    /// Checks `workload` and creates a generator at its first request.
+    /// Checks `workload` and creates a generator that begins with the first request.
     pub fn new(workload: &Workload) -> Result<Self, TraceError> {
         workload.check()?;
         let mut streams = vec![String::new()];

@@ -32,8 +32,8 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<Oltp>(),
 };
 
-/// Checks that the hot, the idle and the other class have at least one block each; a class without requests may be
-/// empty. `hot` and `idle` are shares of the blocks.
+/// Checks that the hot, the idle and the other class each have at least one block. A class that receives no requests
+/// may be empty. `hot` and `idle` are shares of the blocks.
 fn check(block_bytes: u64, [hot, idle]: [f64; 2], hot_requests: f64, space: Space) -> Result<(), TraceError> {
     space.check_slots(BLOCK.name, block_bytes)?;
     space.check_holds_largest(BLOCK.name, block_bytes)?;

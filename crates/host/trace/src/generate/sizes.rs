@@ -5,7 +5,7 @@ use ssdlab_core::Rng;
 use super::check::ensure;
 use crate::TraceError;
 
-/// Checks the sizes of generated requests, in bytes, and their weights.
+/// Checks the request sizes (in bytes) and their weights.
 pub(super) fn check(sizes: &[(u32, f64)]) -> Result<(), TraceError> {
     for &(size, weight) in sizes {
         ensure!(size > 0, "sizes", "a request must have at least 1 byte; remove the size 0");

@@ -88,8 +88,8 @@ const PARAMETERS: &[Parameter] = &[
 #[derive(Clone, Debug)]
 struct Streams {
     streams: u64,
-    /// Number of slots per sub-stream. A request uses as many slots as it touches. A request that would pass the end of
-    /// a sub-stream starts the next sub-stream.
+    /// Number of slots per sub-stream. A request counts for every slot that it touches. A request that would pass the
+    /// end of a sub-stream starts the next sub-stream.
     length: u64,
     /// Probability that a request belongs to a sub-stream; otherwise it goes to a random slot.
     sequential: f64,
@@ -97,8 +97,8 @@ struct Streams {
     sub_block_bytes: u64,
     block_headers: f64,
     sub_block_headers: f64,
-    /// Probability of switching to the next stream after a sequential request. At the end of a sub-stream, the next
-    /// stream always follows.
+    /// Probability of switching to the next stream after a sequential request. At the end of a sub-stream, the switch
+    /// always happens.
     shuffle: f64,
     random_headers: bool,
 }
@@ -285,7 +285,7 @@ impl Interleaved {
 
     fn random_slot(&self, rng: &mut Rng) -> u64 {
         let slot = rng.below(self.random_slots);
-        // The drawn slot number does not count headers, so this skips the header of each block.
+        // The drawn slot number counts only slots without headers; adding the headers gives the real slot number.
         if self.options.random_headers { slot } else { slot + slot / (self.block - 1) + 1 }
     }
 }

@@ -59,7 +59,7 @@ struct Window {
     warm: u64,
 }
 
-/// Write history of a page; times are in page writes.
+/// Write history of a page; times are measured in page writes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Page {
     first: u64,
@@ -67,7 +67,7 @@ struct Page {
     writes: u64,
 }
 
-/// Numbers of page writes in a grid of equal steps of time (measured in page writes) and equal steps of address.
+/// Write map: page-write counts in a grid of equal time steps (measured in page writes) and equal address steps.
 #[derive(Clone, Debug)]
 struct WriteMap {
     counts: Vec<u64>,

@@ -94,7 +94,7 @@ impl WrittenPages {
         self.pages
     }
 
-    /// Returns the range from the lowest page written to the page after the highest.
+    /// Returns the range of the written pages: from the lowest page up to but not including the page after the highest.
     pub fn extent(&self) -> Range<u64> {
         self.extent.clone()
     }

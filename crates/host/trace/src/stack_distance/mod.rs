@@ -28,7 +28,7 @@ use recency::{LastUse, Recency};
 /// Prefetch distance: the data for a use is prefetched this many uses before it is needed.
 const AHEAD: usize = 16;
 
-/// Index of the counter for reads in arrays of two counters; the other counter is for changes.
+/// Index of the reads counter in pairs of counters; the other counter of a pair counts changes.
 const READS: usize = 0;
 
 /// Histogram of reads or of changes by stack distance.
@@ -131,8 +131,8 @@ impl StackDistances {
         distances.into_iter().for_each(|distance| self.uses[READS].near[distance as usize] += 1);
     }
 
-    /// Records that `item` is used the given number of times in a row, at least once; if `changes`, the item becomes
-    /// dirty.
+    /// Records that `item` is used the given number of times in a row, at least once. If `changes` is true, the item
+    /// becomes dirty.
     #[inline]
     pub fn add(&mut self, item: u32, times: u64, changes: bool) {
         if item == self.newest {

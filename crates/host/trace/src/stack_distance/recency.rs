@@ -80,7 +80,7 @@ impl Recency {
         }
     }
 
-    /// Records a use of an item. Returns the item's previous use, and the item that was forgotten in exchange, if any.
+    /// Records a use of an item. Returns the item's previous use, and the item that was forgotten to make room, if any.
     #[inline]
     pub(super) fn renew(&mut self, item: u32) -> (LastUse, Option<u32>) {
         let slot = self.slot_of[item as usize];
@@ -156,7 +156,7 @@ impl Recency {
         self.kept += 1;
     }
 
-    /// Forgets the least recently used item if no further item can be kept.
+    /// Forgets the least recently used item if the maximum number of items is kept.
     #[inline]
     fn make_room(&mut self) -> Option<u32> {
         if self.kept < self.most {
@@ -201,7 +201,8 @@ impl Recency {
     }
 }
 
-/// Sums the counts after index `at`. Masks all counts, because a loop that starts at `at` would be mispredicted.
+/// Sums the counts after index `at`. Loops over all counts and masks the others to 0, because the branches of a loop
+/// that starts at `at` would be mispredicted.
 #[inline]
 fn sum_after<const N: usize>(counts: &[u16; N], at: usize) -> u32 {
     const AFTER: [u16; 2 * GROUP] = {

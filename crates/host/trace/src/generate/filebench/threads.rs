@@ -217,7 +217,7 @@ impl FilebenchRun {
         }
     }
 
-    /// Performs a read or write of the database in a thread.
+    /// Executes a read or write of the database in the thread that issued it.
     fn access(&mut self, number: u32, role: Role, now_ns: u64) -> Result<(), Full> {
         let Some(access) = self.threads[number as usize].access else {
             return self.next_access(number, role, now_ns);

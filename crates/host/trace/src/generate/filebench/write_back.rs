@@ -13,7 +13,7 @@ const EXPIRE_NS: u64 = 30_000_000_000;
 /// Number of pages that the flusher writes before it waits (fs/fs-writeback.c, MIN_WRITEBACK_PAGES).
 const BATCH_PAGES: u32 = 1024;
 
-/// Limits of dirty pages (mm/page-writeback.c).
+/// Limits on the number of dirty pages (mm/page-writeback.c).
 #[derive(Clone, Debug)]
 pub(super) struct Throttle {
     background: u32,
@@ -80,7 +80,7 @@ pub(super) struct Flusher {
 }
 
 impl FilebenchRun {
-    /// Schedules the time when a writer continues: `time_ns`, or later if too many pages are dirty.
+    /// Schedules a writer to continue at `time_ns`, or later if too many pages are dirty.
     pub(super) fn go_on(&mut self, actor: Actor, time_ns: u64, now_ns: u64) {
         let dirty = self.fs.cache.dirty();
         if dirty > self.throttle.background {
@@ -179,7 +179,7 @@ impl FilebenchRun {
         Ok(())
     }
 
-    /// Handles a journal event: the I/O that the journal waited for is done.
+    /// Handles a journal event, which occurs when the I/O that the journal waited for has completed.
     pub(super) fn journal(&mut self, now_ns: u64) {
         let logged = flag::SYNC | flag::META;
         match self.commit.stage {

@@ -52,9 +52,9 @@ pub(in super::super) struct Access {
 /// Role of a thread of the database.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) enum Role {
-    /// Shadow process, which only reads; the value is its number.
+    /// Shadow process, which only reads; the value is the number of the process.
     Shadow(u32),
-    /// Thread for asynchronous I/O: the number of its database writer, and the number of the thread.
+    /// Asynchronous I/O thread; the values are the number of its database writer and its own number.
     Writer(u32, u32),
     /// The log writer.
     Log,
