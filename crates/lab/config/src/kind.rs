@@ -39,7 +39,7 @@ pub enum Kind {
     Stepped(&'static Kind, &'static [Step]),
 }
 
-/// Rule for the possible values of a number, in its base unit: bytes, nanoseconds or percent.
+/// Rule that restricts the values of a number, given in its base unit: bytes, nanoseconds or percent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// The value must be a multiple of this number.

@@ -8,7 +8,7 @@ use ssdlab_core::{Choice, Info, Parameter, Registry, Settings};
 
 /// Returns an option with the given key that sets a parameter.
 pub(crate) fn of_parameter(key: String, parameter: &Parameter, help: &'static str) -> OptionSpec {
-    // A count in a configuration has at most 63 bits.
+    // Counts in a configuration are limited to 63 bits.
     let limited = |value: u64| value.min(i64::MAX as u64);
     let in_percent = |share: u64| share as f64 / percent(1) as f64;
     let one = decimal(1.0) as f64;
@@ -58,7 +58,7 @@ pub(crate) fn choice<R>(key: &'static str, help: &'static str, registry: &Regist
 }
 
 impl Checker<'_> {
-    /// Reads the value of a parameter in the unit of its declaration.
+    /// Reads the value of a parameter, converted to the unit that its declaration uses.
     pub(crate) fn parameter(&mut self, key: &str, parameter: &Parameter) -> Read<u64> {
         let quantity = match parameter.unit.quantity() {
             Quantity::Time(_) => self.nanos(key)?.0,

@@ -59,7 +59,7 @@ fn section_of(option: &OptionSpec) -> &'static str {
     SECTIONS.iter().map(|section| section.name).find(|name| Some(*name) == table).unwrap_or_default()
 }
 
-/// Options with an example that is valid only together with another setting, and the other setting.
+/// Options whose example is valid only together with another setting, each with that setting.
 const BESIDE: &[(&str, &str)] = &[
     ("device.fill", "host.fit=compact"),
     ("drive.protocol.ufs.depth", "host.replay.closed.queue_depth=16"),

@@ -10,7 +10,7 @@ use std::sync::{PoisonError, RwLock};
 /// All options, in the order of the reference page. An option comes before the parameters of its variants.
 pub static OPTIONS: Options = Options { built: RwLock::new(None) };
 
-/// The table of options, built from the registries on first use, and again after the registration of an entry.
+/// The table of options. It is built from the registries on first use, and rebuilt after an entry is registered.
 pub struct Options {
     /// The current table. Former tables are never freed, because they may be in use.
     built: RwLock<Option<&'static Built>>,

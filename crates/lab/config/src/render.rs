@@ -42,8 +42,8 @@ impl Config {
         text
     }
 
-    /// True if the rendered configuration needs no line for the option, because the header of a table with the
-    /// variant's parameters already names the variant.
+    /// True if the rendered configuration needs no line for the option: its variant has a table of parameters, and the
+    /// header of that table already names the variant.
     fn has_table(&self, key: &str, entry: &Entry) -> bool {
         let Value::Choice(variant) = entry.value else {
             return false;
@@ -51,8 +51,7 @@ impl Config {
         self.entries.keys().any(|other| below(key, other).and_then(|rest| below(variant, rest)).is_some())
     }
 
-    /// Returns the option with the variant that the TOML table `table` describes. The table holds the parameters of
-    /// this variant.
+    /// Returns the option and the variant whose parameters the TOML table `table` contains.
     fn choice_of(&self, table: &str) -> Option<&Entry> {
         let (choice, _) = split(table);
         find(choice).and_then(|option| self.entries.get(option.key))

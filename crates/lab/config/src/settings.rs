@@ -12,7 +12,7 @@ use ssdlab_trace::Workload;
 /// Settings of a run after all checks, as plain numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
-    /// Options of the simulation, as determined by the settings.
+    /// Set-up of the simulation, derived from the settings.
     pub setup: Setup,
     /// Generated workload, which is used if the run has no trace.
     pub workload: Workload,

@@ -89,12 +89,12 @@ impl PartialEq for Derived {
     }
 }
 
-/// A case in which an option has another default.
+/// A condition under which an option has a different default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
     /// Key of the option on which the default depends. The default value of that option must not satisfy any case.
     pub key: &'static str,
-    /// Condition that the value of the option `key` must satisfy for the case to apply.
+    /// The case applies if the value of the option `key` satisfies this condition.
     pub is: Is,
     /// Default of the option in this case, in the syntax of a `--set` value.
     pub value: &'static str,

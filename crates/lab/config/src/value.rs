@@ -30,7 +30,7 @@ pub(crate) enum Value {
     Bandwidth(Option<u64>),
     /// Request sizes in bytes, each with its share in percent.
     Sizes(Vec<(u32, f64)>),
-    /// Submission queues of a workload, as groups of queues with equal properties; empty if the workload has no queues.
+    /// Submission queues of a workload, as groups of identical queues; empty if the workload has no queues.
     Queues(Vec<QueueGroup>),
     /// Length of an address range in bytes; `None` means the whole device.
     Span(Option<u64>),
@@ -38,7 +38,7 @@ pub(crate) enum Value {
     Choice(&'static str),
 }
 
-/// Group of queues of a workload that have equal properties.
+/// A group of identical queues of a workload.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct QueueGroup {
     pub count: u64,
@@ -63,11 +63,11 @@ pub(crate) enum LogSpace {
     Percent(f64),
 }
 
-/// Text in a configuration that means unlimited bandwidth or no queues.
+/// Word for unlimited bandwidth or for no queues in a configuration.
 const NONE: &str = "none";
-/// Text in a configuration that means a span of the whole device.
+/// Word for a span of the whole device in a configuration.
 const DEVICE: &str = "device";
-/// Text in a configuration that means all available log blocks.
+/// Word for all available log blocks in a configuration.
 const ALL: &str = "all";
 
 impl Kind {

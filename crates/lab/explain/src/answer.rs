@@ -10,8 +10,8 @@ struct Question {
     /// Requests, as text, that the drive serves before the recording begins.
     before: String,
     requests: String,
-    /// If set, the answer contains pictures instead of the recording. The pictures show the drive after each number of
-    /// steps from the first to the second value.
+    /// If set, the answer contains pictures instead of the recording. The values are the numbers of steps before the
+    /// first and the last picture; there is one picture per step.
     #[serde(default)]
     frames: Option<(usize, usize)>,
 }

@@ -86,7 +86,7 @@ impl Times {
     /// Converts these durations to the timing model of a chip.
     ///
     /// # Errors
-    /// Fails if the read or program times are not 1 to 4 durations.
+    /// Fails unless there are 1 to 4 read durations and 1 to 4 program durations.
     pub(crate) fn timing(&self) -> Result<Timing, String> {
         let ns = |us: f64| Nanos((us * 1000.0).round() as u64);
         let by_type = |times: &[f64]| {
@@ -197,7 +197,7 @@ pub struct LogScheme {
 pub struct Named {
     /// Name of the policy, FTL or map.
     pub name: String,
-    /// Values of the changed parameters by name, with values as in configurations: `16`, `20%`, `true`, `lru`.
+    /// Changed parameters by name, with their values written as in configurations: `16`, `20%`, `true`, `lru`.
     pub parameters: BTreeMap<String, String>,
 }
 
@@ -221,7 +221,7 @@ impl Named {
     }
 }
 
-/// Reads a value that [`Unit::write`] wrote; returns it in the given unit.
+/// Parses a value written by [`Unit::write`]; returns it in the given unit.
 fn parse(unit: Unit, text: &str) -> Option<u64> {
     match unit.quantity() {
         Quantity::Time(unit_ns) => Some(Nanos::parse(text).ok()?.0 / unit_ns),

@@ -28,7 +28,7 @@ pub struct Block {
     /// Use of the block, as an enumeration value.
     #[serde(rename = "use")]
     pub used: Use,
-    /// Number of the block among the open blocks; see [`BlockState`](crate::BlockState).
+    /// Index of the block among the open blocks; see [`BlockState`](crate::BlockState).
     pub frontier: u8,
     /// Number of erases of the block.
     pub erases: u32,
@@ -48,7 +48,7 @@ pub struct Page {
 }
 
 impl Recording {
-    /// Returns the pictures after `first` to `last` steps.
+    /// Returns one picture for each number of steps from `first` to `last`: the drive after that many steps.
     ///
     /// # Panics
     /// Panics if the recording has fewer steps.

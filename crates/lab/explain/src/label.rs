@@ -7,7 +7,8 @@ use crate::{Drive, Scheme, State, Step, Use};
 pub(crate) struct Labelled<'a> {
     pub drive: &'a Drive,
     pub state: State,
-    /// Number of the last step that opened, erased or rotated each block; negative if no step did.
+    /// For each block, the number of the last step that opened, erased or rotated it; negative if there is no such
+    /// step.
     since: Vec<i64>,
 }
 
@@ -17,7 +18,7 @@ impl<'a> Labelled<'a> {
         Self { drive, state: start.clone(), since: (-blocks..0).collect() }
     }
 
-    /// Advances the state by step number `at`.
+    /// Applies the step with the number `at` to the state.
     pub fn apply(&mut self, at: usize, step: &Step) {
         self.state.apply(step);
         if let Step::Erase { block, .. } | Step::Opened { block, .. } | Step::Rotated { block } = *step {

@@ -47,7 +47,7 @@ fn short<R>(choice: &Choice<R>) -> String {
     help.split_once(": ").map_or_else(|| name.replace('_', " "), |(title, _)| title.into())
 }
 
-/// Returns the help text of a registered entry as part of a sentence.
+/// Returns the help text of a registered entry, in a form that fits into a sentence.
 fn in_sentence<R>(choice: &Choice<R>) -> String {
     let help = choice.info.help.trim_end_matches('.');
     let (first, rest) = help.split_at(1);
@@ -321,7 +321,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns the reason why a host page was written only after a reclaim: for space in the log, or for the merge of a
+    /// Returns the reason why a host page had to wait for a reclaim: for space in the log, or for the merge of a
     /// sequential log block.
     fn awaited(&self, reclaimed: usize) -> &'static str {
         let mut written = 0;

@@ -7,9 +7,9 @@ use crate::{State, Step, Use};
 /// Group of consecutive steps. Spans can nest, such as a merge within a request.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Span {
-    /// Number of the first step.
+    /// Index of the first step.
     pub from: usize,
-    /// Number of the last step, inclusive.
+    /// Index of the last step, which belongs to the span.
     pub to: usize,
     /// Host request or FTL operation that the steps of the span carry out.
     #[serde(flatten)]
@@ -23,7 +23,7 @@ pub struct Span {
 pub enum What {
     /// A host request.
     Request,
-    /// The merge of a logical block. The cost includes the erase of the log block if the log block contained only this
+    /// The merge of a logical block. The cost includes the erase of the log block if the log block contained no other
     /// logical block.
     Merge { lbn: u32, kind: &'static str, copies: u32, erases: u32, sources: Vec<Source>, host: bool },
     /// The reclaim of a log block, with the number of logical blocks merged to free it.
@@ -44,7 +44,7 @@ pub struct Source {
     pub used: Use,
 }
 
-/// Operations of the FTL that have started but not ended at the current step.
+/// FTL operations in progress at the current step.
 #[derive(Default)]
 struct Open {
     /// First step of the current host request.

@@ -33,7 +33,7 @@ pub enum Use {
     Map,
     /// Block of the SLC cache, in SLC mode.
     Slc,
-    /// Bad block, which is not used any more.
+    /// Bad block, which is no longer used.
     Bad,
 }
 
@@ -58,7 +58,7 @@ pub struct BlockState {
     pub used: Use,
     /// Logical block of all pages in the block; `None` if they belong to several logical blocks.
     pub owner: Option<u32>,
-    /// Number of this block among the open blocks of its plane: 0 for the host's open block, higher for other open
+    /// Index of this block among the open blocks of its plane: 0 for the host's open block, higher for the other open
     /// blocks of the FTL.
     pub frontier: u8,
     /// Number of erases of the block.

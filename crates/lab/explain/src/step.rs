@@ -37,7 +37,7 @@ pub enum Step {
     Victim { block: u32, valid: u32, reason: &'static str },
     /// An erased block was opened for writing; see [`Note::Opened`].
     Opened { block: u32, role: &'static str, frontier: u8 },
-    /// A block failed and is not used any more; see [`Note::Bad`].
+    /// A block failed and is no longer used; see [`Note::Bad`].
     Bad { block: u32 },
     /// A log block left the log; see [`Note::Retired`].
     Retired { block: u32, written: u32, reason: &'static str },

@@ -123,8 +123,8 @@ pub(crate) struct Prepared<P: TimedParts> {
     pub control: Control,
 }
 
-/// Prepares a device without modelling time, and builds a drive from the device. If the set-up requires it, `trace`
-/// overwrites the device.
+/// Prepares a device without modelling time, and builds a drive from the device. If the set-up requires it, `trace` is
+/// replayed to overwrite the device.
 pub(crate) fn prepare_drive<P: TimedParts>(
     mut stack: Stack<Untimed<P>>,
     timing: &Timing,

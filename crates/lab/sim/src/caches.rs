@@ -34,7 +34,7 @@ pub struct CacheChoice {
     pub capacity: u64,
 }
 
-/// A point of a miss-ratio curve: the results of simulating one cache.
+/// A point of a miss-ratio curve, which is the result of simulating one cache.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CurvePoint {
     /// Number of misses per access, from 0 to 1.
@@ -200,7 +200,7 @@ pub(crate) fn watched<T: Send + 'static>(
     let stopped = Arc::clone(&stop);
     thread::spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| task(&stopped)));
-        // If the task was stopped, nobody receives its result.
+        // If the task was stopped, the receiver is gone, so this call fails.
         let _ = sender.send(result);
     });
     loop {

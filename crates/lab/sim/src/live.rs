@@ -39,7 +39,7 @@ pub trait LiveDrive: Send {
     /// Fails if the data check fails, or the drive is stuck.
     fn advance(&mut self, until: Nanos, done: &mut Vec<(Request, Nanos)>) -> Result<Option<Nanos>, SimError>;
 
-    /// Returns the counts of flash operations since the device was made.
+    /// Returns the counts of flash operations since the device was created.
     fn counts(&self) -> Counts;
 
     /// Returns the number of pages in the drive's write buffer.

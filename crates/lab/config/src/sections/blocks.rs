@@ -19,8 +19,8 @@ pub(super) const MOST_BYTES: u64 = 256 * TIB;
 /// block each for host writes and for copies, a spare block, and a block that lets garbage collection free space.
 const SPARE_BLOCKS: u64 = 4;
 
-/// Further blocks per plane, in addition to [`SPARE_BLOCKS`], on drives with several planes, because their default
-/// trigger keeps four erased blocks.
+/// Blocks per plane that drives with several planes need in addition to [`SPARE_BLOCKS`], because their default trigger
+/// keeps four erased blocks.
 const ERASED_BLOCKS: u64 = 4;
 
 /// All settings that determine the number of blocks, except the capacity.
@@ -50,9 +50,9 @@ pub(super) struct Blocks {
     asked: u64,
     /// Number of blocks provided, rounded up to an equal number per plane.
     pub provided: u64,
-    /// Number of blocks of the FTL's reserve that are added to the provided blocks.
+    /// Number of blocks by which the FTL's reserve increases the provided blocks.
     pub added: u64,
-    /// Number of blocks that are filled by the data alone.
+    /// Number of blocks that the data fills.
     data: u64,
     /// Number of blocks that the FTL keeps in reserve.
     pub kept: u64,
@@ -141,7 +141,8 @@ impl Shape<'_> {
 }
 
 impl Blocks {
-    /// Returns the minimum number of blocks that suffices for the data, the reserve and the work of the FTL.
+    /// Returns the minimum number of blocks that the drive needs for its data, and for the reserve and the operation of
+    /// the FTL.
     fn needed(&self) -> u64 {
         (self.data + self.kept + self.work).max(self.planes)
     }
@@ -162,12 +163,12 @@ pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 impl Checker<'_> {
-    /// Reports a garbage collection trigger that requires more erased blocks than the data fills. Returns true if it
-    /// reported an error.
+    /// Reports a garbage collection trigger that requires more erased blocks than there are data blocks. Returns true
+    /// if it reported an error.
     pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
         let Some((key, erased, least)) = kept_erased(shape.ftl) else { return false };
         let data = logical_pages.div_ceil(shape.at(logical_pages).pages_per_block.into());
-        // By default, the smallest drives keep more erased blocks than their data fills.
+        // By default, the smallest drives keep more erased blocks than they have data blocks.
         let most = (data / u64::from(shape.planes)).max(USUAL_ERASED);
         let too_many = u64::from(erased) > most;
         if too_many {
@@ -181,7 +182,7 @@ impl Checker<'_> {
         too_many
     }
 
-    /// Reports an array that is invalid at any capacity. Returns true if it reported an error.
+    /// Reports a flash array whose dimensions are invalid at every capacity. Returns true if it reported an error.
     pub(super) fn fits_no_drive(&mut self, shape: &Shape<'_>, parallelism: &Parallelism) -> bool {
         let Shape { planes, pages_per_block, word_lines, word_line, .. } = *shape;
         let fits = |word_lines: u64| shape.with_word_lines(word_lines as u32).by_default().larger_capacity(0).is_some();

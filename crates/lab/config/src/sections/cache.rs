@@ -57,7 +57,7 @@ fn options() -> Vec<OptionSpec> {
     options
 }
 
-/// A compressor model with fixed values, and the names of the settings for these values.
+/// A compressor model with fixed values, and the keys of the settings that override these values.
 struct Codec {
     name: &'static str,
     help: &'static str,

@@ -189,12 +189,12 @@ impl Checker<'_> {
         }
     }
 
-    /// Rejects a queue depth of the host larger than the drive's queues, because it could not be reached.
+    /// Rejects a host queue depth that exceeds the capacity of the drive's queues, because it could never be reached.
     fn refuse_more_than_queues_hold(&mut self, depth: u32, per_stream: bool, drive: &DriveOptions) -> Read<()> {
         let (queue_depth, queues) = match drive.front.protocol {
             Protocol::Direct => return Ok(()),
             Protocol::SingleQueue { depth } => (depth, 1),
-            // Each stream uses one queue of the drive, so the depth of one queue is the limit.
+            // Each stream uses only one queue of the drive, so the depth of that queue is the limit.
             Protocol::MultiQueue { depth, .. } if per_stream => (depth, 1),
             Protocol::MultiQueue { depth, queues, .. } => (depth, queues),
         };

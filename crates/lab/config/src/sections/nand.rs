@@ -274,7 +274,8 @@ impl Checker<'_> {
         PageTimes::of(&times).ok_or_else(|| self.wrong_type(key))
     }
 
-    /// Reads the commands of the chips. Suspending must be faster than the operations of `timing`.
+    /// Reads which commands the chips support. Suspending an operation must take less time than the operation takes in
+    /// `timing`.
     pub(crate) fn commands(&mut self, timing: &Timing) -> Read<Commands> {
         let suspend = self.choice("nand.suspend", &SUSPENSIONS)?;
         let suspend = suspend(self, timing)?;

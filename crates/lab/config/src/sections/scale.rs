@@ -1,4 +1,4 @@
-//! Scale models: drives that are smaller than their nominal drive, with blocks that are smaller too.
+//! Scale models: drives with a smaller capacity and smaller blocks than their nominal drive.
 
 use super::blocks::{CAPACITY, FILL, MOST_BYTES, Shape};
 use crate::checker::{Checker, Read};
@@ -53,8 +53,8 @@ impl Shape<'_> {
         Self { pages_per_block: self.pages_per_block / self.word_lines * word_lines, word_lines, ..*self }
     }
 
-    /// Returns the shape of a drive with `logical_pages`. Blocks of a scale model have fewer word lines. Their number
-    /// depends on capacity and geometry alone, so that drives with different FTLs have the same flash.
+    /// Returns the shape of a drive with `logical_pages`. Blocks of a scale model have fewer word lines. The number of
+    /// word lines depends only on capacity and geometry, so that drives with different FTLs have the same flash.
     pub fn at(&self, logical_pages: u64) -> Self {
         let Some(nominal_pages) = self.nominal_pages.filter(|nominal_pages| logical_pages < *nominal_pages) else {
             return *self;
@@ -97,7 +97,7 @@ impl Checker<'_> {
         shape.nominal_pages.is_none().then_some(Shape { nominal_pages: Some(nominal_pages), ..*shape })
     }
 
-    /// Returns the number of logical pages of a scale model for the trace, which needs at least `logical_pages`. `None`
+    /// Returns the number of logical pages of a scale model for a trace that needs at least `logical_pages`; `None`
     /// after a violation.
     pub(super) fn modelled(&mut self, shape: &Shape<'_>, logical_pages: u64, nominal_pages: u64) -> Read<Option<u64>> {
         if logical_pages <= nominal_pages {

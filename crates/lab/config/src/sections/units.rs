@@ -35,7 +35,7 @@ pub(super) static PASS_COUNTS: Choices<bool, 2> = Choices::new([
 pub(super) struct DriveUnits {
     pub units: Units,
     pub parallelism: Parallelism,
-    /// Number of bytes of a mapping unit.
+    /// Size of a mapping unit in bytes.
     pub page_bytes: u32,
     /// Number of mapping units per block of the FTL.
     pub pages_per_block: u32,
@@ -82,8 +82,8 @@ impl Checker<'_> {
         }))
     }
 
-    /// Returns the number of program units that a program unit of parity protects; 0 without parity. `None` if the dies
-    /// cannot be divided into groups of that size.
+    /// Returns the number of program units that one parity unit protects; 0 without parity. `None` if the dies cannot
+    /// be divided into groups of that size.
     fn parity(&mut self, collected: Collected, dies: u32) -> Read<Option<u32>> {
         let parity = if collected == Collected::Superblock { self.small(PARITY)? } else { 0 };
         let is_possible = |parity: u32| dies.is_multiple_of(parity + 1);
@@ -100,7 +100,7 @@ impl Checker<'_> {
         Ok(None)
     }
 
-    /// Reports settings of commands and FTLs that are possible only if pages are programmed one at a time.
+    /// Reports command and FTL settings that require pages to be programmed one at a time, if the drive does not do so.
     fn check_commands(
         &mut self,
         ftl: &FtlChoice,

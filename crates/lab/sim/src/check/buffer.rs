@@ -36,8 +36,8 @@ impl BufferOracle {
         self.flash.remove(&lpn);
     }
 
-    /// Checks a host read, which returned the version in the `buffered` page or, without a buffered page, the page from
-    /// flash.
+    /// Checks the data that a host read returned: the version in `buffered` if the page was buffered, otherwise the
+    /// version in flash.
     pub fn read(&mut self, lpn: u32, buffered: Option<u64>) {
         let returned = buffered.or_else(|| self.flash.get(&lpn).copied());
         if returned != self.host.get(&lpn).copied() {

@@ -11,7 +11,7 @@ use ssdlab_nand::{Cause, Counts, FlashArray, FlashSink, PageData, Role, Source, 
 
 use crate::setup::Setup;
 
-/// Optional data checker. The unit type represents the absence of a checker; its calls compile to nothing.
+/// Optional data checker. The unit type `()` stands for "no checker"; its methods compile to nothing.
 pub(crate) trait Checker: FlashSink {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
@@ -56,7 +56,7 @@ pub struct DataChecker {
     /// True if a page was copied since the last barrier. An erase before the next barrier could overtake the copy.
     unsettled: bool,
     units: Units,
-    /// Number of pages of a program unit in native mode.
+    /// Number of pages per program unit in native mode (not SLC mode).
     program_unit: u32,
     /// Number of parity pages that belong to the stripes completed so far.
     parity_pages: u64,

@@ -45,7 +45,7 @@ pub(crate) struct Held {
     pub context: WriteContext,
     /// True if the buffer has the whole page; otherwise the missing part must be read before the page is programmed.
     pub whole: bool,
-    /// Sequence number of the page write that wrote the page, among all page writes of the host.
+    /// Sequence number of the host page write that produced this version of the page.
     pub version: u64,
     state: SlotState,
     /// Number of pages that the buffer accepted before this page.
@@ -77,8 +77,8 @@ pub(crate) struct Buffer {
     forced: u64,
     /// True while the watermark policy drains the buffer.
     draining: bool,
-    /// Number of waiting pages at which the watermark policy starts programming, and number at which it stops; `None`
-    /// for the eager policy.
+    /// Numbers of waiting pages at which the watermark policy starts and stops programming; `None` for the eager
+    /// policy.
     marks: Option<(u32, u32)>,
     pub protected: bool,
     pub counters: BufferCounters,

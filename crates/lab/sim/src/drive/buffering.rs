@@ -54,7 +54,7 @@ pub(super) struct BufferStage {
     flushes: VecDeque<WaitingFlush>,
     /// True if pages of the latest waiting request may still be part of an incomplete program unit.
     incomplete: bool,
-    /// Number of buffered pages that had not started programming when measuring began; `held_at_start` counts all
+    /// Number of buffered pages whose programming had not started when measuring began; `held_at_start` counts all
     /// buffered pages at that time.
     waiting_at_start: u32,
     held_at_start: u32,
@@ -116,8 +116,9 @@ impl BufferStage {
         self.pace.as_ref().filter(|_| self.is_paced).map_or(NEVER, Pacer::next_ns)
     }
 
-    /// Accepts pages of the oldest writes. Returns a write once all of its pages that have arrived are in the buffer,
-    /// and true if no further pages follow. Returns `None` if no write waits, the buffer is full or no token is left.
+    /// Accepts pages of the oldest writes. Returns a write once all of its arrived pages are in the buffer, with a flag
+    /// that is true if no further pages follow. Returns `None` if no write waits, the buffer is full or no token is
+    /// left.
     fn accept_write(&mut self, requests: &Slab<InFlightRequest>, page: PageSize, now_ns: u64) -> Option<(u32, bool)> {
         self.is_paced = false;
         while let Some(&StalledWrite { index, pages, accepted, is_last }) = self.stalled.front() {
@@ -189,7 +190,7 @@ impl BufferStage {
         if from < end {
             stack.read(from, end);
         }
-        // The FTL counted these pages as unwritten, but their data is in the buffer.
+        // The FTL counted these reads as reads of unwritten pages, but the data is in the buffer.
         stack.host.unmapped_pages_read -= only_here;
         buffer.counters.pages_read += only_here;
     }
@@ -210,7 +211,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         self.accept_pages();
         let stage = self.buffer.as_mut().expect("the drive has a buffer");
-        // If any write of this request waits, it is the last in the queue, because this part arrived last.
+        // If a part of this request still waits, it is the last in the queue, because this part arrived last.
         if stage.stalled.back().is_some_and(|stalled| stalled.index == index) {
             let has_stalled = std::mem::replace(&mut self.requests[index].has_stalled, true);
             stage.buffer.counters.writes_stalled += u64::from(!has_stalled);

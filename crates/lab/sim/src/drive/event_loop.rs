@@ -32,7 +32,7 @@ pub(super) enum Owner {
     Buffer(u32),
     /// The job is a step of idle or background garbage collection on the given plane.
     Collection(u32),
-    /// The job reads the page of this slot of the read cache in advance.
+    /// The job prefetches a page into this slot of the read cache.
     ReadAhead(u32),
     /// The job completes program units with padding.
     Padding,
@@ -66,7 +66,7 @@ impl Owner {
     }
 }
 
-/// Components other than the flash that have events. If times are equal, the flash acts first.
+/// Components with events, except the flash. If event times are equal, the flash acts first.
 #[derive(Clone, Copy)]
 enum Component {
     Host,
@@ -273,7 +273,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Lets the drive take requests from its queues, then does the resulting work of the cache.
+    /// Lets the drive take requests from its queues, then lets the cache process the results.
     #[inline(always)]
     fn settle(&mut self) -> Result<(), SimError> {
         self.take_requests()?;

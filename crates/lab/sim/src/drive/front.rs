@@ -65,7 +65,7 @@ impl Queues {
         }
     }
 
-    /// Returns the number of the queue that a stream uses.
+    /// Returns the index of the queue that a stream uses.
     pub fn queue_of(&self, stream: u16) -> u16 {
         let queues = self.queues.len();
         if usize::from(stream) < queues { stream } else { (usize::from(stream) % queues) as u16 }
@@ -144,7 +144,7 @@ impl Queues {
     }
 }
 
-/// Equal servers with a common queue: work is served first come, first served. End times are exact only if requests
+/// Identical servers that share a queue and serve work in the order of arrival. End times are exact only if requests
 /// arrive in order of time.
 #[derive(Debug)]
 struct Servers {
@@ -314,7 +314,7 @@ impl FrontEnd {
         self.in_dram.enter(data, now_ns, end_ns)
     }
 
-    /// Moves a page between DRAM and flash: a page of the write buffer, or a page that is read in advance.
+    /// Moves a page between DRAM and flash: a page of the write buffer, or a prefetched page.
     pub fn page_passes_dram(&mut self, now_ns: u64) {
         self.use_dram(self.page_bytes.into(), now_ns);
     }

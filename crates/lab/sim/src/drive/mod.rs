@@ -84,7 +84,7 @@ struct InFlightRequest {
     queue: u16,
     /// Sequence number of the request, in the order in which the drive received requests; starts at 1.
     number: u64,
-    /// True if a request of the other direction (read or write) was in the drive when the drive took this request.
+    /// True if the drive held requests of the opposite direction (reads or writes) when it took this request.
     met_other: bool,
     /// For a write, the number of bytes that have arrived; for a read, the number of bytes that have left the flash or
     /// the buffer.
@@ -102,7 +102,7 @@ struct InFlightRequest {
 }
 
 impl InFlightRequest {
-    /// Returns the identity of the request, for recordings of the flash.
+    /// Returns the number and arrival time that identify the request in recordings of flash operations.
     fn requester(&self) -> Requester {
         Requester { number: self.number, arrived_ns: self.issued_ns }
     }
@@ -130,7 +130,7 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     read_cache: Option<Box<ReadCache>>,
     throttle: Option<Box<Throttle>>,
     collection: CollectionAhead,
-    /// Number of fetches of map entries from host memory when measuring began.
+    /// Number of map-entry fetches from host memory before measuring began.
     fetches_at_start: u64,
     /// Maximum number of flash operations in flight. At this limit, the drive takes no further request and flushes no
     /// further page of the buffer.
@@ -238,7 +238,7 @@ impl<P: TimedParts> TimedDrive<P> {
         })
     }
 
-    /// Returns the counts of flash operations since the device was made.
+    /// Returns the counts of flash operations since the device was created.
     pub fn counts(&self) -> Counts {
         self.stack.sinks.flash.counts()
     }

@@ -1,4 +1,4 @@
-//! Combinations of FTL, flash model, data checker and meter that drives are compiled for.
+//! Combinations of FTL, flash model, data checker and meter for which drives are compiled.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! Read-ahead: pages that follow a sequential stream of reads are read from flash in advance, into a read cache.
+//! Read-ahead: prefetches the pages after a sequential stream of reads from flash into a read cache.
 //!
 //! ```text
 //! read:   continues one of the last reads? after `requests` such reads, the next `pages` pages are read
@@ -32,7 +32,7 @@ struct Slot {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cached {
     Ready,
-    /// The flash still reads the page; the request waits for it.
+    /// The flash is still reading the page, so the request waits for it.
     Loading,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct ReadCache {
     streams: VecDeque<(u64, u32)>,
     slots: Vec<Slot>,
     slot_of: FxHashMap<u32, u32>,
-    /// Slot for the next page that is read in advance.
+    /// Slot for the next prefetched page.
     turn: u32,
     pub counts: Counts,
 }

@@ -21,7 +21,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let (owner, requester) = (Owner::Request(index).number(), self.requests[index].requester());
         let (buffer, cache) = (&mut self.buffer, &mut self.read_cache);
         let (mut parts, mut cached_parts) = (0, 0);
-        // Number of bytes that the request still waits for, and number of bytes of the job that is being submitted.
+        // Number of bytes that the request still waits for, and size in bytes of the job being submitted.
         let (mut awaited_bytes, mut job_bytes) = (0, 0);
         self.stack.sinks.flash.submit(owner, requester, JobKind::Request);
         self.stack.take(request, |stack, offset, end| {
@@ -110,7 +110,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 }
 
-/// True if the operations are only reads that a host read waits for.
+/// True if all operations are reads that a host read waits for.
 fn has_only_awaited_reads(emitted: &Counts) -> bool {
     let awaited = emitted.reads[Cause::Host as usize] + emitted.reads[Cause::MapLoad as usize];
     emitted.reads.iter().sum::<u64>() == awaited && emitted.programmed() == 0 && emitted.erased() == 0

@@ -53,7 +53,8 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         self.stack.sinks.flash.counts()
     }
 
-    /// Prepares the device and starts the clock. If the set-up requires it, `trace` overwrites the device.
+    /// Prepares the device and starts the clock. If the set-up requires it, `trace` is replayed to overwrite the
+    /// device.
     pub(crate) fn prepare(
         &mut self,
         origin: Origin<'_>,

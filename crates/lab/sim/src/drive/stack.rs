@@ -61,7 +61,7 @@ impl<P: Parts> Stack<P> {
         Stack { setup, page, partial_read, ftl, sinks, requests, host, concentration }
     }
 
-    /// Prefetches the map entry of a request that will come soon.
+    /// Prefetches the map entry of an upcoming request.
     #[inline(always)]
     pub fn prefetch(&mut self, request: &Request) {
         self.ftl.prefetch(Lpn(self.page.page_of(request.offset) as u32));

@@ -1,4 +1,4 @@
-//! Reads the settings of the pacing of writes.
+//! Reads the settings that limit the rate of writes (pacing).
 
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};

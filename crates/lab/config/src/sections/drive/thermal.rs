@@ -22,8 +22,7 @@ const fn number(key: &'static str, min: f64, max: f64) -> OptionSpec {
     option(key, Kind::Float { min, max })
 }
 
-// The defaults are our choice: they describe an M.2 drive without heat sink that its maker throttles from 80 degrees
-// on.
+// The defaults are our choice: they describe an M.2 drive without a heat sink that throttles above 80 degrees.
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.thermal", POLICIES.kind())
         .default("none")

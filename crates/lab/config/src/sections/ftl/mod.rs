@@ -32,7 +32,7 @@ fn ftl() -> OptionSpec {
         .help("Flash translation layer.")
 }
 
-/// Returns the number of blocks in the FTL's reserve. The function is also called for drives that are not valid.
+/// Returns the number of blocks in the FTL's reserve. Must also work for invalid drives.
 pub(super) fn reserve_blocks(
     ftl: &FtlChoice,
     logical_pages: u64,

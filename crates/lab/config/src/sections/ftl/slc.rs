@@ -186,7 +186,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Reports an error if the SLC cache is folded only in idle time, but the drive never uses idle time.
+    /// Reports an error if the SLC cache is folded only in idle time, but the drive does not collect garbage in idle
+    /// time.
     pub(crate) fn check_fold(&mut self, ftl: &FtlChoice, clock: &Clock) {
         let FtlChoice::Page(PageOptions { slc: Some(SlcOptions { fold: Fold::Idle, .. }), .. }, _) = ftl else {
             return;
