@@ -146,7 +146,7 @@ pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
 /// Address layout of the devices of a trace.
 enum DeviceLayout {
-    /// Replays only the device of the first request; no request was seen yet.
+    /// Replays only the device of the first request; no request has been seen yet.
     FirstSeen,
     /// Replays one device at its own addresses.
     Single(u32),

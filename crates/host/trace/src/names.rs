@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Maximum length of a name in bytes. Longer names are cut, to bound memory.
+/// Maximum length of a name in bytes. Longer names are truncated to bound memory.
 const NAME_BYTES: usize = 128;
 /// Number of slots of the direct-mapped cache in front of the name table; cloud traces have thousands of volumes.
 const CACHE_SLOTS: usize = 4096;

@@ -2,7 +2,7 @@
 //! pages.
 //!
 //! A first pass collects the used pages as runs of consecutive pages. Packing closes the gaps between runs; a byte
-//! keeps its offset within its page. Memory grows with the number of runs only.
+//! keeps its offset within its page. Memory grows only with the number of runs.
 
 use std::ops::Range;
 

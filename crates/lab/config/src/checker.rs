@@ -10,8 +10,8 @@ use ssdlab_core::units::write_bytes;
 
 /// Reads settings of a configuration, and collects the violations found so far.
 ///
-/// Methods return `Err` only if the table of options and a section disagree; a wrong configuration adds to `violations`
-/// instead.
+/// Methods return `Err` only if the table of options and a section disagree; an invalid configuration adds to
+/// `violations` instead.
 pub(crate) struct Checker<'a> {
     /// The table of options.
     options: &'static [OptionSpec],

@@ -58,7 +58,8 @@ impl Config {
         let base = preset.map(|Layer { origin, text }| Named { name: text, origin }).or(named);
 
         let mut layers = base.map_or_else(Vec::new, |base| preset_chain(presets(), base, &mut violations));
-        // An unknown preset provides no settings; using the default drive avoids errors about missing settings.
+        // An unknown preset provides no settings. The default drive replaces it, so that missing settings cause no
+        // further errors.
         if layers.is_empty() {
             layers = default_drive(&mut violations);
         }

@@ -12,7 +12,7 @@ pub static OPTIONS: Options = Options { built: RwLock::new(None) };
 
 /// The table of options. It is built from the registries on first use, and rebuilt after an entry is registered.
 pub struct Options {
-    /// The current table. Former tables are never freed, because they may be in use.
+    /// The current table. Former tables are never freed, because they may still be in use.
     built: RwLock<Option<&'static Built>>,
 }
 

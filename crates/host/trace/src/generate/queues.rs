@@ -41,7 +41,7 @@ pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// State of one queue: its next arrival, and the settings that all its requests have in common.
+/// State of one queue: its next arrival, and the settings shared by all its requests.
 #[derive(Clone, Debug)]
 struct QueueState {
     clock: Clock,
@@ -71,8 +71,7 @@ impl Queues {
         self.0.len()
     }
 
-    /// Returns the arrival time of the next request, and the share of reads and the stream number of the request's
-    /// queue.
+    /// Returns the arrival time of the next request, with the share of reads and the stream number of its queue.
     pub fn next(&mut self) -> (u64, f64, u16) {
         let next = self.0.iter_mut().enumerate().min_by_key(|(_, queue)| queue.next_ns);
         let (number, queue) = next.expect("a workload with queues has at least one queue");

@@ -215,7 +215,7 @@ impl Intervals {
         for page in self.pages() {
             let (whole, intervals) = (u128::from(page.last - page.first), u128::from(page.writes - 1));
             for window in &mut windows {
-                // Compares the sum of the intervals instead of their mean, because the sum is exact.
+                // Compares sums of intervals rather than means, because sums are exact.
                 let limit = u128::from(window.log_pages) * intervals;
                 let class = if intervals > 0 && whole <= limit {
                     &mut window.hot_pages

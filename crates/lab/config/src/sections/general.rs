@@ -44,8 +44,8 @@ const OPTIONS: &[OptionSpec] = &[
         .example("42")
         .help("Seed of all random streams; the same seed and settings give the same results."),
     option("check", Kind::Bool).default("false").example("true").help(
-        "Checks each flash operation against the NAND rules, and each read against a copy of the data. \
-         Slower.",
+        "Checks each flash operation against the NAND rules, and each read against a copy of the data. Runs are slower \
+         with checks.",
     ),
     option("time", CLOCKS.kind())
         // Users who configure several planes probably want to simulate their parallelism, so the default is the event

@@ -57,7 +57,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("precondition.overwrite.passes.count", Kind::Float { min: 0.0, max: 1000.0 })
         .default("2.0")
         .example("1.5")
-        .help("Overwritten pages as a multiple of the filled pages."),
+        .help("Number of overwritten pages, as a multiple of the number of filled pages."),
 ];
 
 const TRACE: [OptionSpec; 4] = repeat::options(
@@ -68,7 +68,7 @@ const TRACE: [OptionSpec; 4] = repeat::options(
         "precondition.overwrite.trace.repeat.until-steady.most",
     ],
     "until-steady",
-    "Number of replays of the writes and trims of the trace before the first request.",
+    "Number of times that the writes and trims of the trace are replayed before the first request.",
 );
 
 impl Checker<'_> {
