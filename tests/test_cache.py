@@ -285,7 +285,7 @@ def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path)
     for trace, stream, words in (
         ("named.csv", "", "the trace has no streams; add stream=COLUMN to --columns, where"),
         ("named.csv", ",stream=4", "stream '5s' is not a number of seconds from 0 to 4294967295"),
-        ("many.csv", ",stream=4", "more than 65,535 different times to live"),
+        ("many.csv", ",stream=4", "more than 65,535 distinct times to live"),
     ):
         columns = "time=0:s,offset=1,op=2,size=3" + stream
         done = cli("cache", "sim", trace, "--objects", "--ttl", "stream", "--columns", columns, check=False)

@@ -82,7 +82,7 @@ def test_large_files_are_cut(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_nothing_to_compress_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
-    with pytest.raises(ssdlab.ConfigError, match="no readable file that contains data"):
+    with pytest.raises(ssdlab.ConfigError, match="no readable, non-empty files"):
         corpus.read([tmp_path])
 
 

@@ -243,7 +243,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     flushes = ssdlab.Trace.from_columns(op=["flush"] * 2, offset=[0, 0], bytes=[0, 0])
     with pytest.raises(ConfigError, match="the trace has no reads, writes or trims of pages"):
         steps.excerpt(flushes, 4096)
-    with pytest.raises(ConfigError, match="do not read, write or trim a page; raise --skip or --most"):
+    with pytest.raises(ConfigError, match="requests reads, writes or trims a page; raise --skip or --most"):
         steps.excerpt(flushes, 4096, count=1)
     trace.save(tmp_path / "trace.csv")
     output = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout
@@ -289,8 +289,8 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
         ("", "no requests; enter pages to write, such as 0 4 8-11"),
         ("title = ", "Invalid value (at end of document); correct the file"),
         ("titel = 1", "titel: unknown key; did you mean title?"),
-        ("title = 1", 'title: 1 is not text; set title = "..."'),
-        ('requests = ["0", "1"]', "requests: ['0', '1'] is not text; set requests = \"...\""),
+        ("title = 1", 'title: 1 is not a string; set title = "..."'),
+        ('requests = ["0", "1"]', "requests: ['0', '1'] is not a string; set requests = \"...\""),
         ("[device]", "device: unknown key; use title, text, before, requests, [set] or [[case]]; for a"),
         ("set = 3", "a scene file needs one [set] table and one or two [[case]] tables"),
         ("case = 3", "a scene file needs one [set] table and one or two [[case]] tables"),

@@ -139,7 +139,7 @@ def test_a_crate_that_does_not_fit_is_named(here: Path) -> None:
     assert refused("mine", "other") == f"{here}/other/Cargo.toml: {file} is also named mine; rename one"
     manifest.write_text(written.replace('version = "0.2" }', 'version = "0.3" }'))
     assert refused("mine") == (
-        f'{file}: depends on ssdlab 0.3, but this is 0.2.0; set the version to "0.2" and adapt the crate'
+        f'{file}: depends on ssdlab 0.3, but 0.2.0 is installed; set the version to "0.2" and adapt the crate'
     )
     ours = f'ssdlab = {{ path = "{ROOT}/crates/ssdlab" }}'
     manifest.write_text(written.replace(str(ROOT / "crates/ssdlab"), str(here / "elsewhere")))

@@ -213,7 +213,7 @@ def test_a_wrong_point_of_a_curve_is_named_as_written(cli: Cli, tmp_path: Path, 
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "use one of lz4, zstd"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "--compressor", "lz5"], 'did you mean "lz4"'),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--distribution", "70/30"], "must be even, 80/20"),
-        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no readable file that contains data"),
+        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no readable, non-empty files"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "140%"], "140 %, but must be from 0 to 100 %"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "-1%"], "is not a percentage"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "half"], "is not a percentage"),
@@ -293,10 +293,10 @@ def test_the_curve_of_a_trace_serves_as_a_distribution(cli: Cli, tmp_path: Path)
         "mrc",
     )
     asked = ["cache", "plan", "--memory", "4MiB", "--data", "311MiB", "--curve", "mrc/caches.csv"]
-    assert "has the policies lru, belady; choose one" in cli(*asked, "--paper", check=False).stderr
+    assert "policies in the file: lru, belady; choose one" in cli(*asked, "--paper", check=False).stderr
     other = cli(*asked, "--paper", "--curve-policy", "belady", check=False)
     assert other.returncode == 2 and other.stdout == ""
-    assert "has pages of 4KiB, but the plan has pages of 8KiB" in other.stderr and "--page 4KiB" in other.stderr
+    assert "is for pages of 4KiB, but the plan uses pages of 8KiB" in other.stderr and "--page 4KiB" in other.stderr
     asked += ["--page", "4KiB", "--device-us", "80", "--compressor", "modelled:2:3:1", "--curve-policy", "belady"]
     result = json.loads(cli(*asked, "--json").stdout)["result"]
     assert result["raw_hit_ratio"] == pytest.approx(1 - 0.6053, abs=1e-4)

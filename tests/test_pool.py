@@ -241,7 +241,7 @@ def test_pages_too_large_to_store_are_refused_at_once(tmp_path: Path) -> None:
     file = tmp_path / "pages"
     file.write_bytes(bytes(8192))
     with ssdlab.Pool("1MiB", "4KiB", file) as pool:
-        with pytest.raises(ValueError, match="the last page that a file can have"):
+        with pytest.raises(ValueError, match="the highest page number that a file can hold"):
             pool.write(2**64 - 1, bytes(4096))
         pool.flush()
     file.chmod(0o400)

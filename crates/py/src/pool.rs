@@ -251,7 +251,7 @@ impl PagePool {
         let last = i64::MAX as u64 / u64::from(pool.options().page_bytes);
         if page > last {
             return Err(PyValueError::new_err(format!(
-                "page {page} is past {last}, the last page that a file can have"
+                "page {page} is past {last}, the highest page number that a file can hold"
             )));
         }
         let written = detached(py, None, move || pool.write(page, &bytes))?.map_err(|error| exception(py, error));

@@ -85,9 +85,7 @@ impl Parted {
     ) -> PyResult<Self> {
         let (requests, volumes) = (requests.inner.clone(), volumes.as_slice()?.to_vec());
         if volumes.len() != requests.len() || volumes.iter().any(|&volume| volume as usize >= names.len()) {
-            return Err(TraceError::new_err(
-                "each request needs a volume number that is less than the number of volume names",
-            ));
+            return Err(TraceError::new_err("each request needs a volume number, an index into the volume names"));
         }
         Ok(Self { inner: Batch { requests, volumes, names, streams, whole_seconds: false } })
     }

@@ -56,7 +56,7 @@ const EVERY: Parameter = Parameter::new(
     Unit::Count("collections"),
     100,
     [1, 1_000_000],
-    "Interval, in collections, at which the policy may collect the least worn blocks.",
+    "The policy considers collecting the least worn blocks once in this many collections.",
 )
 .example(10);
 

@@ -335,7 +335,9 @@ impl Log for Last {
         }
         let (counted, most) = (self.random_blocks(), self.most_random);
         if counted > most || counted != self.is_random.iter().filter(|&&is_random| is_random).count() {
-            return Err(format!("the random log has {counted} blocks (maximum {most}), or its block marks are wrong"));
+            return Err(format!(
+                "the random log has {counted} blocks, which exceeds {most} or differs from the number of marked blocks"
+            ));
         }
         Ok(())
     }

@@ -321,7 +321,8 @@ impl Ftl for SuperblockFtl {
                 || !self.superblocks[at].blocks.contains(&(page / self.pages_per_block))
             {
                 return Err(format!(
-                    "logical page {lpn} is mapped to flash page {page}, which is not its page in superblock {at}"
+                    "logical page {lpn} is mapped to flash page {page}, which does not hold it or lies outside \
+                     superblock {at}"
                 ));
             }
         }

@@ -103,7 +103,7 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
     corpus = Corpus(title, tuple(members), skipped, tuple(shortened))
     if not members:
         remark = "".join(f" ({remark})" for remark in corpus.remarks())
-        raise ConfigError(f"{title}: no readable file that contains data{remark}; use other files or directories")
+        raise ConfigError(f"{title}: no readable, non-empty files{remark}; use other files or directories")
     return corpus
 
 

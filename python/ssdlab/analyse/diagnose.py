@@ -10,7 +10,7 @@ from ssdlab.model.requests import Monitor
 from ssdlab.model.simulation import simulate
 from ssdlab.model.trace_file import Given
 
-SAME_DRIVE = "rounded to whole blocks, the drive has the same number of blocks as before; use a larger drive"
+SAME_DRIVE = "rounded to whole blocks, the additional over-provisioning adds no block; use a larger drive"
 """Reason why more over-provisioning is not tried."""
 
 _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)

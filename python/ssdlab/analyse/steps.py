@@ -218,7 +218,7 @@ def _of_document(document: Mapping[str, Any]) -> Scene:
             known = f"; use {', '.join(_TEXTS)}, [set] or [[case]]; for a configuration file, use --config"
             raise ConfigError(f"{key}: unknown key{text.suggestion(key, _TEXTS) or known}")
         if key in _TEXTS and not isinstance(value, str):
-            raise ConfigError(f'{key}: {value!r} is not text; set {key} = "..."')
+            raise ConfigError(f'{key}: {value!r} is not a string; set {key} = "..."')
     shared, cases = document.get("set", {}), document.get("case", [{}])
     tables = [shared, *cases] if isinstance(cases, list) else []
     if not (2 <= len(tables) <= 3 and all(isinstance(table, dict) for table in tables)):
@@ -280,7 +280,7 @@ def _without_pages(skip: int, count: int, *, whole: bool) -> str:
         return f"no request after the first {skip} reads, writes or trims a page; lower --skip"
     if whole:
         return "the trace has no reads, writes or trims of pages"
-    return f"the first {count} requests do not read, write or trim a page; raise --skip or --most"
+    return f"none of the first {count} requests reads, writes or trims a page; raise --skip or --most"
 
 
 @takes(requests="0 4 8-11 r5")
@@ -329,6 +329,6 @@ def of_configs(configs: Sequence[Config], requests: str, about: str = "") -> Sce
     if not 1 <= len(drives) <= 2:
         raise ConfigError(f"cannot show {len(drives)} configurations; use one or two")
     filled = drives[0]["filled"]
-    drive = f"The drive has {drives[0]['logical_pages']} pages; {filled} of them were written once, in order."
+    drive = f"The drive has {drives[0]['logical_pages']} pages; {filled} were written once, in address order."
     ftls = " beside ".join(config["ftl"] for config in configs)
     return Scene(f"FTL {ftls}, step by step", f"{drive} {about}".rstrip(), drives, requests)

@@ -31,12 +31,12 @@ COMMANDS = {
     "tune": "Find the best configuration that meets given constraints.",
     "study": "Show, draw and analyse the results of a sweep: curves, effects, the Pareto front.",
     "fleet": "Run a trace of many volumes on a fleet of drives and show distributions; generate synthetic fleets.",
-    "view": "Open the page of a saved result or of a study in a browser.",
+    "view": "Open a saved result or study in a browser.",
     "fit": "Fit the parameters of a drive to fio results, measured loads or a data sheet.",
-    "calibrate": "Find region and batch sizes for the I/O scheduler pardispatcher with a microbenchmark.",
-    "validate": "Compare write amplification with theory, Filebench workloads with captures, fits with known drives.",
-    "experiment": "Reproduce tables of published documents and compare them cell by cell.",
-    "diagnose": "Find the bottleneck of a run, what slow requests wait for, and changes that help.",
+    "calibrate": "Run a microbenchmark to find region and batch sizes for the pardispatcher I/O scheduler.",
+    "validate": "Check write amplification against theory, Filebench workloads against captures, fits against drives.",
+    "experiment": "Reproduce published tables and compare them with the originals cell by cell.",
+    "diagnose": "Find the bottleneck of a run, the causes of slow requests, and changes that help.",
     "explain": "Animate an FTL step by step on a small drive, in a web page.",
     "trace": "Inspect, convert and generate traces.",
     "advise": "Choose over-provisioning, host memory or map cache for a trace.",
@@ -47,7 +47,7 @@ COMMANDS = {
     "list": "List all names: settings, presets, policies, formats, experiments ...",
     "find": "Search settings, presets, policies, commands, metrics and terms for words.",
     "config": "Show, check and explain configurations.",
-    "new": "Create a Rust crate for a component of your own: a policy, an FTL, a scheduler, a format ...",
+    "new": "Create a Rust crate for your own component: a policy, an FTL, a scheduler, a format ...",
     "build": "Build an ssdlab command that includes your components written in Rust.",
 }
 """All commands by name, each with the first sentence of its help."""
@@ -105,7 +105,7 @@ app = Commands(
         Option(
             ["--show-completion"], None, type=click.Choice(["bash", "zsh", "fish"]), metavar="SHELL", is_eager=True,
             expose_value=False, callback=_show_completion,
-            help="Print a script that makes bash, zsh or fish complete commands, options and settings.",
+            help="Print a bash, zsh or fish script for tab completion of commands, options and settings.",
         ),
     ],
 )  # fmt: skip

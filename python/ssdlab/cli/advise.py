@@ -145,7 +145,7 @@ def cache(
     dram_cost: str | None = option("--dram-cost COST", "Cost of a GiB of memory, in any currency.", GOALS),
     flash_cost: str | None = option("--flash-cost COST", "Cost of a GiB of flash.", GOALS),
     read_p99: str | None = option("--read-p99 TIME", "Maximum p99 response time of reads, hits included.", GOALS),
-    hit_ratio: str | None = option("--hit-ratio SHARE", "Minimum share of the pages read that are cached.", GOALS),
+    hit_ratio: str | None = option("--hit-ratio SHARE", "Minimum share of page reads served from the cache.", GOALS),
     stats: Path | None = option(
         "--stats FILE",
         "CSV export of PostgreSQL's view pg_stat_io, pg_stat_database or pg_statio; its counters give the hit ratio of "
@@ -174,7 +174,7 @@ def cache(
     wanted = None if hit_ratio is None else options.share("--hit-ratio", hit_ratio)
     if accesses and stats is not None:
         raise ConfigError(
-            "--stats needs a trace of cache misses, but --accesses denotes a trace of all accesses; omit --accesses"
+            "--stats needs a trace of cache misses, but --accesses declares a trace of all accesses; omit --accesses"
         )
     above = None if stats is None else buffer_pool_hit_ratio(stats)
     base = settings.resolved(

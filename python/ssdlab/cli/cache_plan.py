@@ -109,7 +109,9 @@ def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[
         if len(known) > 1 or policy is not None:
             if policy not in known:
                 has = ", ".join(known) or "none"
-                raise ConfigError(f"--curve {text.path(path)}: has the policies {has}; choose one with --curve-policy")
+                raise ConfigError(
+                    f"--curve {text.path(path)}: policies in the file: {has}; choose one with --curve-policy"
+                )
             rows = [(line, row) for line, row in rows if row["policy"] == policy]
         if not rows:
             raise ValueError("no point")
@@ -158,6 +160,8 @@ def _same_pages(path: Path, unit_bytes: float, page: str) -> None:
         return
     given = f"pages of {text.exact_size(round(unit_bytes))}" if unit_bytes > 1 else "objects of any size"
     plan_of = text.exact_size(wanted)
-    again = f"create the curve again with 'ssdlab cache mrc --page {plan_of}'"
+    again = f"recreate the curve with 'ssdlab cache mrc --page {plan_of}'"
     other = f", or plan with --page {text.exact_size(round(unit_bytes))}" if unit_bytes > 1 else ""
-    raise ConfigError(f"--curve {text.path(path)}: has {given}, but the plan has pages of {plan_of}; {again}{other}")
+    raise ConfigError(
+        f"--curve {text.path(path)}: is for {given}, but the plan uses pages of {plan_of}; {again}{other}"
+    )

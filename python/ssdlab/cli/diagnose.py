@@ -30,7 +30,7 @@ def diagnose(
     trace: TraceFile | None = None,
     settings: ReplaySettings = group(),
     workload: str | None = options.WORKLOAD,
-    no_what_ifs: bool = option("--no-what-ifs", "Do not simulate the changes that findings suggest."),
+    no_what_ifs: bool = option("--no-what-ifs", "Skip the simulation of suggested changes."),
     output: Output = options.saving(Diagnosis),
 ) -> int:
     """Prints the bottleneck of throughput, the causes of slow requests and of write amplification, and suspicious
@@ -42,7 +42,7 @@ def diagnose(
     if trace is not None and all(path.suffix == ".json" or (path / "result.json").is_file() for path in trace.paths):
         if len(trace.paths) > 1 or settings.are_given:
             name = text.path(trace.paths[0])
-            raise ConfigError(f"{name}: is a finished run, whose settings cannot change; omit the settings")
+            raise ConfigError(f"{name}: is a finished run, so its settings cannot be changed; omit the settings")
         return output.deliver(Result.load(trace.paths[0]).diagnose(), earlier=True)
     for path in trace.paths if trace else ():
         _refuse_directory(path)

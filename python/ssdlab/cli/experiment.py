@@ -30,7 +30,7 @@ def _shipped() -> list[tuple[str, str]]:
 
 NAME = argument(
     "NAME",
-    "Name of an experiment, or path of a TOML file or of a folder with experiment.toml.",
+    "An experiment: its name, its TOML file, or a folder that contains experiment.toml.",
     choices=_shipped,
 )
 

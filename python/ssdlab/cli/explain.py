@@ -44,7 +44,7 @@ def _scene(
     argument holds default settings that the user's settings override.
     """
     if bool(requests) == bool(source):
-        raise ConfigError("a scene of your own needs requests; add either --requests or --trace")
+        raise ConfigError("a custom scene needs requests; add either --requests or --trace")
     if source is None:
         return steps.of_configs(configs([]), requests or "")
     page_bytes = size(configs([])[0]["device.unit"])
@@ -73,7 +73,7 @@ def explain(
     beside: list[str] = option(
         "--beside KEY=VALUE", "Show a second drive with this setting next to the first; may be repeated."
     ),
-    trace: list[Path] = option("--trace FILE", "Requests from files of one trace; may be repeated."),
+    trace: list[Path] = option("--trace FILE", "Trace file with the requests; may be repeated for parts of one trace."),
     format: str | None = traces.FORMAT,
     columns: str | None = traces.COLUMNS,
     device: str | None = traces.DEVICE,

@@ -46,7 +46,7 @@ def _target(written: str) -> Path:
 @app.command(examples=EXAMPLES)
 def drive(
     data: list[Path] = argument(
-        "RESULT.json|LOADS.csv", "Results of fio, or tables of loads with latency percentiles.", default=None
+        "RESULT.json|LOADS.csv", "fio results (JSON), or CSV tables of loads with latency percentiles.", default=None
     ),
     sheet_values: list[str] = option(
         "--sheet KEY=VALUE",

@@ -27,10 +27,10 @@ ssdlab fleet run fleet.csv --pack round-robin --drives 40 -p tlc-nvme
 """
 )
 def run(
-    trace: list[Path] = argument("TRACE", "Trace files of many volumes, or folders of such files, read in order."),
+    trace: list[Path] = argument("TRACE", "Trace files of many volumes, or folders with such files; read in order."),
     pack: str = option(
         "--pack RULE",
-        f"How volumes share drives: {', '.join(RULES)}.",
+        f"Rule for placing volumes on drives: {', '.join(RULES)}.",
         DRIVES,
         default=ALONE,
         choices=RULES.items,
@@ -105,7 +105,7 @@ def generate(
     path: Path = argument("FILE", "File to write, in Alibaba's format (.csv, .csv.gz, .csv.zst) or as .parquet."),
     like: str = option(
         "--like NAME",
-        f"Published distributions to follow: {' or '.join(synthetic.PROFILES)}.",
+        f"Fleet whose published distributions the volumes follow: {' or '.join(synthetic.PROFILES)}.",
         default="alibaba",
         choices=synthetic.PROFILES.keys,
     ),

@@ -23,7 +23,7 @@ ssdlab list ftl.page.trigger
 def list_group(
     name: str | None = argument(
         "NAME",
-        "Section to list with parameters, such as caches, or the key of a setting.",
+        "Section to list, such as caches, or key of a setting whose values to list.",
         default=None,
         choices=lambda: [(group.name, group.help) for group in catalogue()],
     ),

@@ -110,8 +110,8 @@ CLUSTER = option("--cluster ADDRESS", "Run on the workers of the Dask scheduler 
 RETRY = option("--retry", "Repeat failed runs.", RUNS)
 OUTCOMES = option(
     "--outcome -O FIGURE",
-    "Metric of the results, such as write_amplification or time.iops; append :min or :max to set the better direction. "
-    "May be repeated.",
+    "Metric of the results, such as write_amplification or time.iops; append :min if less is better, :max if "
+    "more is better. May be repeated.",
     OUTPUT,
 )
 
@@ -272,12 +272,12 @@ class Output(Printed):
     out: Path | None = option("--out -o DIR", "Directory to write the result to.", OUTPUT, parser=writable)
     figures: FigureFormat | None = option(
         "--figures FORMAT",
-        f"With --out, also save each figure for papers, one and two columns wide: {', '.join(get_args(FigureFormat))}.",
+        f"With --out, also save each figure for papers, 1 and 2 columns wide: {', '.join(get_args(FigureFormat))}.",
         OUTPUT,
     )
     figure: str | None = option(
         "--figure NAMES",
-        "With --out, save only these figures for papers, such as latency,waf; pdf by default.",
+        "With --out, save only these figures for papers, such as latency,waf; as PDF unless --figures is given.",
         OUTPUT,
     )
 

@@ -60,7 +60,7 @@ def serve(
     ),
     time: str = option(
         "--time none|real|SCALE",
-        "Delay of replies: none, real (the time of the simulated drive), or SCALE times the real delay.",
+        "Delay of replies: none, real (as long as the simulated drive takes), or SCALE times the real delay.",
         DRIVE,
         default="none",
     ),

@@ -21,8 +21,8 @@ app = App()
 PATH = argument("PATH", "Folder or address of a study, written by 'ssdlab sweep --out'.", parser=place)
 OUTCOME = option(
     "--outcome -O FIGURE",
-    "Metric of the results, such as write_amplification or time.iops; append :min or :max to set the better direction. "
-    "The study's first outcome by default.",
+    "Metric of the results, such as write_amplification or time.iops; append :min if less is better, :max if "
+    "more is better. The study's first outcome by default.",
 )
 
 
@@ -65,8 +65,8 @@ ssdlab study plot studies/op --x device.op --by ftl.page.gc --out out/curves
 def plot(
     path: Any = PATH,
     outcome: str | None = OUTCOME,
-    x: str | None = option("--x AXIS", "Axis to plot along x; by default, the axis with the most values."),
-    by: str | None = option("--by AXIS", "Axis with a separate curve for each value."),
+    x: str | None = option("--x AXIS", "Sweep axis to plot on the x-axis; by default, the one with the most values."),
+    by: str | None = option("--by AXIS", "Axis that is split into curves, one per value."),
     output: Output = options.saving(Curves),
 ) -> int:
     """Plot an outcome against one or two axes: curves with confidence bands over seeds, and a heat map.

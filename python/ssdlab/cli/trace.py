@@ -135,7 +135,7 @@ def intervals(
     page: str = option("--page SIZE", "Page size.", default=INTERVAL_PAGE, check=_ssdlab.size),
     log: str = option(
         "--log -l SIZES",
-        "Log sizes, separated by commas: shares of the written pages (10%), sizes (64MiB) or pages (4096).",
+        "Log sizes, separated by commas: a share of the written pages (10%), a size (64MiB) or a page count (4096).",
         default=",".join(LOGS),
         check=_ssdlab.check_log_size,
     ),

@@ -35,8 +35,8 @@ ACTION = option(
 )
 DEVICE = option(
     "--device -d NAME",
-    "Device to read: a name, 'all' (side by side) or 'overlay' (all at the same addresses of one drive); by default "
-    "the device of the first request.",
+    "Device to read: a name, 'all' (each in its own address range) or 'overlay' (all at the same addresses); by "
+    "default the device of the first request.",
     PANEL,
 )
 SKIP_BAD = option("--skip-bad", "Skip and count malformed lines instead of stopping.", PANEL)
@@ -44,8 +44,8 @@ SKIP_BAD = option("--skip-bad", "Skip and count malformed lines instead of stopp
 _READING: dict[str, tuple[Any, Any]] = {
     "format": (str | None, FORMAT),
     "columns": (str | None, COLUMNS),
-    "concat": (bool, option("--concat", "Read several files in order, all at the same addresses.", PANEL)),
-    "merge": (bool, option("--merge", "Merge several files by time, as devices side by side.", PANEL)),
+    "concat": (bool, option("--concat", "Read several files one after the other, in one shared address range.", PANEL)),
+    "merge": (bool, option("--merge", "Merge several files by time, each in its own address range.", PANEL)),
     "device": (str | None, DEVICE),
     "action": (str | None, ACTION),
     "skip_bad": (bool, SKIP_BAD),

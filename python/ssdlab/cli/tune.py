@@ -80,7 +80,7 @@ class Search:
     )
     search_seed: int = option("--search-seed INTEGER", "Random seed of the search.", SEARCHED, default=1)
     warm_start: Path | None = option(
-        "--warm-start DIR", "Folder of a study; results of identical runs are reused.", SEARCHED
+        "--warm-start DIR", "Folder of an earlier study; its results replace identical runs.", SEARCHED
     )
 
 

@@ -75,7 +75,7 @@ def _gather(
         fault = nothing_in(source.about, ingest)
         raise TraceError(f"{fault}, so there is nothing to cache; use a trace with reads or writes")
     if touched == 0:
-        raise ConfigError("none of the items in the trace is in the sample; raise the sampling rate")
+        raise ConfigError("the sample contains none of the trace's items; raise the sampling rate")
     return {"source": source.about, "ingest": ingest, "footprint": (accesses, touched, units)}
 
 
@@ -243,7 +243,7 @@ def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) ->
             "ttl stream: the trace has no streams; add stream=COLUMN to --columns, where COLUMN contains the seconds"
         )
     if (counts := ingest_dict(ingest)) and counts["counts"]["streams_folded"]:
-        raise TraceError("ttl stream: the trace has more than 65,535 different times to live; round them in the trace")
+        raise TraceError("ttl stream: the trace has more than 65,535 distinct times to live; round them in the trace")
     for name in streams:
         if name and not (name.isascii() and name.isdigit() and int(name) <= MOST_SECONDS):
             raise TraceError(

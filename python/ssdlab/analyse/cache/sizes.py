@@ -33,7 +33,9 @@ def _size(written: str | int, items: Items) -> Size:
         return Size(name, None, _ssdlab.share(name))
     if name.isascii() and name.isdigit():
         if items.granularity == "sized-objects":
-            raise ConfigError(f"a cache of {name} objects: object sizes differ; use a size in bytes, such as 64MiB")
+            raise ConfigError(
+                f"a cache of {name} objects has no definite size, because object sizes differ; use bytes, such as 64MiB"
+            )
         units = int(name) if len(name) < 20 else 1 << 62
         unit = items.word
     else:

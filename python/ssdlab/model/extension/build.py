@@ -85,7 +85,7 @@ def build(directories: Iterable[Path]) -> Built:
     cache = kept.directory()
     if cache is None:
         raise ConfigError(
-            f"{kept.DIRECTORY} is empty, but extensions are built there; unset the variable, or set it to a directory"
+            f"{kept.DIRECTORY} is empty, but building needs a directory; unset the variable, or set it to a directory"
         )
     places = json.dumps([str(source), sys.executable, *(str(plugin.manifest) for plugin in plugins)])
     built = Built(cache / "extensions" / hashlib.sha256(places.encode()).hexdigest()[:16], plugins)
@@ -138,7 +138,7 @@ def _checked_dependency(shown: str, dependencies: Sequence[Mapping[str, Any]], s
     major, minor = _ssdlab.__version__.split(".")[:2]
     if version and (version[1] != major or (major == "0" and version[2] != minor)):
         raise ConfigError(
-            f"{shown}: depends on ssdlab {used[0]['req'].removeprefix('^')}, but this is {_ssdlab.__version__}; "
+            f"{shown}: depends on ssdlab {used[0]['req'].removeprefix('^')}, but {_ssdlab.__version__} is installed; "
             f'set the version to "{major}.{minor}" and adapt the crate'
         )
     place = used[0].get("path") or used[0]["source"]

@@ -35,8 +35,8 @@ def busy(waited: float) -> list[str]:
     if waited <= BUSY:
         return []
     return [
-        f"the machine is busy: the measuring thread waited {100 * waited:.0f} % of its time for a processor. Measured "
-        "compression times are too long, and the advice may be wrong; repeat on an idle machine"
+        f"the machine is busy: the measuring thread waited {100 * waited:.0f} % of its time for a processor, so "
+        "the measured compression times are too high and the advice may be wrong; repeat on an idle machine"
     ]
 
 
@@ -107,7 +107,7 @@ def plan(
     if not wanted:
         raise ConfigError("no compressor to compare; add at least one, such as lz4")
     if paper and (files or sizes[2] != 8192):
-        raise ConfigError("the times of Harper 2018 apply only to its own data in 8KiB pages; omit files and page size")
+        raise ConfigError("Harper 2018 lists times only for its own data in 8KiB pages; omit files and page size")
     if paper and measure_cache:
         raise ConfigError(
             "a cache measured on this machine cannot be compared with the times of Harper 2018; omit one of the two"

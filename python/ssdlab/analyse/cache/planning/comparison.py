@@ -72,7 +72,7 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
     """Measures a small cache with a plan's proportions, on one thread, above storage with the plan's read time."""
     if not isinstance(plan.distribution, str):
         raise ConfigError(
-            "a miss-ratio curve has no order of accesses; to measure a cache, use a distribution such as 80/20"
+            "a miss-ratio curve lacks the order of accesses; to measure a cache, use a distribution such as 80/20"
         )
     real = [compressor for compressor in plan.compressors if _is_real(compressor)]
     if not real:
