@@ -18,7 +18,7 @@ class PageMapping(Ftl):
         self.valid = [0] * self.flash.blocks
         self.free = deque(range(self.flash.blocks))
         self.full: set[int] = set()
-        self.next = self.end = 0  # next page of the open block, and the page after its last page
+        self.next = self.end = 0  # next page of the open block; first page past the block
 
     def pages_of(self, block: int) -> range:
         return range(block * self.flash.pages_per_block, (block + 1) * self.flash.pages_per_block)

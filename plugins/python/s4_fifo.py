@@ -1,4 +1,4 @@
-"""S4-FIFO, a replacement policy of 2026: S3-FIFO whose small FIFO ignores uses soon after insertion.
+"""S4-FIFO, a replacement policy of 2026: S3-FIFO whose small FIFO does not count hits on newly inserted items.
 
     hit(x):    do nothing if x is young and in the small FIFO S; otherwise count a use of x, at most 3
                x is young while fewer than `skip` * |S| items have entered S, counting x and all later items
@@ -22,11 +22,11 @@ from ssdlab.plugin import CachePolicy
 
 
 class S4Fifo(CachePolicy):
-    """S3-FIFO whose small FIFO ignores uses soon after insertion."""
+    """S3-FIFO whose small FIFO does not count hits on newly inserted items."""
 
     def __init__(self, skip: float = 0.25, hits: int = 2) -> None:
         self.skip, self.hits = skip, hits
-        self.small: OrderedDict[int, int] = OrderedDict()  # number of insertions into S before the item
+        self.small: OrderedDict[int, int] = OrderedDict()  # for each item, insertions into S before it
         self.main: OrderedDict[int, None] = OrderedDict()
         self.ghost: OrderedDict[int, None] = OrderedDict()
         self.uses: dict[int, int] = {}
@@ -56,7 +56,7 @@ class S4Fifo(CachePolicy):
             while self.small:
                 item, _ = self.small.popitem(last=False)
                 if self.uses[item] < self.hits:
-                    self.ghost[item] = None  # `insert` shortens the ghost once the new item is known
+                    self.ghost[item] = None  # `insert`, which runs next, trims the ghost to size
                     del self.uses[item]
                     return item
                 self.uses[item] = 0

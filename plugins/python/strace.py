@@ -24,12 +24,12 @@ class Strace(TraceFormat):
         if call is None or operation is None:
             if not _LINE.match(line):
                 raise ValueError("not a line of strace -ttt output; record the trace with strace -f -ttt -y")
-            return None  # a signal, an exit, another system call, or a call that strace splits over two lines
+            return None  # a signal, an exit, an unsupported system call, or half of a call that strace splits
         pid, seconds, micros, _, descriptor, arguments, result = call.groups()
         time_ns = int(seconds) * 10**9 + int(micros) * 1000
         if operation == "flush":
             return operation, 0, 0, time_ns, pid, descriptor
         if int(result) <= 0:
-            return None  # an error, or the end of the file
+            return None  # the call failed, or read at the end of the file
         offset = int(arguments.rsplit(", ", 1)[1])
         return operation, offset, int(result), time_ns, pid, descriptor

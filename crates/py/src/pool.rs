@@ -155,8 +155,8 @@ impl Loader for Below {
     }
 }
 
-/// Returns the Python exception for an error of the cache. If the loader raised an exception, returns it with a note on
-/// the page.
+/// Returns the Python exception for an error of the cache. If the loader raised an exception, returns that exception
+/// with a note that names the page.
 fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
     let note = match &error {
         PoolError::Load { page, .. } => format!("while loading page {page} into the cache"),
@@ -194,7 +194,7 @@ impl PagePool {
         inner.clone().ok_or_else(|| PyValueError::new_err("the cache is closed"))
     }
 
-    /// Returns the result of a call, or raises the loader's exception that must end the program.
+    /// Returns `result`, unless the loader raised an exception that must end the program; then returns this exception.
     fn unless_ended<T>(&self, result: PyResult<T>) -> PyResult<T> {
         match self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),
@@ -302,7 +302,7 @@ fn usage_dict(py: Python<'_>, usage: Usage) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// A simulated drive that stores the pages of the caches that a benchmark measures, one cache at a time.
+/// Simulated drive that serves as storage for the caches of a benchmark, one cache at a time.
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct SimulatedDrive {
     inner: Arc<ssdlab_measure::simulated::SimulatedDrive>,

@@ -18,7 +18,7 @@ pub struct Requests {
     pub inner: Vec<Request>,
 }
 
-/// Builds a request from its values in the columns. The error message is appended to "row N: " or "which is ".
+/// Builds a request from its values in the columns. Callers prefix the error message with "row N: " or "which is ".
 pub fn request(time_ns: u64, op: u8, offset: u64, bytes: u32, flags: u8, stream: u16) -> Result<Request, String> {
     let Some(&op) = Op::ALL.get(usize::from(op)) else {
         return Err(format!("op is {op}; use 0 (read), 1 (write), 2 (trim) or 3 (flush)"));
@@ -89,7 +89,7 @@ impl Requests {
         self.inner.len()
     }
 
-    /// True if a request has a time after the start of the trace.
+    /// True if any request has a timestamp above 0.
     fn has_times(&self) -> bool {
         self.inner.iter().any(|request| request.time_ns > 0)
     }

@@ -37,10 +37,10 @@ pub struct Outcome {
     /// Requests that the block layer sent to the drive; None if they were not recorded.
     #[pyo3(get)]
     dispatched: Option<Py<Requests>>,
-    /// Notes for the user on how the run was executed, in addition to the results.
+    /// Notes for the user about the execution of the run.
     #[pyo3(get)]
     notes: Vec<String>,
-    /// Calls of components written in Python: their name, number and duration in seconds.
+    /// Statistics of calls to components written in Python: name, number of calls, and time in seconds.
     #[pyo3(get)]
     calls: Vec<CallRow>,
 }
@@ -113,7 +113,7 @@ pub fn latency_columns(py: Python<'_>, latency: &[LatencyHistogram; 4]) -> PyRes
     Ok(columns.unbind())
 }
 
-/// Returns the name of the phase and, while preconditioning overwrites pages, the write amplification.
+/// Returns the name of the phase, followed by the write amplification while preconditioning overwrites pages.
 fn phase_text(status: &Status) -> String {
     let name = status.phase.name();
     status
@@ -175,7 +175,7 @@ impl Monitor for PythonMonitor<'_> {
         }
     }
 
-    /// True if the run will end with a Python exception, so that its results are not needed.
+    /// True if a Python exception is pending. The run then ends with this exception, and its results are not needed.
     fn abandons(&self) -> bool {
         self.error.is_some()
     }
@@ -201,7 +201,8 @@ impl Monitor for PythonMonitor<'_> {
 /// `source` is `Requests`, `Reader`, `Generator` or an object with `read(max) -> Requests`, `progress() -> (done,
 /// total)` and, for repeated replays, `rewind()`. If `source` is None, the configured workload runs. `space` is the
 /// address space of the trace, if `config.needs_extent()`. `monitor(phase, done, total, requests)` is called about
-/// twenty times a second and stops the run by returning true. The phase may be followed by a comma and further words.
+/// twenty times a second and stops the run by returning true. The string `phase` may have details after the name of the
+/// phase, separated by a comma.
 ///
 /// Before each call of the monitor, `watch(figures)` gets intermediate metrics: `SoFar` as JSON. `attribution` turns
 /// latency attribution on.
@@ -277,8 +278,9 @@ fn run(
     detached(py, Some(toml), || ssdlab_sim::run_with_states(&settings.setup, states, source, monitor))?.or_raise()
 }
 
-/// Returns the key of the cached drive after the preconditioning of `config`: a text with all settings that determine
-/// the drive. Returns None if caching the drive is not worthwhile. `space` has the same meaning as in `simulate`.
+/// Returns the key under which the preconditioned drive of `config` is cached: a string with all settings that
+/// determine the drive. Returns None if caching the drive is not worthwhile. `space` has the same meaning as in
+/// `simulate`.
 #[pyfunction]
 #[pyo3(signature = (config, space=None))]
 pub fn kept_key(config: &Config, space: Option<&AddressSpace>) -> PyResult<Option<String>> {

@@ -128,7 +128,7 @@ impl DriveServer {
         self.addresses.iter().map(written).collect()
     }
 
-    /// Waits up to `seconds`, if positive. Returns None if the server still runs, otherwise the way it was stopped:
+    /// Waits up to `seconds`, if positive. Returns None if the server is still running, otherwise how it was stopped:
     /// "graceful" or "at once".
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<&'static str>> {
         // If the time exceeds the range of the clock, there is no deadline.

@@ -97,9 +97,10 @@ impl Reader {
 
 #[pymethods]
 impl Reader {
-    /// Opens a trace of one or more files, each with its name in messages. `files` is `concat`, `merge`, or None for
-    /// parts of one recording. `device` is a name, `"all"`, `"overlay"`, or None for the device of the first request.
-    /// `objects` is `objects` or `sized-objects`, or None if requests address a drive.
+    /// Opens a trace of one or more files. `paths` pairs the path of each file with the path to show in messages.
+    /// `files` is `concat`, `merge`, or None for parts of one recording. `device` is a name, `"all"`, `"overlay"`, or
+    /// None for the device of the first request. `objects` is `objects` or `sized-objects`, or None if requests address
+    /// a drive.
     #[new]
     #[pyo3(signature = (
         paths, format=None, columns=None, files=None, device=None, action=None, skip_bad=false, objects=None
@@ -221,9 +222,9 @@ impl Generator {
 
 /// Source of requests written in Python: `read(max) -> Requests`, `progress() -> (done, total)`, `rewind()`.
 ///
-/// A source of jobs has `jobs`, a list of tuples with the fields of [`Job`] in order, `read_job(number, max) ->
-/// Requests`, and `done(outcomes)`. The outcome of a job is a tuple: start and end in ns, then per operation the bytes
-/// and the histogram of response times with its mean, standard deviation, minimum and maximum.
+/// A source that provides fio jobs has `jobs`, a list of tuples with the fields of [`Job`] in order, `read_job(number,
+/// max) -> Requests`, and `done(outcomes)`. The outcome of a job is a tuple: start and end in ns, then per operation
+/// the bytes and the histogram of response times with its mean, standard deviation, minimum and maximum.
 pub struct PythonSource {
     object: Py<PyAny>,
     jobs: Vec<Job>,
@@ -251,7 +252,7 @@ impl PythonSource {
         Ok(Self { object, jobs, error: None })
     }
 
-    /// Appends the requests that the Python object returns from a call.
+    /// Calls the Python object with `call`, and appends the requests that it returns.
     fn append(
         &mut self,
         out: &mut Vec<Request>,

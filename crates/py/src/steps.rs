@@ -7,8 +7,8 @@ use ssdlab_nand::Units;
 use crate::config::Config;
 use crate::errors::{ConfigError, OrRaise, detached};
 
-/// Runs an FTL on the drive and requests that `question` describes, and returns the recorded steps. Question and
-/// recording are JSON.
+/// Runs an FTL on a drive with some requests, both given by the JSON text `question`. Returns the recorded steps as
+/// JSON.
 #[pyfunction]
 pub fn record_steps(py: Python<'_>, question: &str) -> PyResult<String> {
     detached(py, None, || answer(question))

@@ -37,7 +37,8 @@ impl VolumeReader {
         Ok(Self { inner: Mutex::new(reader.or_raise()?) })
     }
 
-    /// Returns the next requests, at least `max` unless fewer remain; an empty batch at the end.
+    /// Returns the next `max` or more requests, or all that remain if there are fewer. Returns an empty batch at the
+    /// end of the trace.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Parted> {
         let (reader, mut inner) = (exclusive(&mut self.inner), Batch::default());
         detached(py, None, || reader.fill(&mut inner, max))?.or_raise()?;

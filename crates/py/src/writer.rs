@@ -34,7 +34,7 @@ impl Writer {
         Ok(Self { inner: Mutex::new(Some(writer)) })
     }
 
-    /// Appends requests to the trace; `streams` has the names of their streams.
+    /// Appends requests to the trace; the stream numbers of the requests are indices into `streams`, a list of names.
     fn write(&mut self, py: Python<'_>, requests: &Requests, streams: Vec<String>) -> PyResult<()> {
         let inner = self.inner.get_mut().map_err(|_| finished())?;
         let writer = inner.as_mut().ok_or_else(finished)?;

@@ -1,6 +1,6 @@
-//! Admission policies: which items may enter a cache.
+//! Admission policies decide which items may enter a cache.
 //!
-//! An [`Admission`] decides about each item that misses the cache, before the replacement policy inserts it.
+//! An [`Admission`] accepts or refuses each item that misses the cache, before the replacement policy inserts it.
 //! [`guarded`] combines an admission policy with a replacement policy.
 //!
 //! # Example

@@ -1,7 +1,8 @@
-//! Replacement policies: which item leaves a full cache.
+//! Replacement policies decide which item leaves a full cache.
 //!
-//! A [`Policy`] is a cache without contents: it gets accesses to numbered items and decides which items are cached.
-//! [`Lists`] provides ordered lists of items with sizes. The host cache and `ssdlab cache` can use the policy.
+//! A [`Policy`] is a cache without contents. It is told of each access, to an item given by its number, and decides
+//! which items are cached. [`Lists`] provides ordered lists of items with sizes. The host cache and `ssdlab cache` can
+//! use the policy.
 //!
 //! # Example
 //!

@@ -1,7 +1,8 @@
-//! Die schedulers: which waiting operation a die begins next.
+//! Die schedulers decide which waiting operation a die starts next.
 //!
-//! A die scheduler is a function ([`DieSchedulerRules::pick`]) that gets the first ready operation of each class
-//! ([`DieView`]) and returns a class. The classes are host reads, host programs and internal operations.
+//! A die scheduler is a function ([`DieSchedulerRules::pick`]) that receives the first ready operation of each class
+//! ([`DieView`]) and returns the class to serve next. The classes are host reads, host programs and internal
+//! operations.
 //!
 //! # Example
 //!

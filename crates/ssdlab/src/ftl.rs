@@ -1,4 +1,4 @@
-//! Flash translation layers: where each page goes, and which blocks are erased.
+//! Flash translation layers decide where each page is written, and which blocks are erased.
 //!
 //! An [`Ftl`] turns writes, reads and trims of logical pages into operations of a [`FlashSink`]. It never waits, and it
 //! does not handle page contents. `write`, `read`, `trim` and `lookup` are required. Other capabilities, such as

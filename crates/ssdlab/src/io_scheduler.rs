@@ -1,4 +1,4 @@
-//! I/O schedulers: which request of the block layer goes to the drive next.
+//! I/O schedulers decide which request the block layer sends to the drive next.
 //!
 //! An [`IoScheduler`] holds the waiting requests. The block layer inserts requests, merges adjacent requests, and calls
 //! `dispatch` for the next request. Only `insert`, `dispatch` and `completed` are required.

@@ -77,7 +77,7 @@ pub use ssdlab_core::{
     Archive, Archived, BlockId, Info, Lpn, NameTaken, Parameter, ParameterError, Ppn, Rng, Settings, Unit,
 };
 
-/// Compiles the examples of documents.
+/// Compiles the examples in the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/your-own/admission.md")]
 #[doc = include_str!("../../../docs/your-own/cache-policy.md")]

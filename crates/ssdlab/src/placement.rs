@@ -1,4 +1,4 @@
-//! Placement policies: which pages share a block.
+//! Placement policies decide which pages share a block.
 //!
 //! A placement policy is a table of properties ([`PlacementRules`]) that configures the open blocks of page mapping.
 //! With [`ByPage`], a [`Placement`] chooses the open block of each page. Pages that become invalid together belong in

@@ -1,4 +1,4 @@
-//! Trace formats: how a trace file is read and written.
+//! Trace formats define how a trace file is read and written.
 //!
 //! A [`LineFormat`] parses lines of text; a [`RecordFormat`] parses binary records. ssdlab reads the file, decompresses
 //! it, skips comments and reports a [`Fault`] with file, line and field. An [`Encoder`] is needed only to write the

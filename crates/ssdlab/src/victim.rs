@@ -1,4 +1,4 @@
-//! Victim policies: which block garbage collection takes next.
+//! Victim policies decide which block garbage collection reclaims next.
 //!
 //! A [`VictimPolicy`] gets a view of the blocks of a plane ([`PlaneView`]) and returns a closed block. Garbage
 //! collection then copies the valid pages of this block and erases it. `ftl.page.collect` sets the number of planes in

@@ -1,4 +1,4 @@
-//! Workload patterns: which addresses a generated workload requests.
+//! Workload patterns decide which addresses a generated workload accesses.
 //!
 //! [`Addresses`] generates the addresses of successive requests. Other workload settings determine sizes, operations
 //! and times, each from a separate stream of random numbers.

@@ -55,7 +55,8 @@ struct Dac {
     hottest: u8,
     age: u32,
     region: Vec<u8>,
-    /// For each page, number of host pages written before its latest write, wrapping around; empty without `age`.
+    /// For each page, value of the counter of host page writes at the latest write of this page. The counter may wrap
+    /// around. Empty if `age` is 0.
     written: Vec<u32>,
 }
 

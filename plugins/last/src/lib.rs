@@ -292,8 +292,8 @@ impl Log for Last {
         if self.is_random[block as usize] { Role::Log } else { Role::SequentialLog }
     }
 
-    /// Returns the size of the tables at 4 bytes per entry: the log's page table, and the write numbers of the pages in
-    /// the random log.
+    /// Returns the size of two tables with 4 bytes per entry: the log's page table, and the number of the latest write
+    /// of each page in the random log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         4 * (self.most_sequential + 2 * self.most_random) as u64 * u64::from(device.pages_per_block())
     }
@@ -305,7 +305,7 @@ impl Log for Last {
     /// Restores the log after a power loss. All random log blocks become cold blocks.
     fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let mut rest = Vec::new();
-        // Restores the newest blocks first; recovery merges older blocks in excess of the maximum number.
+        // Takes the newest blocks first. Blocks beyond the maximum number are returned, and recovery merges them.
         for log in blocks.into_iter().rev() {
             let owner = log.owner.filter(|&lbn| !self.sequential.iter().any(|other| other.lbn == lbn));
             match (log.role, owner) {

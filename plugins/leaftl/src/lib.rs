@@ -11,8 +11,8 @@
 //! unless the pages are evenly spaced. Each group takes 4 more bytes.
 //!
 //! The map is in RAM. Lines are fitted to pages in the order of their writes. The drive does not sort its write buffer
-//! by page, so lines are short unless the host writes in order. Use this map with one plane, because the flash pages of
-//! successive writes to several planes are not on a line.
+//! by page, so lines are short unless the host writes in order. Use this map with one plane, because successive writes
+//! to several planes use flash pages that do not lie on one line.
 //!
 //! Source: Sun, Li, Sun, Sun, Vucinic, Huang, "LeaFTL: a learning-based flash translation layer for solid-state
 //! drives", ASPLOS 2023. The rules follow the authors' simulator, without its list of recent spare areas.
@@ -150,7 +150,7 @@ fn half(slope: f64) -> f64 {
 
 /// Fits lines through points: pages of a group in ascending order, each with its flash page.
 fn fit(points: &[(u8, u32)], gamma: u32) -> Vec<Segment> {
-    // With a tolerance of 0, no point would be strictly between the two bounding lines.
+    // A tolerance of exactly 0 would make the two bounding lines coincide, so no point could lie strictly between them.
     let gamma = if gamma == 0 { 1e-4 } else { f64::from(gamma) };
     let mut segments = Vec::new();
     let mut rest = points;
@@ -210,7 +210,8 @@ impl Group {
             if !old.overlaps(&new) {
                 return true;
             }
-            // A line with evenly spaced pages keeps its hidden pages, because recording a gap would take memory.
+            // A line with evenly spaced pages keeps the pages that the new line hides, because recording the gap would
+            // take memory.
             let in_phase = stride.is_some_and(|stride| new.first.abs_diff(old.first).is_multiple_of(stride));
             let hides = stride.is_some() && old.stride() == stride && in_phase;
             let encloses = old.first < new.first && new.last < old.last;

@@ -52,9 +52,9 @@ static SUPERBLOCK: FtlInfo = FtlInfo {
     source: "Jung et al., ACM TECS 9(4), 2010",
     parameters: PARAMETERS,
     role: FtlRules {
-        // The reserve is one update block, and one block for the copies of a collection.
+        // One block is reserved as an update block, and one for the pages that a collection copies.
         reserve_blocks: 2,
-        // The FTL has no log blocks: it uses all blocks beyond the data as update blocks.
+        // The FTL has no log blocks: all blocks beyond the data blocks serve as update blocks.
         has_log: false,
         least_log_blocks: |_| 1,
         check: |_, _| Ok(()),
@@ -178,7 +178,8 @@ impl SuperblockFtl {
         }
     }
 
-    /// Makes room for a page in the open block of superblock `at`, or makes another block available.
+    /// Ensures that superblock `at` can take a page: it has an open block, or may allocate one. If it has neither,
+    /// collects blocks of this superblock or of another one.
     fn make_room<S: FlashSink>(&mut self, at: usize, sink: &mut S) {
         let data_blocks = self.data_blocks(at);
         while self.open_block(at).is_none() {
@@ -271,8 +272,8 @@ impl Ftl for SuperblockFtl {
         maps.map(|map| size_of_val(&map[..])).iter().sum::<usize>() as u64
     }
 
-    /// Returns the memory size of the lists of each superblock's blocks, at 4 bytes per block number. Page maps cached
-    /// in RAM are not included.
+    /// Returns the memory size of the block lists of all superblocks, at 4 bytes per block number. Page maps cached in
+    /// RAM are not included.
     fn mapping_table_bytes(&self) -> u64 {
         4 * self.superblocks.len() as u64 * u64::from(self.size + self.updates)
     }
