@@ -13,8 +13,9 @@ A package imports only packages below it; `tests/test_rooms.py` checks this:
     model     objects that users create: configurations, traces, simulations, results, the two-pool cache
 
 `api` lists the public names. It is loaded on the first use of a public name, so a command loads only the modules that
-it needs. Findings load `view`, and traces load `analyse`, by name (`lazy.room`, `model.finding.Plot`). NumPy, pyarrow
-and matplotlib are loaded on first use (`lazy`).
+it needs. Although `view` and `analyse` are above `model`, findings and traces in `model` use them: these packages are
+loaded by name, on first use (`lazy.room`, `model.finding.Plot`). NumPy, pyarrow and matplotlib are loaded on first use
+(`lazy`).
 
 Functions raise ConfigError for invalid arguments and settings, and TraceError for faults in a trace. Each message is
 one line with the place of the fault and a remedy. Docstrings mention these errors only in the public interface.

@@ -96,7 +96,9 @@ class TraceError(SsdlabError):
     """Invalid trace. The message has file, place, fault and remedy in one line."""
 
 class SimulationError(SsdlabError):
-    """A simulation cannot start or continue. If a request ends past the device, `capacity_bytes` is set."""
+    """A simulation cannot start or continue. `capacity_bytes` is set only if the cause is a request past the end of the
+    device.
+    """
 
     capacity_bytes: int
 
@@ -296,7 +298,7 @@ class Analysis:
 
 @final
 class WrittenPages:
-    """Pages that a trace writes, from a first pass; `Intervals` makes the second pass."""
+    """Pages that a trace writes, collected in a first pass over the trace. `Intervals` needs them for the second pass."""
     def __new__(cls, page: str) -> WrittenPages: ...
     def add(self, requests: Requests) -> None: ...
     def page_bytes(self) -> int: ...
@@ -342,8 +344,8 @@ def cache_admissions() -> list[tuple[str, str, list[tuple[str, str, int, int, in
     """
 
 def check_cache(name: str, changes: Sequence[tuple[str, int]], one_size: bool) -> None:
-    """Raises an error if the policy is unknown, has no parameter with a name in `changes`, or needs items of one size
-    although `one_size` is False.
+    """Raises an error if the policy is unknown, lacks a parameter named in `changes`, or requires items of equal size
+    but `one_size` is False.
     """
 
 _Asked: TypeAlias = tuple[str, Sequence[tuple[str, int]], int]
@@ -351,7 +353,7 @@ _Point: TypeAlias = tuple[float, float, float, float, int]
 
 @final
 class CacheTrace:
-    """Collects the accesses of a trace to items, and simulates caches on these accesses."""
+    """Converts the requests of a trace to item accesses, and simulates caches on them."""
     def __new__(
         cls,
         granularity: str,
@@ -443,8 +445,8 @@ def bench_codecs(
     """Measures codecs on the contents of files."""
 
 def modelled_codec(text: str) -> tuple[float, float, float] | None:
-    """Returns the compression ratio of a modelled codec, and its microseconds to compress and to restore a page.
-    Returns None for other codecs; raises an error if the codec is unknown.
+    """Returns the compression ratio of a modelled codec, and its times to compress and to restore a page, in
+    microseconds. Returns None for other codecs; raises an error if the codec is unknown.
     """
 
 def codecs() -> list[tuple[str, str, str]]:
@@ -460,7 +462,7 @@ def nanos(text: str) -> int:
     """Converts a duration such as `"25us"` to nanoseconds."""
 
 def check_action(text: str) -> None:
-    """Raises a `TraceError` if the text is not an event in the life of a request, such as `"queue"` or `"D"`."""
+    """Raises a `TraceError` if the text does not name a stage of a request, such as `"queue"` or `"D"`."""
 
 def operation(text: str) -> int | None:
     """Returns the number of an operation such as `"R"`, `"write"` or `"1"`; None if unknown."""

@@ -225,9 +225,9 @@ def bench(
 ) -> CompressBench:
     """Measures codecs on pages of files.
 
-    Each thread reuses codec contexts and buffers, unless `fresh`. A warm-up run first compares every restored page with
-    its original. Codecs alternate within each run, so that interference affects all codecs. Pages that do not shrink
-    enough are kept uncompressed.
+    Each thread reuses its codec contexts and buffers, unless `fresh` is true. A warm-up run first compares every
+    restored page with its original. Codecs alternate within each run, so that interference affects all codecs. Pages
+    that do not shrink enough are kept uncompressed.
 
     Args:
         paths: Files and directories, a corpus already read, or None for the default corpus.

@@ -28,7 +28,7 @@ DEFAULT = (
 
 @dataclass(frozen=True)
 class Member:
-    """A file of a corpus, which is compressed separately."""
+    """A file of a corpus. Each file is compressed separately."""
 
     name: str
     """Path of the file, or description of generated contents."""
@@ -69,7 +69,8 @@ class Corpus:
 
 
 def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
-    """Reads files, and all files in directories, in the order of their names; does not follow links in directories.
+    """Reads the given files, and all files in the given directories in the order of their names. Links in directories
+    are not followed.
 
     Unreadable, special and empty files are skipped and reported.
 
@@ -108,7 +109,7 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[Path, str | None]]:
-    """Yields each file with the reason to skip it; the reason is None for files that are read."""
+    """Yields each file, and the reason to skip it: None for files to read."""
     for given in map(Path, paths):
         if not given.is_dir():
             yield given, _fault(given)
@@ -168,7 +169,7 @@ def _low(draw: random.Random) -> float:
 
 
 def _requests() -> Iterator[tuple[int, int, int, int]]:
-    """Yields requests to skewed addresses, each as time in nanoseconds, operation, offset and length."""
+    """Yields requests as tuples of time in nanoseconds, operation, offset and length. Low addresses are more frequent."""
     draw = random.Random(1)
     time = 0
     while True:
@@ -246,7 +247,9 @@ def _table_rows() -> bytes:
 
 
 def _index(keys: Iterator[int]) -> bytes:
-    """Returns leaf pages of a database index: sorted keys of eight bytes, each with page and slot of its row."""
+    """Returns leaf pages of a database index. An entry is a key of eight bytes with the page and slot of its row;
+    entries are sorted by key.
+    """
     draw = random.Random(3)
     return _filled(
         _pages(struct.pack("<IHHQ", int(draw.random() * 100_000), int(draw.random() * 60), 16, key) for key in keys)

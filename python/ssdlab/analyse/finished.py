@@ -1,4 +1,4 @@
-"""Selects the finished cells of a table whose runs were stopped early."""
+"""Selects the part of a result table to keep if the runs for its cells were stopped early."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ def finished_part(done: Sequence[Sequence[bool]]) -> tuple[list[int], list[int]]
     """Returns the rows and columns to keep: all finished rows; if no row is finished, the row with the most finished
     cells, and the columns of those cells.
 
-    Both lists are empty only if no cell is finished.
+    Returns two empty lists if no cell is finished.
 
     >>> finished_part([[True, True], [True, False]])
     ([0], [0, 1])

@@ -1,4 +1,4 @@
-"""Write intervals of a trace. For logs of the requested sizes, also counts the page writes that a log would absorb."""
+"""Write intervals of a trace, and the number of page writes that logs of the requested sizes would absorb."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from ssdlab.model.source import Source, source_text
 
 
 class WindowColumns(NamedTuple):
-    """Page writes and pages by temperature, with one entry per log size; uint64 arrays of equal length.
+    """Numbers of hot, warm and cold page writes and pages: uint64 arrays with one entry per log size.
 
     A write is hot if its interval is at most the log size, and warm if at most twice the log size. All other writes,
     and first writes of a page, are cold. A page is classified by its mean interval; a page written once is cold.
@@ -38,12 +38,14 @@ class IntervalColumns(NamedTuple):
 
     lower: Counts
     upper: Counts
-    """Lower bound of the next bucket: `lower` + 1 below 128; above that, at most 1.6 % more than `lower`."""
+    """Lower bound of the next bucket. It is `lower` + 1 for `lower` below 128, and at most 1.6 % above `lower`
+    otherwise.
+    """
     writes: Counts
 
 
 class FrequencyColumns(NamedTuple):
-    """Number of pages by their number of writes; uint64 arrays of equal length."""
+    """Histogram of pages by how often they were written; uint64 arrays of equal length."""
 
     writes: Counts
     """Number of writes per page."""
@@ -58,8 +60,9 @@ class WriteIntervals(TraceFinding):
     page, including itself. A request counts once for each page that it writes completely or in part. Equal requests
     give equal intervals, and equal bytes when saved.
 
-    Saves `report.html`, `intervals.json`, and as Parquet `windows`, `intervals`, `frequency` and `time_address` (one
-    row per bin of time and address: `page_writes` before the bin, `first_page` and `writes` of the bin).
+    Saves `report.html` and `intervals.json`, and the Parquet files `windows`, `intervals`, `frequency` and
+    `time_address`. The last file has one row per bin of time and address, with the number of page writes before the bin
+    (`page_writes`), the first page of the bin (`first_page`) and the writes to the bin (`writes`).
     """
 
     _page = "intervals"
@@ -145,7 +148,7 @@ class WriteIntervals(TraceFinding):
     def _tables(self) -> Contents:
         rows, columns = self.time_address.shape
         low, high = self.extent_pages
-        # Times and page numbers are the lower bounds of the bins of `time_address`, rounded up.
+        # Each bin is labelled with its lower bounds in time and address, rounded up.
         times = [-(-row * self.page_writes // rows) for row in range(rows)]
         pages = [low + -(-column * (high - low) // columns) for column in range(columns)]
         return {

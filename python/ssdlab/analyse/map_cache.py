@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.view.page import Page
 
 PRESET = "mapcache"
-"""Preset of the default device, which is the device of the map-cache document."""
+"""Preset of the default device: the device that the map-cache document models."""
 
 TARGET = 0.95
 """Default IOPS target, as a share of the IOPS with the whole map in RAM."""
@@ -34,7 +34,7 @@ ENTRY = "4B"
 """Default size of a map entry."""
 
 MAP_OF_MAP_BYTES = 4
-"""RAM per segment of the map, in bytes, that records the segment's location in flash."""
+"""RAM in bytes for the flash location of one map segment."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class MapCacheChoice:
     iops_share: float
     """`iops` divided by the IOPS of a drive that has the whole map in RAM."""
     read_iops_share: float
-    """IOPS of reads relative to the whole map in RAM. All misses and no write-backs are charged to reads, as in the
-    map-cache document. NaN without reads.
+    """IOPS of reads relative to the whole map in RAM. The cost of every miss, but of no write-back, is added to the
+    time of the reads, as in the map-cache document. NaN without reads.
     """
 
 
@@ -114,7 +114,7 @@ class MapCacheAdvice(TraceFinding):
         self.change_look_ups: int = sizes[0]["change_look_ups"]
         """Number of look-ups for writes and whole-page trims, one per page."""
         self.first_look_ups: Counts = np.array([size["first_reads"] + size["first_changes"] for size in sizes], "u8")
-        """Number of first look-ups of segments, which miss in every cache, by segment size."""
+        """Number of look-ups that are the first of their segment and so miss in every cache, by segment size."""
         self.host_ns: int = found["host_ns"]
         """Predicted total time of all requests with the whole map in RAM, in nanoseconds."""
         self.host_read_ns: int = found["host_read_ns"]
@@ -143,8 +143,8 @@ class MapCacheAdvice(TraceFinding):
             self.read_iops_share: Numbers = np.where(
                 self.host_read_ns > 0, self.host_read_ns / self._cells("read_busy_ns"), np.nan
             )
-        """IOPS of reads relative to the whole map in RAM. All misses and no write-backs are charged to reads, as in the
-        map-cache document. NaN without reads.
+        """IOPS of reads relative to the whole map in RAM. The cost of every miss, but of no write-back, is added to the
+        time of the reads, as in the map-cache document. NaN without reads.
         """
         self.limit: Numbers = np.array([self.host_ns / size["least_busy_ns"] for size in sizes])
         """Upper bound of `iops_share` by segment size. It is below 1, because the first look-up of each segment misses.
@@ -169,7 +169,9 @@ class MapCacheAdvice(TraceFinding):
         return self.logical_pages * self.entry_bytes
 
     def _cells(self, name: str) -> "Counts":
-        """Returns one metric by cache and segment size. A cache larger than the map counts as the whole map."""
+        """Returns one metric as an array by cache size and segment size. Caches larger than the map have the values of
+        a cache that holds the whole map.
+        """
         columns = []
         for size in self._sizes:
             column: Counts = size[name]
@@ -208,7 +210,9 @@ class MapCacheAdvice(TraceFinding):
         return self.choice(*cells[0]) if cells else None
 
     def neighbours(self, choice: MapCacheChoice) -> tuple[MapCacheChoice | None, MapCacheChoice | None]:
-        """Returns the next smaller and the next larger requested cache with the segment size of the given cache."""
+        """Returns the next smaller and the next larger of the requested caches with the same segment size as `choice`;
+        None if there is none.
+        """
         row = self.caches.tolist().index(choice.cache_bytes)
         column = self.segments.tolist().index(choice.segment_bytes)
         smaller = self.choice(row - 1, column) if row > 0 else None
@@ -241,7 +245,7 @@ class MapCacheAdvice(TraceFinding):
             target: As in `best`.
 
         Returns:
-            None if no cache up to the largest requested size reaches it.
+            None if no cache up to the largest requested size reaches the target.
 
         Raises:
             ConfigError: If the target is out of range or the segment size was not requested.

@@ -26,7 +26,7 @@ from ssdlab.model.toml_file import read_toml
 SCENES = Path(__file__).parent / "scenes"
 SMALL_PAGES = 32
 MOST_DRAWN = 40_000
-"""Maximum number of flash pages in all pictures that are drawn at once."""
+"""Maximum number of flash pages drawn at once, summed over all pictures."""
 _SMALL = (
     "time=serial", f"device.capacity={SMALL_PAGES * 4}KiB", "device.op=100%", "device.reserve=extra",
     "nand.page_size=4KiB", "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1",
@@ -51,8 +51,8 @@ def small(*layers: Sets) -> list[Sets]:
     below = [set_by(_DEFAULT, _SMALL), *layers]
     for at, layer in enumerate(layers, 1):
         if any(setting.startswith("ftl") and "sbfast" in setting for _, setting in layer):
-            # Inserts the settings of SBFAST directly before the layer that selects SBFAST. At an earlier place, a layer
-            # that selects another FTL would drop them.
+            # Inserts the SBFAST settings directly before the layer that selects SBFAST. If they came earlier, a layer
+            # between that selects another FTL would discard them.
             below.insert(at, set_by(_DEFAULT, _SMALL_SBFAST))
             break
     return below
@@ -81,8 +81,8 @@ class Explanation:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.recordings = [_answered(drive, scene)["recording"] for drive in scene.drives]
-        """For each FTL, a recording: the initial state of the drive, all steps with a sentence for each, and the spans
-        that group the steps.
+        """For each FTL, a recording: the initial state of the drive, all steps, each with a sentence that describes it,
+        and the spans that group the steps, such as requests.
         """
 
     def __repr__(self) -> str:
@@ -110,8 +110,8 @@ class Explanation:
         _save(Path(path), self.to_html())
 
     def clock(self) -> list[tuple[int, ...]]:
-        """Returns, for each step of the page, the number of steps that each drive has taken. Both drives start each
-        request together.
+        """Returns, for each step of the animated page, how many of its own steps each drive has taken by then. Both
+        drives start each request together.
         """
         requests = ((span for span in one["spans"] if span["span"] == "request") for one in self.recordings)
         clock = [(0,) * len(self.recordings)]
@@ -150,7 +150,9 @@ class Explanation:
         _save(Path(path), room("view.stepper.picture").animation(self, *self._drawable(first, last)))
 
     def _drawable(self, first: int, last: int | None) -> tuple[int, int]:
-        """Returns the first and last step of a selection, or raises an error if they cannot be drawn."""
+        """Checks that the steps `first` to `last` exist and are few enough to draw. Returns both; a `last` of None
+        becomes the last step.
+        """
         end = len(self.clock()) - 1
         last = end if last is None else last
         for name, number, least in (("from", first, 0), ("to", last, first)):

@@ -44,8 +44,8 @@ class TraceAnalysis(TraceFinding):
     counts of pages are estimates from a sample; see `sampling`. This limit is 192 GiB if all pages of each group are
     touched, and 12 GiB if one page of each group is touched.
 
-    Saves `report.html`, `analysis.json`, and as Parquet `ranges`, `deviations`, `sizes`, `alignments`, `runs`, `gaps`
-    and `windows`, each with the columns of the attribute of the same name.
+    Saves `report.html` and `analysis.json`, and the Parquet files `ranges`, `deviations`, `sizes`, `alignments`,
+    `runs`, `gaps` and `windows`. Each Parquet file has the columns of the attribute with its name.
     """
 
     _page = "workload"
@@ -72,9 +72,9 @@ class TraceAnalysis(TraceFinding):
         self.window_requests: int = self._figures["window_requests"]
         """Number of requests per window, that is, per row of `windows`."""
         self.sampling: int = self._figures["sampling"]
-        """Number of pages that each sampled page represents. At 1, footprints and working sets are exact. Otherwise the
-        relative standard error of an estimate of n pages is at most 4 sqrt(sampling / n), below 0.4 % for the
-        footprint.
+        """Number of pages that each sampled page represents. If it is 1, footprints and working sets are exact.
+        Otherwise, the relative standard error of an estimate of n pages is at most 4 sqrt(sampling / n), below 0.4 %
+        for the footprint.
         """
         ranges = counted.ranges()
         first_byte = ranges.pop("range") * np.uint64(self.counted_range_bytes)

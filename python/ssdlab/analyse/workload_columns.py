@@ -15,8 +15,8 @@ class RangeColumns(NamedTuple):
 
 
 class DeviationColumns(NamedTuple):
-    """Histogram of requests by the distance from the first byte of the previous request, in address ranges. Empty
-    buckets are omitted.
+    """Histogram of requests by distance: from the first byte of the previous request to the first byte of this one, in
+    address ranges. Empty buckets are omitted.
     """
 
     lower: "npt.NDArray[np.int64]"
@@ -24,7 +24,7 @@ class DeviationColumns(NamedTuple):
     jumps.
     """
     upper: "npt.NDArray[np.int64]"
-    """Lower bound of the next bucket: `lower` + 1 up to 65,535 ranges; above that, steps of 1.6 %."""
+    """Lower bound of the next bucket: `lower` + 1 up to 65,535 ranges, then about 1.6 % above `lower`."""
     reads: Counts
     writes: Counts
     trims: Counts
@@ -35,7 +35,7 @@ class SizeColumns(NamedTuple):
 
     lower: Counts
     upper: Counts
-    """Lower bound of the next bucket: `lower` + 1 up to 65,536 sectors (32 MiB); above that, steps of 1.6 %."""
+    """Lower bound of the next bucket: `lower` + 1 up to 65,536 sectors (32 MiB), then about 1.6 % above `lower`."""
     reads: Counts
     writes: Counts
     trims: Counts
@@ -50,8 +50,8 @@ class AlignmentColumns(NamedTuple):
     writes: Counts
     trims: Counts
     whole_reads: Counts
-    """Number of reads, by the largest power of two that divides both address and size. The next two columns count
-    writes and trims.
+    """Number of reads, by the largest power of two that divides both address and size. The columns `whole_writes` and
+    `whole_trims` count writes and trims in the same way.
     """
     whole_writes: Counts
     whole_trims: Counts
@@ -62,7 +62,7 @@ class RunColumns(NamedTuple):
 
     lower: Counts
     upper: Counts
-    """Lower bound of the next bucket: `lower` + 1 below 128; above that, steps of 1.6 %."""
+    """Lower bound of the next bucket: `lower` + 1 below 128, then about 1.6 % above `lower`."""
     reads: Counts
     writes: Counts
     trims: Counts
@@ -76,7 +76,8 @@ class GapColumns(NamedTuple):
     all: Counts
     """Number of requests of any operation, by the time since the previous request."""
     reads: Counts
-    """Number of reads, by the time since the previous read. The following columns count the other operations."""
+    """Number of reads, by the time since the previous read. The columns of the other operations are counted likewise.
+    """
     writes: Counts
     trims: Counts
     flushes: Counts
@@ -87,7 +88,7 @@ class TraceWindowColumns(NamedTuple):
 
     first_request: Counts
     first_ns: Counts
-    """Arrival of the window's first request, in nanoseconds."""
+    """Arrival time of the window's first request, in nanoseconds."""
     reads: Counts
     writes: Counts
     trims: Counts

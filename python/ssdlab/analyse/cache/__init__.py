@@ -1,4 +1,4 @@
-"""Buffer caches: simulated on traces, measured on this machine, and planned with some pages compressed.
+"""Buffer caches: simulation on traces, measurement on this machine, and advice on compressing a part of them.
 
 `ssdlab.cache` lists the public names.
 """

@@ -25,8 +25,8 @@ class Load:
     Args:
         access: Distribution: `even`; `80/20`, where 80 % of the accesses go to 20 % of the pages; `pareto`, which
             repeats this rule within each part; or `zipf`, optionally with its exponent, as in `zipf:0.8`.
-        trace: Trace with the reads and writes to use instead of `access`, `pages`, `writes` and `scan`. Its pages are
-            renumbered.
+        trace: Trace whose reads and writes are used; `access`, `pages`, `writes` and `scan` are then ignored. The pages
+            of the trace are renumbered.
         pages: Number of different pages.
         accesses: Accesses per run; the first half warms up the cache.
         writes: Share of the accesses that write a page.

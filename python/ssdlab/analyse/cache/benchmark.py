@@ -169,7 +169,7 @@ class Cell:
     compressed_hit_ratio: Spread
     """Share of the reads that hit the compressed pool."""
     cpu_share: Spread
-    """Processor time used, as a share of the time of all processors. It includes busy waiting in the storage."""
+    """Processor time used, as a share of the total time of all processors. It includes busy-waiting for the storage."""
     cpu_us: Spread
     """Microseconds of processor time per page."""
     load_us: Spread
@@ -239,7 +239,7 @@ class CacheBench(Finding):
     threads: int
     runs: int
     settings: dict[str, Any]
-    """Other arguments of `bench`: policies, accesses and storage."""
+    """Arguments of `bench` that other fields do not hold: policies, accesses and storage."""
     cells: tuple[Cell, ...]
     """Results by share of the compressed pool, then by codec."""
     done: int
@@ -301,7 +301,7 @@ def bench(
     runs: int = RUNS,
     monitor: Monitor | None = None,
 ) -> CacheBench:
-    """Sends page accesses through the two-pool cache for every share of the compressed pool and every codec.
+    """Measures the two-pool cache with every combination of codec and share of the compressed pool.
 
     Each run has a new cache; the first half of the accesses warms it up, and the rest is measured. All runs have the
     same accesses. With several threads or with workers, the order of the accesses varies, and counts differ slightly.
@@ -369,7 +369,7 @@ def bench(
 
 
 class _Runner:
-    """Measures each cache in several runs, and counts the runs."""
+    """Runs the measurements: several runs for each cache. Counts the completed runs."""
 
     def __init__(
         self, pools: Pools, contents: bytes, sequence: "Counts", budget_bytes: int, below: _Below, threads: int,
@@ -385,7 +385,9 @@ class _Runner:
         """Number of runs to measure."""
 
     def measure(self) -> list[list[dict[str, Any]]]:
-        """Returns the results of each cache by run; fewer runs if the monitor stopped the measurement."""
+        """Measures all caches. Returns, for each cache, the results of its runs; some are missing if the monitor
+        stopped the measurement.
+        """
         variants = self._pools.variants
         measured: list[list[dict[str, Any]]] = [[] for _ in variants]
         costs = self._costs() if any(share == _ADAPTIVE for share, _ in variants) else {}

@@ -175,7 +175,7 @@ def _policy(written: str, items: Items) -> Asked:
     if name not in known:
         meant = suggestion(name, known) or "; 'ssdlab list caches' shows all policies"
         raise ConfigError(f"unknown policy {name!r}{meant}")
-    # Finds the admission policy first. Its parameters may come before its name, and cannot be checked without it.
+    # Finds the admission policy first, because its parameters may precede its name but cannot be checked without it.
     asked = [value for parameter, value in map(_parted, changed) if parameter == ADMISSION]
     guard = admissions()[_admission(asked[-1])] if asked else None
     takes = {parameter.name: parameter.default for parameter in known[name].parameters}

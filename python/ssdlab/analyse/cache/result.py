@@ -144,7 +144,7 @@ class CacheSimulation(_Caches):
         self.bytes_outgrown: Counts | None = self._grid(counted["outgrown_units"]) if grow else None
         """Bytes that hits requested beyond an object's size at insertion. They also count as missed bytes."""
         self.expired: Counts | None = None if ttl_s is None else self._grid(counted["expired"])
-        """Number of misses of items that were cached but had expired; None without expiry."""
+        """Number of accesses that missed because the cached item had expired; None without expiry."""
 
         def missed(touched: str, hit: str) -> "Numbers | None":
             if not write_back:

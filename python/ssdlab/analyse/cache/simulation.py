@@ -61,7 +61,9 @@ T = TypeVar("T")
 def _gather(
     trace: Given, items: Items, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None, ttl_s: Ttl = None
 ) -> dict[str, Any]:
-    """Adds the whole trace to `gathered`. Returns the trace's source, its report, and the footprint of the trace."""
+    """Reads the whole trace into `gathered`. Returns a dictionary with the source, the report and the footprint of the
+    trace.
+    """
     source = source_of(trace)
     pages = items.granularity == "pages"
     instead = "add --objects, or --sized-objects to include object sizes"
@@ -105,8 +107,8 @@ def _while_read(
     jobs: int,
     monitor: Monitor | None,
 ) -> tuple[dict[str, Any], list[T | None]]:
-    """Reads the trace, and runs the simulations in parallel with the reading. Returns the result of `_gather`, and the
-    results of the simulations in order.
+    """Reads the trace with `gather` while the simulations run in parallel. Returns the result of `gather`, and a list
+    of the simulation results in the order of `works`.
     """
     gathered = threading.Event()
 
@@ -152,9 +154,9 @@ def simulate(
             byte of a request; or `"sized-objects"`, which count their size in bytes.
         page: Size of a page.
         ignore_trims: True to keep items cached when they are trimmed.
-        ttl: Time to live of an item in trace time, in whole seconds, such as `"300s"`; later accesses miss. With
-            `"stream"`, the name of the inserting request's stream is the number of seconds. By default items do not
-            expire.
+        ttl: Time to live of an item in trace time, in whole seconds, such as `"300s"`; an access to an expired item
+            misses. With `"stream"`, each request gives the seconds in the name of its stream; the request that inserts
+            an item sets the item's time. By default items do not expire.
         write_back: True to keep writes in the cache until they must be written to storage, and to count write-backs.
             Pages only.
         dirty: Share of a write-back cache that may be dirty; by default the whole cache.
@@ -290,8 +292,8 @@ def mrc(
 ) -> MissRatioCurves:
     """Computes miss-ratio curves.
 
-    Stack algorithms with default parameters need one exact pass if nothing is trimmed. Other policies are simulated at
-    each size, or estimated from a sample.
+    Stack algorithms with default parameters are computed exactly in one pass if nothing is trimmed. Other policies are
+    simulated at each size, or estimated from a sample.
 
     Args:
         trace: As in `simulate`.

@@ -1,4 +1,4 @@
-"""Plans the share of a page cache to compress."""
+"""Advises how much of a page cache, if any, to compress."""
 
 import os
 from collections import Counter
@@ -27,7 +27,7 @@ PAGE = "8KiB"
 
 
 BUSY = 0.1
-"""Maximum share of time that a thread may wait for a processor; above it, a note reports a busy machine."""
+"""Share of time spent waiting for a processor above which a note reports that the machine is busy."""
 
 
 def busy(waited: float) -> list[str]:

@@ -33,7 +33,7 @@ class Compressor:
 
     name: str
     ratio: float
-    """Uncompressed bytes divided by compressed bytes, over the pages that shrink enough."""
+    """Compression ratio (uncompressed bytes divided by compressed bytes) of the pages that shrink enough."""
     compress_us: float
     """Microseconds of processor time to compress a page, whether it shrinks or not."""
     decompress_us: float
@@ -70,8 +70,8 @@ def measure(
     """Measures compressors on pages, as `compress.bench` does, with one thread.
 
     Args:
-        names: Codecs such as `lz4` or `zstd:1`; the name `modelled:RATIO:COMPRESS:RESTORE` contains its ratio and
-            times.
+        names: Codecs such as `lz4` or `zstd:1`. A modelled codec, `modelled:RATIO:COMPRESS:RESTORE`, is not measured,
+            because its name gives its ratio and times.
         contents: Contents of the pages.
         page_bytes: Size of a page.
         monitor: Progress callback; if it returns a true value, KeyboardInterrupt is raised.
@@ -96,7 +96,7 @@ def measure(
 def _compressor(name: str, cell: compress.Cell, copy_us: float) -> Compressor:
     total = cell.total
     shrunk, bytes_shrunk = total.pages - total.raw_pages, total.bytes - total.raw_bytes
-    # A page that did not shrink is copied instead of decompressed. The copying time is subtracted.
+    # Pages that did not shrink are copied instead of decompressed. The time to copy them is subtracted.
     restoring_us = cell.decompress_cpu_us.low * total.pages - copy_us * total.raw_pages
     return Compressor(
         name,

@@ -14,11 +14,11 @@ from ssdlab.analyse.drive.reads import Device
 from ssdlab.model.finding import Contents, Finding, Plot
 
 SHARES = tuple(range(101))
-"""Percentages of compressed memory for which the plan's curve has a point."""
+"""Points of the plan's curve: percentages of the memory that are compressed."""
 
 RATIOS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
 SKEWS = ("even", "zipf:0.6", "80/20", "zipf:0.9", "pareto")
-"""Access distributions: the columns of the table of break-even read times."""
+"""Access distributions that are the columns of the table of break-even read times."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Choice:
 class CachePlan(Finding):
     """Advice on compressing part of a page cache; see `plan`.
 
-    Saves `report.html`, `cache-plan.json` and `plan.csv`, which has a line for each percent with the columns `model`,
-    `compressor`, `percent` and `us`.
+    Saves `report.html`, `cache-plan.json` and `plan.csv`. The CSV has the columns `model`, `compressor`, `percent` and
+    `us`, and one line for each model, compressor and percentage from 0 to 100.
     """
 
     _page = "plan"
@@ -95,8 +95,8 @@ class CachePlan(Finding):
         )
 
     def point(self, compressor: Compressor, share: float, model: str) -> dict[str, float]:
-        """Returns the hit ratio and the time per page that one of `MODELS` predicts, with the given share of the memory
-        compressed.
+        """Returns the predictions of `model`, one of `MODELS`, for the given compressed share of the memory: hit ratio
+        and time per page.
         """
         return self._plan(compressor, model).point(share, corrections(model))
 
@@ -174,8 +174,8 @@ class CachePlan(Finding):
 
     @cached_property
     def device_break_evens(self) -> list[list[float | None]]:
-        """Read time, in us per page, of the fastest device for which the best compressor pays off. Rows are compression
-        ratios, columns are access distributions.
+        """Break-even read times: microseconds per page of the fastest device for which the best compressor still pays
+        off. Rows are compression ratios, columns are access distributions.
         """
         names = corrections("corrected")
 
