@@ -169,7 +169,7 @@ def _low(draw: random.Random) -> float:
 
 
 def _requests() -> Iterator[tuple[int, int, int, int]]:
-    """Yields requests as tuples of time in nanoseconds, operation, offset and length. Low addresses are more frequent."""
+    """Yields requests as tuples of time in ns, operation, offset and length. Low addresses are more frequent."""
     draw = random.Random(1)
     time = 0
     while True:

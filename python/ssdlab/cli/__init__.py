@@ -154,7 +154,8 @@ def main() -> int:
     except click.ClickException as error:
         status = _fail(ValueError(_usage_error(error)), 2)
     except (BrokenPipeError, SystemExit):
-        # Only Click and rich raise SystemExit, and only if a pipe is closed. Nobody reads further output then.
+        # Only Click and rich raise SystemExit, and only if standard output is a closed pipe. Nothing more is written
+        # then, because nobody would read it.
         _write_no_more()
         status = 0
     except OSError as error:

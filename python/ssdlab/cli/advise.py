@@ -46,7 +46,8 @@ def mapcache(
     fit: str | None = options.FIT,
     json: bool = options.JSON,
 ) -> None:
-    """Find the smallest map cache, with its segment size, that performs almost like the whole map in RAM.
+    """Find the smallest map cache, and its segment size, with which the drive is almost as fast as with the whole map
+    in RAM.
 
     One pass over the trace counts hits and misses of all LRU caches and segment sizes exactly, and write-backs for the
     listed sizes. Times are predicted: a miss reads a segment, evicting a changed segment writes back all changed
@@ -161,8 +162,8 @@ def cache(
     reading: Mapping[str, Any] = MappingProxyType({}),
     output: Output = options.saving(CacheAdvice),
 ) -> int:
-    """Simulate caches of several sizes, raw and partly compressed, above a drive, and find the cheapest that meets the
-    goals.
+    """Simulate host memory of several sizes as a cache above a drive, uncompressed and partly compressed, and find the
+    cheapest that meets the goals.
 
     The trace is replayed twice, unless --repeat sets the number of replays; the first replay fills the cache. Costs
     cover memory and flash.

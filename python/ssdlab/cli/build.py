@@ -28,8 +28,8 @@ def build(
         "--wheel DIRECTORY", "Also write a Python wheel of ssdlab with the components to this directory."
     ),
 ) -> None:
-    """The crates are compiled and linked statically, with the sources of ssdlab; a second build of the same sources
-    takes no time. Prints the path of the new command, which works like 'ssdlab' and also has these components.
+    """The crates are compiled and linked statically, with the sources of ssdlab; repeating a build with the same
+    sources takes no time. Prints the path of the new command, which works like 'ssdlab' and also has these components.
 
     Rust (cargo) must be installed. The first build takes minutes. If ssdlab does not run from a clone, set
     SSDLAB_SOURCE to the directory of its sources.

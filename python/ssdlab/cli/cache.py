@@ -46,7 +46,7 @@ class CachedItems:
     ignore_trims: bool = option("--ignore-trims", "Keep items cached when they are trimmed.", CACHES)
 
     def arguments(self, size: str | None) -> dict[str, str]:
-        """Returns the arguments of `simulate`. Checks that a cache of this granularity can have the given size."""
+        """Returns the arguments of `simulate`. Rejects a size that is invalid for the granularity."""
         if (self.page is not None) + self.objects + self.sized_objects > 1:
             raise ConfigError("use only one of --page, --objects and --sized-objects")
         granularity = "objects" if self.objects else "sized-objects" if self.sized_objects else "pages"
@@ -125,8 +125,8 @@ def mrc(
 ) -> int:
     """Show the miss ratio by cache size.
 
-    Stack algorithms (lru, mru, belady) with default parameters need one exact pass, unless items are trimmed. Other
-    policies are simulated at each size, or estimated from a sample with standard errors.
+    Stack algorithms (lru, mru, belady) with default parameters are computed exactly in one pass, unless items are
+    trimmed. Other policies are simulated at each size, or estimated from a sample with standard errors.
     """
     arguments = items.arguments(size)
     with watching("trace") as watch:

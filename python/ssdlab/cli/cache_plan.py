@@ -103,7 +103,7 @@ def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[
     whole = max(1, _ssdlab.size(data))
     try:
         reader = csv.DictReader(io.StringIO(read_utf8(path, f"--curve {text.path(path)}")))
-        # Each row is paired with the number of its last line in the file, for messages.
+        # Each row is paired with its line number in the file (of its last line), which error messages quote.
         rows = [(reader.line_num, row) for row in reader]
         known = list(dict.fromkeys(row["policy"] for _, row in rows if "policy" in row))
         if len(known) > 1 or policy is not None:

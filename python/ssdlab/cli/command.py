@@ -58,7 +58,7 @@ class App:
 class Later(click.Command):
     """A command or group whose module below `cli` is loaded only when it is called.
 
-    The summary becomes the first paragraph of the help.
+    The help of the command begins with `summary`.
     """
 
     def __init__(self, name: str, summary: str, module: str | None = None) -> None:
@@ -195,8 +195,9 @@ def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
 
 
 def _sets(name: str, args: Sequence[str]) -> list[str]:
-    """Returns suggestions such as `--set seed=5` for `--seed 5`: the least nested settings whose key ends in the
-    option's name. A value that a setting cannot have is replaced by an example.
+    """Returns suggestions such as `--set seed=5` for `--seed 5`: of the settings whose key ends in the option's name,
+    those with the fewest levels in the key. If a setting cannot have the given value, the suggestion has an example
+    value.
     """
     if not name.startswith("--"):
         return []

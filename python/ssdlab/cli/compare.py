@@ -42,7 +42,8 @@ def _chosen(case: str, word: str) -> str | None:
 def _case(text: str, settings: RunSettings) -> tuple[str, Config]:
     """Returns label and configuration of a case given as `LABEL:SETTINGS` text."""
     label, colon, rest = text.partition(":")
-    # A colon may be part of a value (a mix of request sizes), but a label contains no '='.
+    # If there is '=' before the first colon, the colon belongs to a value (a mix of request sizes), and the case has no
+    # label.
     if not colon or "=" in label:
         label, rest = text, text
     label, preset, origin = label.strip(), settings.preset, "--preset"

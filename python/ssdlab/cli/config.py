@@ -24,7 +24,7 @@ def schema() -> None:
 
 @app.command(examples="ssdlab config check --config mine.toml")
 def check(settings: Settings = group(), json: bool = options.JSON) -> None:
-    """Check a configuration; report every error with its place and remedy."""
+    """Check a configuration; report where each error is and how to fix it."""
     resolved = settings.resolved()
     resolved.check()
     if json:

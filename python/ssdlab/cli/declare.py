@@ -36,7 +36,9 @@ class Declared(NamedTuple):
     max: float | None = None
     """Maximum value of the option; needs `min` as well."""
     parser: Callable[[str], Any] | None = None
-    """Converts a path that the user typed. Exceptions of the conversion are reported as user errors."""
+    """Converts a path that the user typed. If it raises an exception, the exception is reported as an error in the
+    command line.
+    """
     check: Callable[[str], object] | None = None
     """Validates each comma-separated item of the value; error messages contain the option's name."""
     choices: Callable[[], Words] | None = None
@@ -97,7 +99,9 @@ def parameters(function: Callable[..., Any]) -> list[click.Parameter]:
 
 
 def bound(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the arguments of a command's function, with the values of each group collected in its dataclass."""
+    """Returns the arguments for a command's function. The values of a group of options are combined in an instance of
+    the group's dataclass.
+    """
     return {
         own.name: own.annotation(**{name: given[name] for name, *_ in _members(own)})
         if isinstance(own.annotation, type) and is_dataclass(own.annotation)

@@ -33,8 +33,8 @@ def diagnose(
     no_what_ifs: bool = option("--no-what-ifs", "Skip the simulation of suggested changes."),
     output: Output = options.saving(Diagnosis),
 ) -> int:
-    """Prints the bottleneck of throughput, the causes of slow requests and of write amplification, and suspicious
-    input. Then tries single changes with the same requests.
+    """Prints what limits throughput, what causes slow requests and write amplification, and what looks wrong in the
+    input. Then tries changes, one at a time, with the same requests.
 
     TRACE may also be the --out directory of a run, or its result.json; then no simulation is run.
     """

@@ -40,8 +40,8 @@ def _scene(
     skip: int,
     most: int,
 ) -> steps.Scene:
-    """Returns a scene with the user's requests or trace. `configs` returns the configurations of the drives; its
-    argument holds default settings that the user's settings override.
+    """Returns a scene with the user's requests or trace. `configs` takes default settings, which the user's settings
+    override, and returns the configurations of the drives.
     """
     if bool(requests) == bool(source):
         raise ConfigError("a custom scene needs requests; add either --requests or --trace")
@@ -92,8 +92,8 @@ def explain(
     """Writes a self-contained HTML page that shows blocks with their pages, the map, and a sentence for each decision.
     Its controls play the animation, step forward and back, and jump to the next merge, garbage collection or miss.
 
-    A scene of your own has a small drive: 32 pages in blocks of 4, or as many pages as a trace needs, unless a preset
-    or a file sets the size. Touched pages of a trace are renumbered from 0. A drive may have up to 4096 flash pages.
+    A custom scene has a small drive: 32 pages in blocks of 4, or as many pages as a trace needs, unless a preset or a
+    file sets the size. Touched pages of a trace are renumbered from 0. A drive may have up to 4096 flash pages.
     """
     own = bool(requests or trace or settings.are_given or beside)
     if scene is None and not own:

@@ -82,8 +82,8 @@ def drive(
     """Fits the parameters of a drive to measurements, and writes them as a preset with the uncertainty of each.
 
     Input can be any combination of fio results, tables of loads with percentiles, and data-sheet numbers. All other
-    settings come from --base: dies, planes, program units and mechanisms. Parameters that the input cannot distinguish
-    are listed with a measurement that can.
+    settings come from --base: dies, planes, program units and mechanisms. Parameters that the input cannot separate are
+    listed with a measurement that would separate them.
     """  # fmt: skip
     loads, numbers = sheet.read(sheet_values)
     if job:

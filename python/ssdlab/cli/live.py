@@ -17,11 +17,13 @@ SAMPLE_SECONDS = 0.5
 SAMPLES = 40
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_RATIO = 1.0
-"""Write amplification of the lowest bar in the live view's bar graph."""
+"""Write amplification at the bottom of the live view's bar graph."""
 
 
 def facts(requests_per_s: float, write_amplification: float | None, latency: Mapping[str, Any] | None) -> list[str]:
-    """Returns the figures of a drive as short phrases; `latency` is the response-time distribution of all requests."""
+    """Returns the main metrics of a drive as short phrases; `latency` is the response-time distribution of all
+    requests.
+    """
     parts = [f"{text.short_count(requests_per_s)} requests/s"]
     if write_amplification is not None:
         parts.append(f"write amplification {text.ratio(write_amplification)}")
@@ -59,7 +61,7 @@ class View:
             self._sampled, self._sampled_at = figures, at
 
     def _restarted(self) -> bool:
-        """True if the measured phase began since the last sample; all metrics then start again from zero."""
+        """True if the metrics were reset to zero since the last sample, because the measured phase began."""
         now, before = self._now, self._sampled
         return now is None or before is None or (now["elapsed_ns"] or 0) < (before["elapsed_ns"] or 0)
 

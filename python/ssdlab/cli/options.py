@@ -186,7 +186,7 @@ def refuse_both(trace: object, workload: str | None) -> None:
 def shortcut_sets(
     *, workload: str | None = None, fit: str | None = None, repeat: str | None = None, check: bool = False
 ) -> settings.Sets:
-    """Returns the settings that shortcut options stand for, each with the name of the option as its origin."""
+    """Returns the settings that the shortcut options set. The origin of each setting is the name of its option."""
     counted = repeat is not None and repeat.lstrip("+-")[:1].isdigit()
     typed = (
         ("--workload", "workload.pattern", workload),
@@ -252,7 +252,7 @@ class Printed:
 
     @property
     def is_data(self) -> bool:
-        """True if other programs read standard output, which then contains only the result."""
+        """True if standard output is meant for other programs, so it must contain only the result."""
         return self.json or self.table is not None
 
     @property

@@ -128,7 +128,8 @@ def _save(found: "Finding", out: Path, figures: "FigureFormat | None", only: Seq
         try:
             found.save(out, figures, only)
         except ConfigError:
-            # A figure name is unknown. The result of a long run must not be lost because of that.
+            # If a figure name is unknown, everything is saved without figures, so that the result of a long run is not
+            # lost.
             found.save(out)
             raise
     except KeyboardInterrupt:

@@ -22,9 +22,11 @@ LINE_SECONDS = 5.0
 """Seconds between two progress lines if standard error is not a terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""Unit of the count `done`, by phase. The progress line of these phases shows a rate in these units per second."""
+"""Phases whose progress line shows a rate, each with the unit of the count `done`."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
-"""Unit of the count `done`, by phase. These phases have few steps, so the progress line shows a count, not a rate."""
+"""Phases whose progress line shows a count, because they have too few steps for a rate; each with the unit of the count
+`done`.
+"""
 
 
 class _Phase:
@@ -55,8 +57,8 @@ class Watch:
         name, _, detail = phase.partition(", ")
         if name != self._phase.name:
             self._phase = _Phase(name, done, requests)
-        # Checks for a stop request before displaying anything. This call also tells the Ctrl-C handler that the run
-        # calls its monitor regularly.
+        # Checks for a stop request before displaying anything. The call of `ask` also tells the Ctrl-C handler that
+        # this run still calls its monitor.
         should_end = self._display.request.ask()
         now = time.monotonic()
         if now - self._display.began >= QUIET_SECONDS:

@@ -182,7 +182,7 @@ def _scale(time: str) -> float | None:
 
 @contextmanager
 def _opening(file: Path | None) -> Iterator[None]:
-    """Prints that the drive is being created or mounted, if this takes more than a second."""
+    """Tells the user that the drive is being created or mounted, if this takes more than a second."""
     doing = "creating the drive" if file is None or not file.exists() else "opening the drive"
     words = doing if file is None else f"{doing} in {text.path(file)}"
     line = room("cli.bars").status() if sys.stderr.isatty() else None

@@ -87,7 +87,7 @@ def effects(
     outcome: str | None = OUTCOME,
     output: Output = options.saving(Effects),
 ) -> int:
-    """Show the effect of each axis on an outcome, alone and in pairs.
+    """Show how each axis, and each pair of axes, affects an outcome.
 
     If every combination was run, also shows the loss from fixing one axis at a value. The method depends on the design:
     contrasts for a factorial, analysis of variance for a grid, Sobol' indices for a Saltelli design, differences for
@@ -107,5 +107,5 @@ def pareto(
     outcome: list[str] = options.OUTCOMES,
     output: Output = options.saving(Front),
 ) -> int:
-    """List the Pareto-optimal points: no other point is at least as good in every outcome and better in one."""
+    """List the Pareto-optimal points. No other point is at least as good in every outcome and better in one."""
     return output.deliver(Study.read(path).pareto(outcome))

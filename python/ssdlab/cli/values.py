@@ -12,7 +12,7 @@ MOST = (1 << 63) - 1
 
 
 class Text(click.types.StringParamType):
-    """Text in UTF-8, which the simulator requires; paths may hold any bytes."""
+    """Text in UTF-8. The simulator requires it for all values except paths, which may contain any bytes."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Returns the text that the user typed; rejects an empty text."""
@@ -22,7 +22,7 @@ class Text(click.types.StringParamType):
 
 
 class Checked(Text):
-    """Text with comma-separated items, each validated by a given function; the command gets the text as typed."""
+    """Text with comma-separated items, each validated by a given function. The command receives the text unchanged."""
 
     def __init__(self, read: Callable[[str], object]) -> None:
         self._read = read
