@@ -77,7 +77,7 @@ _was_raised = False
 
 
 def was_raised() -> bool:
-    """True if KeyboardInterrupt was raised for a signal."""
+    """True if a signal handler of this module has raised KeyboardInterrupt."""
     return _was_raised
 
 
@@ -181,7 +181,7 @@ def asked_for() -> Iterator[Request]:
     """Makes Ctrl-C ask the work to end.
 
     Raises:
-        KeyboardInterrupt: At the end, if the work finished without noticing the request.
+        KeyboardInterrupt: At the end of the block, if the work finished without noticing the request.
     """
     request = Request()
     with handled(request._on_ctrl_c):

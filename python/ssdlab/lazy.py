@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 else:
 
     class _Module:
-        """A module loaded on first use; `extra` is the optional extra (`ssdlab[extra]`) that installs the module."""
+        """A module loaded on first use. `extra` names the optional dependency (`ssdlab[extra]`) that installs the
+        module; it is empty for a required module.
+        """
 
         def __init__(self, name: str, extra: str = "") -> None:
             self._name, self._extra = name, extra

@@ -29,7 +29,7 @@ def shown(given: object) -> str:
 
 
 class Kind(NamedTuple):
-    """A type that an argument may have, with its name in messages."""
+    """A type that an argument may have: the name and the remedy to show in messages, and a check of the type."""
 
     noun: str
     remedy: str
@@ -71,7 +71,7 @@ class Kinds(NamedTuple):
 
     simple: Sequence[Kind]
     items: "Kinds | None"
-    """Types of a list's items, if a list is allowed."""
+    """Types that the items of a list may have; None if the argument cannot be a list."""
     optional: bool
 
     def words(self, plural: str = "") -> str:

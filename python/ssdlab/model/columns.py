@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOVING = OPS[:2]
-"""Operations that transfer data. Columns by time interval exist only for these operations."""
+"""Operations that transfer data: reads and writes. Only they have columns by time interval."""
 
 
 class LatencyColumns(NamedTuple):
@@ -29,7 +29,9 @@ class LatencyColumns(NamedTuple):
 
 
 class IntervalColumns(NamedTuple):
-    """Histograms of request times by the interval of completion; uint64 arrays of equal length."""
+    """Histograms of request times, one for each time interval; a request counts in the interval in which it completed.
+    uint64 arrays of equal length.
+    """
 
     interval: "npt.NDArray[np.uint64]"
     """Number of the time interval, ascending; interval 0 begins with the measured phase."""
@@ -50,7 +52,7 @@ class SlowColumns(NamedTuple):
     """Time when the request completed, from the start of the measured phase."""
     response_ns: "npt.NDArray[np.uint64]"
     waiting_ns: "npt.NDArray[np.uint64]"
-    """Part of the response time during which the request waited, in nanoseconds."""
+    """Time that the request waited, as part of its response time, in nanoseconds."""
     part: list[str]
     """Name of the largest part of the response time; empty if response times were not attributed to parts."""
     part_ns: "npt.NDArray[np.uint64]"
@@ -63,12 +65,14 @@ class CourseColumns(NamedTuple):
     interval_ns: int
     """Length of each time interval in nanoseconds."""
     times: "dict[tuple[str, str], IntervalColumns]"
-    """Histograms of each interval, by operation (`read`, `write`) and time (`response`, `waiting`)."""
+    """Histograms by interval. The key is the operation (`read`, `write`) and the time that is counted (`response`,
+    `waiting`).
+    """
     slowest: SlowColumns
     """Slowest read and slowest write of each interval."""
     parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
-    """Sums of the parts of response times in nanoseconds, by operation (`read`, `write`) and part, with one entry per
-    interval.
+    """Total nanoseconds of each part of the response times in each interval. The key is the operation (`read`, `write`)
+    and the part; arrays have one entry per interval.
     """
 
     @classmethod
@@ -126,8 +130,8 @@ class ActivityColumns(NamedTuple):
     """Activity of dies and channels over the measured phase.
 
     Each column has uint64 sums over bins of equal simulated time. The bins of a column double in length as time
-    advances, so columns may differ in bin length. The field before a column has its bin length in nanoseconds. A column
-    ends with the last non-zero bin.
+    advances, so columns may differ in bin length. The field before each column contains the bin length of the column in
+    nanoseconds. A column ends with the last non-zero bin.
     """
 
     die_bin_ns: int
@@ -141,8 +145,8 @@ class ActivityColumns(NamedTuple):
     """Busy time of the cells for internal work, such as garbage collection, summed over the dies."""
     queue_bin_ns: int
     outstanding_ns: "npt.NDArray[np.uint64]"
-    """Number of outstanding requests, integrated over the nanoseconds of each bin. Divided by the length of the bin, it
-    is the mean queue depth.
+    """Integral of the number of outstanding requests over each bin, in request-nanoseconds. Divide it by the bin length
+    to get the mean queue depth.
     """
     waiting: dict[str, LatencyColumns]
     """Histograms of waiting times, by operation."""
@@ -151,7 +155,7 @@ class ActivityColumns(NamedTuple):
     gantt: GanttColumns
     """Flash operations in the recorded window; empty if no window was set."""
     gantt_truncated: bool
-    """True if the recorded window contained more operations than are kept."""
+    """True if the window had more operations than the recording can hold, so that some are missing."""
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> "ActivityColumns":
@@ -281,8 +285,8 @@ def _parts_of(table: "pa.Table") -> "dict[tuple[str, str], npt.NDArray[np.uint64
 
 
 def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str | None = None) -> "pa.Table":
-    """Returns sums by bin, or by row and bin, as a table with the columns `row`, begin_ns, end_ns, `value`; `bin_ns` is
-    in its metadata.
+    """Converts sums by bin, or by row and bin, to an Arrow table. Its columns are begin_ns, end_ns and the sums, named
+    `value`; if `row` is given, a column of that name comes first. The metadata contains `bin_ns`.
     """
     edges = np.arange(sums.shape[-1] + 1, dtype=np.uint64) * np.uint64(bin_ns)
     begin, end = (np.broadcast_to(edge, sums.shape).ravel() for edge in (edges[:-1], edges[1:]))

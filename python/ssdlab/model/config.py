@@ -112,7 +112,7 @@ def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str
 
 
 def config_of(given: "Config | Overrides | None") -> "Config":
-    """Converts an argument to a configuration; None stands for the defaults."""
+    """Converts an argument, such as a mapping of settings, to a configuration. None gives the default configuration."""
     if isinstance(given, Config):
         return given
     if given is None:
@@ -212,8 +212,8 @@ class Config(Mapping[str, Any]):
         return rebuilt(None, [("configuration", self.to_toml())], [set_by("change", changes)])
 
     def what_if(self, name: str) -> dict[str, str]:
-        """Returns the setting changes that a what-if of a diagnosis makes, by key; empty if the what-if does not apply
-        to this drive.
+        """Returns the settings that a what-if change of a diagnosis sets, with their values, by key. Empty if the
+        change does not apply to this drive.
         """
         return dict(self._inner.what_if(name))
 
@@ -293,8 +293,8 @@ class Config(Mapping[str, Any]):
 def layered(
     preset: str | None, files: Iterable[str | os.PathLike[str]], sets: list[Sets], where: str = PRESET_GIVEN
 ) -> Config:
-    """Returns the configuration of a preset, files and settings; messages give `where` as the origin of the preset's
-    name.
+    """Builds a configuration from a preset, files and settings. Messages name `where` as the place where the preset was
+    chosen.
     """
     return rebuilt(preset, [_read(path) for path in files], sets, where)
 

@@ -1,6 +1,7 @@
 """Checks components written in Python on small random drives with random requests.
 
-A drive with its requests is a world. A world that fails is reduced to few operations.
+A world is a small drive together with its requests. If a component fails in a world, the world is reduced to a few
+operations that still make the component fail.
 """
 
 import random
@@ -86,7 +87,7 @@ def check(component: Plugin | type[Plugin], *, worlds: int = 60, seed: int = 1) 
         problem = _problem(component, world)
         if problem and TIMED_OUT not in problem:
             world = _reduced(world, lambda smaller: bool(_problem(component, smaller)))
-            # A component that is not deterministic may pass when its world is tried again.
+            # A nondeterministic component may pass this time; then the earlier problem is reported.
             problem = _problem(component, world) or problem
         if problem:
             raise Counterexample(problem, world, seed)
@@ -112,7 +113,7 @@ def _drawn(kind: str, rng: random.Random, most_blocks: int) -> World:
         return Operation(rng.choice([_WRITE] * 6 + [_READ] * 3 + [_TRIM]), first, min(count, pages - first))
 
     operations = [operation() for _ in range(rng.randint(1, MOST_OPERATIONS))]
-    # The last operation reads every page.
+    # A read of all pages is added at the end, so that every page is checked.
     return World(settings, [*operations, Operation(_READ, 0, pages)])
 
 
@@ -135,7 +136,9 @@ def _problem(component: Plugin | type[Plugin], world: World) -> str:
 
 
 def _reduced(world: World, fails: Callable[[World], bool]) -> World:
-    """Removes operations, at first many at once, and then shortens operations, as long as the world still fails."""
+    """Reduces a world while it still fails: removes operations, at first many at once, and then shortens those that
+    remain.
+    """
     step = len(world.operations) // 2
     while step:
         at, before = 0, len(world.operations)

@@ -20,7 +20,7 @@ class Format(NamedTuple):
     writable: bool
     """True if ssdlab can write the format."""
     objects: bool
-    """True if the format's requests are for cache objects, which have no drive addresses."""
+    """True if requests in this format access cache objects instead of drive addresses."""
 
 
 def all_formats() -> list[Format]:

@@ -110,8 +110,8 @@ class Diagnosis(TraceFinding):
         return sorted(found[:causes], key=gain, reverse=True) + found[causes:]
 
     def _gains(self, what_if: WhatIf) -> dict[str, float]:
-        """Returns, by subject, the factor by which a what-if change improves the subject's metric. Empty if the change
-        was not run.
+        """Returns the factors by which a what-if change improves the metrics, by subject. Empty if the change was not
+        run.
         """
         if what_if.summary is None:
             return {}
@@ -136,8 +136,8 @@ class Diagnosis(TraceFinding):
 
     @property
     def response(self) -> dict[str, Any] | None:
-        """Parts of the response times of `all` requests, `read` and `write`; if there is a cache, of the requests that
-        it sends to the drive.
+        """Parts of the response times for `all` requests, for `read` and for `write`. If there is a host cache, only
+        the requests that it sends to the drive are covered.
 
         For `all` requests and those around `p50`, `p99` and `p99_9`, gives the number of `requests`, the `sum_ns` of
         their response times, and the `parts_ns` that add up to it. None unless `time` is `event`.

@@ -107,8 +107,8 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
 
 
 def _spared(config: Config, path: Path | None) -> Config:
-    """Returns the configuration with a log of half the spare blocks instead of all, because the other half can replace
-    bad blocks. An existing drive keeps its number of log blocks.
+    """Returns the configuration in which a log that would use all spare blocks uses only half of them; the other half
+    can replace bad blocks. An existing drive keeps its number of log blocks.
     """
     is_there = path is not None and path.exists()
     try:
@@ -144,8 +144,9 @@ def _bytes_of(data: object) -> memoryview:
 class Drive:
     """A drive that stores bytes and survives power loss.
 
-    Data written before a `flush`, or with `fua`, survives any `cut_power`. Pages written later survive completely or
-    not at all. Without a write buffer (`drive.buffer`) every write is durable. See `docs/device.md`.
+    Data written before a `flush`, or with `fua`, survives every power loss (`cut_power`). A page written after the last
+    flush survives completely or not at all. Without a write buffer (`drive.buffer`) every write is durable. See
+    `docs/device.md`.
 
     Without a configuration, an existing drive keeps its own configuration. If the log would use all spare blocks
     (`ftl.fast.log = "all"`) and `faults` make blocks bad, the log uses only half of the spare blocks. The other half
@@ -300,7 +301,7 @@ class Drive:
     def mount(self) -> MountReport:
         """Switches the power on and recovers the data on flash; cancels a planned power cut.
 
-        A drive that is on first loses its power and, unless protected, the data in its write buffer.
+        If the drive is on, it loses power first; data in its write buffer is lost unless the buffer is protected.
         """
         self._drive.mount()
         report = self.mounted
@@ -314,8 +315,9 @@ class Drive:
 
     @property
     def health(self) -> dict[str, int]:
-        """Health log by name: `available_spare` and its threshold, `percentage_used`, `bytes_written`,
-        `media_errors`, `power_cycles`, `unsafe_shutdowns`, erases, bad blocks and the like (`docs/device.md`).
+        """Entries of the health log by name, such as `available_spare` and its threshold, `percentage_used`,
+        `bytes_written`, `media_errors`, `power_cycles`, `unsafe_shutdowns`, and numbers of erases and bad blocks (see
+        `docs/device.md`).
         """
         return self._drive.health()
 

@@ -30,8 +30,8 @@ def envelope(
     Args:
         kind: Kind of result: `result`, `comparison`, `catalogue` and so on.
         result: The result, ready for JSON.
-        source: Source of the requests: `kind` is `trace`, `memory`, `workload` and so on, with further keys. The
-            SHA-256 of files is added.
+        source: Source of the requests: a `kind`, such as `trace`, `memory` or `workload`, and further keys. If it names
+            files, their SHA-256 is added.
         configuration: Resolved configuration, from `Config.to_dict`; None for a result without a configuration.
         notes: Caveats to read together with the results.
         partial: True if the work was stopped before its end.
@@ -55,7 +55,7 @@ def plugins() -> dict[str, list[dict[str, str]]]:
 
 
 def written(envelope: Mapping[str, Any]) -> str:
-    """Returns indented JSON text, with lists of scalars on one line, so that table rows stay rows."""
+    """Returns indented JSON text. A list of scalars stays on one line, so each table row is one line."""
     return _compact(envelope) + "\n"
 
 
@@ -81,7 +81,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def check_version(path: Path, found: Mapping[str, Any]) -> None:
-    """Rejects an envelope with the format of another version."""
+    """Rejects an envelope whose format version differs from `SHAPE`."""
     version = found["version"]
     if version.get("shape") != SHAPE:
         raise of_another_version(path, version)

@@ -1,8 +1,8 @@
 """Builds extensions: the compiled part of ssdlab, linked with crates of components (plug-ins).
 
-A generated crate calls `register` of each plug-in and fills the module of the extension (`crates/py/src/compiled.rs`).
-A separate command starts ssdlab with the extension. The cache directory holds an extension and a command for each set
-of plug-ins; they are built again when a source file has changed.
+A generated crate calls the function `register` of each plug-in, and adds the usual contents to the Python module of the
+extension (`crates/py/src/compiled.rs`). A separate command starts ssdlab with the extension. The cache directory holds
+an extension and a command for each set of plug-ins; they are built again when a source file has changed.
 """
 
 import fcntl
@@ -225,7 +225,7 @@ fn extension(module: &Bound<'_, PyModule>) -> PyResult<()> {{
 """,
         encoding="utf-8",
     )
-    # Uses the versions of dependencies with which ssdlab is tested.
+    # With this lock file, the build uses the versions of dependencies with which ssdlab is tested.
     shutil.copyfile(source / "Cargo.lock", crate / "Cargo.lock")
     target = Path(os.environ.get("CARGO_TARGET_DIR", source / "target"))
     mac = sys.platform == "darwin"
@@ -284,7 +284,7 @@ def _install(directory: Path, plugins: Sequence[Plugin], extension: Path) -> Non
 
 
 def _check(built: Built) -> None:
-    """Loads the built extension. A name that two components share is an error only when the extension is loaded."""
+    """Loads the built extension, because some faults, such as a name that two components share, appear only then."""
     environment = {**os.environ, EXTENSION: str(built.directory)}
     code = [sys.executable, "-c", "import ssdlab._ssdlab"]
     done = subprocess.run(code, env=environment, capture_output=True, text=True, check=False)
@@ -318,8 +318,8 @@ def _started(command: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
 
 
 def _first_error(messages: str) -> str:
-    """Returns cargo's error message in one line: the causes that the message lists. If it lists none, its first line,
-    with the line number of the error if known.
+    """Returns cargo's error message in one line: the causes that the message lists or, if it lists none, its first
+    line. The line number of the error precedes the first line, if known.
     """
     causes = re.findall(r"^Caused by:\n\s*(.*)$", messages, re.MULTILINE)
     place = re.search(r"^ *--> .*?:(\d+):", messages, re.MULTILINE)
