@@ -195,7 +195,7 @@ class InOrder:
 
 @final
 class Reader:
-    """Reads a trace file from front to back."""
+    """Reads a trace once, from the first request to the last."""
     def __new__(
         cls,
         paths: Sequence[tuple[PathLike[str], PathLike[str]]],
@@ -216,7 +216,7 @@ class Reader:
 
 @final
 class VolumeReader:
-    """Reads trace files in order, with the volume of each request."""
+    """Reads the files of a trace in order, and determines the volume of each request."""
     def __new__(
         cls,
         paths: Sequence[tuple[PathLike[str], PathLike[str]]],
@@ -269,7 +269,7 @@ class Generator:
 
 @final
 class Profile:
-    """Profile of a trace, from one pass."""
+    """Statistical profile of a trace, collected in one pass."""
     def __new__(cls) -> Profile: ...
     def add(self, requests: Requests) -> None: ...
     def requests(self) -> int: ...
@@ -453,7 +453,7 @@ def codecs() -> list[tuple[str, str, str]]:
     """Returns name, help and syntax of every codec."""
 
 def share(text: str) -> float:
-    """Converts a share such as `"95%"` to a fraction of 1."""
+    """Converts a share such as `"95%"` to a fraction, such as 0.95."""
 
 def count(text: str) -> int:
     """Converts a count such as `"1M"` or `"1e6"` to an integer."""
@@ -526,7 +526,7 @@ class Outcome:
 
 @final
 class Calls:
-    """Counts and times the calls of a plug-in."""
+    """Counts the calls to a plug-in, and measures their time."""
     @property
     def running(self) -> int: ...
     def set_overdue(self) -> None: ...

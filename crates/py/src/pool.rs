@@ -59,7 +59,7 @@ impl Settings {
             let (Some(miss_us), Some(restore_us)) = (self.miss_us, self.restore_us) else {
                 return Err(ConfigError::new_err(
                     "an adaptive share needs miss_us (time to load a page) and restore_us (time to restore a page and \
-                     to compress another page)",
+                     compress another page)",
                 ));
             };
             return Ok(Share::Adaptive { miss_us, restore_us });

@@ -1,4 +1,4 @@
-//! Python binding that collects statistics of a trace's requests.
+//! Python binding that collects statistics on the requests of a trace.
 
 use std::sync::Mutex;
 
@@ -13,7 +13,7 @@ use crate::source::exclusive;
 /// Number of request sizes listed in the metrics.
 const SIZES_LISTED: usize = 10;
 
-/// Characterisation of a trace from one pass.
+/// Statistical profile of a trace, collected in one pass.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Profile {
     inner: Mutex<ssdlab_trace::Profile>,

@@ -7,7 +7,7 @@ use ssdlab_trace::{Action, Op};
 
 use crate::errors::OrRaise;
 
-/// Parses a share such as `"95%"` and returns a fraction of 1.
+/// Parses a share such as `"95%"` and returns it as a fraction, such as 0.95.
 #[pyfunction]
 pub fn share(text: &str) -> PyResult<f64> {
     parse_percent(text).or_raise()

@@ -9,7 +9,7 @@ use ssdlab_trace::{Op, Placed, Request};
 use crate::columns::array;
 use crate::errors::{TraceError, beyond_device};
 
-/// Names of the columns of requests.
+/// Column names of request tables.
 const COLUMNS: [&str; 6] = ["time_ns", "op", "offset", "bytes", "flags", "stream"];
 
 /// Requests in replay order, 24 bytes each.
@@ -94,8 +94,8 @@ impl Requests {
         self.inner.iter().any(|request| request.time_ns > 0)
     }
 
-    /// Returns the message for the first request past the end of the device, with its row in `table`; None if all
-    /// requests fit. `first` is the row of the first request.
+    /// Returns an error message about the first request that ends past the device, with its row number in `table`; None
+    /// if all requests fit. `first` is the row of the first request.
     fn beyond(&self, capacity_bytes: u64, table: &str, first: usize) -> Option<String> {
         let row = self.inner.iter().position(|request| request.ends_beyond(capacity_bytes))?;
         Some(row_beyond(&self.inner[row], capacity_bytes, table, first + row))
@@ -125,7 +125,7 @@ impl Requests {
     }
 }
 
-/// Returns the message for a table row whose request ends past the end of the device.
+/// Returns the error message for a table row whose request ends past the device.
 pub fn row_beyond(request: &Request, capacity_bytes: u64, table: &str, row: usize) -> String {
     beyond_device(Placed::at(format!("{table}: row {row}"), request), capacity_bytes)
 }

@@ -196,7 +196,7 @@ impl DriveServer {
         self.drive.latency().map(|latency| latency_columns(py, &latency)).transpose()
     }
 
-    /// Returns the requests of clients recorded since the last call.
+    /// Returns the client requests that were recorded since the last call.
     fn take_record(&self, py: Python<'_>) -> PyResult<Requests> {
         Ok(Requests { inner: detached(py, None, || self.drive.take_record())? })
     }

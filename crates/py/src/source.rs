@@ -82,7 +82,7 @@ pub fn ingest_counters() -> Vec<(&'static str, &'static str, &'static str)> {
     IngestCounts::COUNTERS.iter().map(|counter| (counter.name, counter.unit, counter.help)).collect()
 }
 
-/// Reader of a trace from its first to its last request.
+/// Reads a trace once, from the first request to the last.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Reader {
     // Python objects must be `Sync`, but a boxed reader is not.
@@ -145,8 +145,8 @@ impl Reader {
         read_batch(py, self.source(), max)
     }
 
-    /// Returns the message for the first request past the end of the device, with its position in the files; None if
-    /// all requests fit. The reader must be at its start.
+    /// Returns an error message about the first request that ends past the device, with its position in the files; None
+    /// if all requests fit. The reader must be at its start.
     fn beyond(&mut self, py: Python<'_>, capacity_bytes: u64) -> PyResult<Option<String>> {
         let reader = exclusive(&mut self.inner);
         loop {

@@ -1,4 +1,4 @@
-//! Binding to record an FTL step by step.
+//! Binding that records the individual steps of an FTL.
 
 use pyo3::prelude::*;
 use ssdlab_explain::{Drive, Times, answer};

@@ -12,7 +12,7 @@ use crate::errors::{OrRaise, TraceError, detached};
 use crate::requests::Requests;
 use crate::source::{exclusive, options, report};
 
-/// Reader of the files of a trace, with the volume of each request.
+/// Reads the files of a trace in order, and determines the volume of each request.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct VolumeReader {
     // Python objects must be `Sync`, but a boxed reader is not.

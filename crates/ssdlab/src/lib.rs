@@ -1,4 +1,4 @@
-//! Compiles your own components into the simulator of ssdlab.
+//! Lets you compile your own components into the ssdlab simulator.
 //!
 //! A component is a static description (`INFO`) and, for most kinds, a type that implements a trait. A crate holds any
 //! number of components. Its function `register` adds them to ssdlab:

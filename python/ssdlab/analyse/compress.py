@@ -108,7 +108,9 @@ class Cell:
 
     @property
     def waited(self) -> float:
-        """Share of time that a thread waited for a processor: the larger of the shares in compressing and restoring."""
+        """Share of time that a thread waited for a processor: the larger of its shares when compressing and when
+        restoring.
+        """
         return max(
             1 - cpu.median / elapsed.median
             for cpu, elapsed in (

@@ -110,8 +110,8 @@ class WriteIntervals(TraceFinding):
         return log_pages, writes / self.page_writes
 
     def concentration(self) -> "tuple[Numbers, Numbers]":
-        """Returns fractions of the written pages, hottest pages first. For each fraction, also returns the fraction of
-        all page writes that go to these pages.
+        """Returns the points of a curve: fractions of the written pages, hottest pages first, and the fraction of all
+        page writes that go to each of these sets of pages.
         """
         pages = np.cumsum(self.frequency.pages[::-1]) / self.written_pages
         writes = np.cumsum((self.frequency.pages * self.frequency.writes)[::-1]) / self.page_writes

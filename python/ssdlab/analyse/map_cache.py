@@ -62,8 +62,8 @@ class MapCacheChoice:
 
 
 class MapCacheCurve(NamedTuple):
-    """Predictions for one segment size and every number of cached segments up to the largest requested cache. All
-    arrays have the same length.
+    """Predictions for one segment size: one entry for each number of cached segments, up to the largest requested
+    cache. All arrays have the same length.
     """
 
     cache_bytes: "Counts"
@@ -237,8 +237,8 @@ class MapCacheAdvice(TraceFinding):
         )
 
     def least(self, segment_bytes: int, target: float = TARGET) -> int | None:
-        """Returns the size in bytes of the smallest cache that reaches a target, among the requested caches and the
-        caches of `curve`.
+        """Returns the bytes of the smallest cache that reaches the target, with the given segment size. Candidates are
+        the requested caches and the caches of `curve`.
 
         Args:
             segment_bytes: Size of a segment; one of the requested sizes.

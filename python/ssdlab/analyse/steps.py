@@ -47,12 +47,12 @@ _OPERATIONS = {0: "r", 1: "", 2: "t"}
 
 
 def small(*layers: Sets) -> list[Sets]:
-    """Returns the given layers of settings, preceded by the settings of a drive small enough to draw."""
+    """Returns the given layers of settings, with a layer in front that makes the drive small enough to draw."""
     below = [set_by(_DEFAULT, _SMALL), *layers]
     for at, layer in enumerate(layers, 1):
         if any(setting.startswith("ftl") and "sbfast" in setting for _, setting in layer):
             # Inserts the SBFAST settings directly before the layer that selects SBFAST. If they came earlier, a layer
-            # between that selects another FTL would discard them.
+            # in between that selects another FTL would discard them.
             below.insert(at, set_by(_DEFAULT, _SMALL_SBFAST))
             break
     return below

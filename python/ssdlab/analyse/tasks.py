@@ -39,7 +39,7 @@ class Tasks:
 
     def __init__(self, phase: str, total: int, *, jobs: int | None = None, monitor: Monitor | None = None) -> None:
         self.stopped = threading.Event()
-        """Event that makes all tasks end."""
+        """Event that tells all tasks to end."""
         self.finished = 0
         """Number of items that tasks have reported to `count`."""
         self._phase, self._total, self._monitor = phase, total, monitor

@@ -6,7 +6,7 @@ from ssdlab.lazy import Counts, np, npt
 
 
 class RangeColumns(NamedTuple):
-    """Histogram of requests by the address range in which they begin, without empty ranges."""
+    """Histogram of requests by the address range in which they begin. Empty ranges are omitted."""
 
     first_byte: Counts
     reads: Counts

@@ -118,7 +118,7 @@ def _fail(error: BaseException, status: int) -> int:
 
 
 def _usage_error(error: click.ClickException) -> str:
-    """Describes an error in the command line in one line, with the help command."""
+    """Describes a command-line error in one line, which also names the help command."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "ssdlab"
     return f"{' '.join(error.format_message().split()).rstrip('.')}; see '{command} --help'"

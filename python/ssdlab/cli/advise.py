@@ -134,7 +134,7 @@ def cache(
         CACHES,
     ),
     compressed: str = option(
-        "--compressed SHARES", "Shares of the memory for compressed pages.", CACHES, default=",".join(SHARES)
+        "--compressed SHARES", "Shares of the memory that hold compressed pages.", CACHES, default=",".join(SHARES)
     ),
     policy: str | None = option("--policy -P NAME", "Replacement policy; lru by default.", CACHES),
     axes: list[str] = option(

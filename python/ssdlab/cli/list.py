@@ -64,7 +64,7 @@ def _overview(groups: Sequence[Group]) -> list[str]:
     return [
         *lines,
         "",
-        *text.folded(f"other settings with named values: {others}").split("\n"),
+        *text.folded(f"settings whose values can also be listed: {others}").split("\n"),
     ]
 
 

@@ -315,7 +315,7 @@ def count(option: str, written: str, least: int = 1) -> int:
 
 
 def share(option: str, written: str) -> float:
-    """Returns a share such as `40%` as a fraction of 1."""
+    """Converts a share such as `40%` to a fraction, such as 0.4."""
     with blaming(option):
         return _ssdlab.share(written)
 

@@ -100,8 +100,8 @@ class Watch:
         bars.update(self._task, completed=done, **fields)
         for task in bars.tasks:
             if task.id == self._task:
-                # Sets the total directly, because rich's `update` ignores None.
-                # With an old total, a phase of unknown length would seem complete.
+                # Sets the total directly, because rich's `update` ignores None. If the old total remained, a phase of
+                # unknown length would seem complete.
                 task.total = total
 
     def finish(self) -> None:

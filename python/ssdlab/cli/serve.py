@@ -110,7 +110,7 @@ def serve(
     _refuse_same(
         {"--file": file, "--state": state, "--record": record, "--out": out, "--socket": path, "--metrics": scrapes}
     )
-    # If a step fails while the drive is served, the remaining steps still run; otherwise, data could be lost.
+    # If a step fails while the drive is served, the remaining steps still run, because skipping them could lose data.
     first = _FirstError()
     with _signals(json) as asked:
         with ExitStack() as opened:

@@ -50,7 +50,7 @@ def formats(json: bool = options.JSON) -> None:
 def _convert(
     source: RequestSource, phase: str, target: Path, to: str | None, ingest: Mapping[str, Any] | None = None
 ) -> list[Count]:
-    """Writes all requests of `source` to a file; if interrupted, no file remains."""
+    """Writes all requests of `source` to a file. If the conversion is interrupted, no file remains."""
     with watching("trace") as watch:
         return write(
             batches(source, watch, phase), target, format=to, streams=source.streams, option="--to", ingest=ingest

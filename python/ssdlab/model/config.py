@@ -23,7 +23,7 @@ other; later layers override earlier ones.
 SIZED_BY_TRACE = "default drive, sized to fit the trace"
 """Origin of `host.fit` in messages if the user set neither `host.fit` nor the capacity."""
 
-REPLAYED_AT_TIMES = "default for requests with times"
+REPLAYED_AT_TIMES = "default for requests with timestamps"
 """Origin of `host.replay` in messages if the user did not set it and requests are replayed at their timestamps."""
 
 PRESET_GIVEN = "preset"
@@ -172,7 +172,7 @@ class Config(Mapping[str, Any]):
 
     @cached_property
     def _values(self) -> dict[str, Any]:
-        # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
+        # The TOML scalars that settings use are also valid JSON, so the JSON parser can read them.
         return {setting.key: json.loads(setting.value) for setting in self.settings}
 
     @property
@@ -243,7 +243,7 @@ class Config(Mapping[str, Any]):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Returns every setting with its `value` and `origin`, in a form ready for JSON."""
-        # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
+        # The TOML scalars that settings use are also valid JSON, so the JSON parser can read them.
         return {key: {"value": json.loads(value), "origin": origin} for key, value, origin in self.settings}
 
     def to_toml(self, origins: bool = False) -> str:

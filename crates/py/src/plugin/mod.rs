@@ -65,7 +65,7 @@ impl Entry {
     }
 }
 
-/// Counts and times the calls of a component during a run.
+/// Counts the calls to a component during a run, and measures their time.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Calls {
     name: &'static str,

@@ -91,7 +91,8 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
         }
         made = generate(Config(overrides=overrides))
         sequence = (made.offset // _SLOT << 1 | (made.op == 1)).astype(np.uint64)
-    # Spreads scan accesses evenly: scan access k comes when the number of accesses times the share of scans reaches k.
+    # Spreads scan accesses evenly: the k-th scan access comes when the number of accesses so far, times the share of
+    # scans, reaches k.
     scans = np.diff(np.floor(np.arange(accesses + 1) * scan)).astype(bool)
     sequence[scans] = (np.arange(int(scans.sum()), dtype=np.uint64) % np.uint64(pages)) << np.uint64(1)
     return sequence

@@ -11,7 +11,7 @@ from ssdlab.text import counted
 
 
 class _Caches(TraceFinding):
-    """Base class of results of simulated caches on one trace."""
+    """Base class for the results of caches simulated on one trace."""
 
     _page = "caches"
     _json = "caches.json"
@@ -94,7 +94,7 @@ class _Caches(TraceFinding):
 
 
 class CacheSimulation(_Caches):
-    """Metrics of simulated caches of several policies and sizes on one trace.
+    """Metrics of caches with several policies and sizes, simulated on one trace.
 
     Arrays have a row for each policy and a column for each size, in the order of `policies` and `capacities`. Reads and
     writes both count as accesses; caches start empty. Metrics do not depend on `jobs`.

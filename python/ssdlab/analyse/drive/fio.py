@@ -84,7 +84,7 @@ def find() -> Fio:
     """Finds fio in the directories listed in PATH."""
     program = shutil.which("fio")
     if program is None:
-        raise CalibrationError(f"fio, which issues the requests, is not installed; {REMEDY}")
+        raise CalibrationError(f"fio is not installed, but the measurement needs it; {REMEDY}")
     try:
         done = subprocess.run([program, "--version"], capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:

@@ -39,7 +39,7 @@ def inspect(path: Path, write: bool) -> Target:
     name = text.path(path)
     if sys.platform != "linux":
         raise CalibrationError(
-            f"{name}: checking that a drive is unused works only on Linux; measure on Linux, or simulate a drive"
+            f"{name}: only on Linux can ssdlab check that a drive is unused; measure on Linux, or simulate a drive"
         )
     try:
         path = path.resolve(strict=True)

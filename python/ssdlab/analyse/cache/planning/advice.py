@@ -47,8 +47,7 @@ def _curve(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float
         curve = []
     if not curve:
         raise ConfigError(
-            "distribution: must be points of a miss-ratio curve: pairs of cached share and hit ratio, such as "
-            "[(0.1, 0.6)]"
+            "distribution: must be a list of pairs, each a cached share and its hit ratio, such as [(0.1, 0.6)]"
         )
     return curve
 

@@ -20,7 +20,7 @@ SHARES = (0, 50)
 """
 
 PAGES, CACHED = 8192, 800
-"""Minimum number of data pages, and of uncompressed cached pages, in the measured scale model of the planned cache."""
+"""Minimum number of data pages, and also of uncompressed cached pages, in the scaled-down cache that is measured."""
 
 ACCESSES_A_PAGE = 4
 """Number of accesses per page; the first half of the accesses warms up the cache."""

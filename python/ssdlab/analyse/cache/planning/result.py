@@ -74,7 +74,7 @@ class CachePlan(Finding):
     device: Device | None
     """The measured device; None if no device was measured."""
     remarks: tuple[str, ...]
-    """Remarks for readers of the result."""
+    """Remarks to show together with the result."""
     share: float | None = None
     """Fraction of the memory to use for compressed pages; None for the best fraction."""
     comparison: Comparison | None = None
