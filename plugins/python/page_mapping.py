@@ -51,7 +51,7 @@ class PageMapping(Ftl):
         self.free.append(block)
 
     def write(self, lpn: int) -> None:
-        # Keeps one block erased for the copies of a victim.
+        # Keeps one erased block in reserve, for the pages that are copied from a victim.
         while len(self.free) * self.flash.pages_per_block + self.end - self.next <= self.flash.pages_per_block:
             self.collect()
         self.flash.program(self.append(lpn), lpn)

@@ -116,7 +116,7 @@ def drive_settings(path: Path) -> list[tuple[str, str]]: ...
 
 @final
 class FlashDrive:
-    """A drive that holds bytes; use `ssdlab.Drive`."""
+    """A drive that stores data. Users create it through `ssdlab.Drive`."""
     def __new__(cls, config: Config, path: Path | None, faults: Sequence[tuple[str, int]]) -> FlashDrive: ...
     @property
     def capacity_bytes(self) -> int: ...
@@ -430,7 +430,7 @@ def bench_cache(
     threads: int,
     stop: Callable[[int], bool],
 ) -> dict[str, Any]:
-    """Sends accesses to a new cache, and returns counts and times."""
+    """Runs accesses through a new cache, and returns the measured counts and times."""
 
 def bench_codecs(
     files: Sequence[bytes],

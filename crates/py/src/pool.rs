@@ -95,8 +95,8 @@ const EACCES: i32 = 13;
 
 /// Storage below a page cache.
 enum Below {
-    /// A Python object. If its method raises an exception that must end the program, such as KeyboardInterrupt, the
-    /// exception is kept here.
+    /// A Python object. The second field keeps an exception of its methods that must end the program, such as
+    /// KeyboardInterrupt.
     Python(Py<PyAny>, Arc<Mutex<Option<PyErr>>>),
     File(PagedFile),
 }
@@ -181,7 +181,8 @@ fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct PagePool {
     inner: RwLock<Option<Arc<ssdlab_pool::Pool<Below>>>>,
-    /// Exception of the loader that must end the program, such as KeyboardInterrupt, if the loader raised one.
+    /// Exception that the loader has raised and that must end the program, such as KeyboardInterrupt; None if there is
+    /// none.
     ended: Arc<Mutex<Option<PyErr>>>,
     direct: bool,
     /// Reason why the cache is read-only; None if it can be written.

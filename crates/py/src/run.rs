@@ -65,7 +65,7 @@ impl Outcome {
         Ok(series)
     }
 
-    /// Returns the number of erases of each block, as u32.
+    /// Returns the erase count of each block, as u32.
     fn erase_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         array(py, self.inner.erase_counts.clone())
     }

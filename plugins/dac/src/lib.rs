@@ -50,7 +50,7 @@ static DAC: PlacementInfo = PlacementInfo {
 /// Region number of pages that were never written.
 const NEW: u8 = u8::MAX;
 
-/// State of the policy, with the region of each page.
+/// State of the DAC policy; `region` has the region number of each page.
 struct Dac {
     hottest: u8,
     age: u32,

@@ -195,7 +195,7 @@ impl Last {
     /// happens only once per hot block.
     fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
         let [hot, cold] = &self.random;
-        // The open block of a partition accepts further pages, unless it is full.
+        // The last block of a partition is open, unless it is full; an open block is not reclaimed.
         let closed = |blocks: &VecDeque<u32>| {
             let open = blocks.back().copied().filter(|&block| !device.is_full(block));
             blocks.iter().copied().filter(move |&block| Some(block) != open).collect::<Vec<_>>()

@@ -68,7 +68,7 @@ static LEAFTL: MapInfo = MapInfo {
 
 /// Number of logical pages in a group.
 const GROUP: u32 = 256;
-/// Maximum number of levels before lines are moved to newer levels.
+/// Number of levels of a group above which lines are moved to newer levels, where these have room.
 const LEVELS: usize = 10;
 
 /// Set of pages of a group, with one bit per page.

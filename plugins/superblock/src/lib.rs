@@ -70,7 +70,7 @@ const NONE: u32 = u32::MAX;
 struct Superblock {
     /// Blocks in the order of allocation; only the last block may have erased pages.
     blocks: Vec<u32>,
-    /// Sequence number of the latest program in the superblock.
+    /// Sequence number of the latest page program in the superblock.
     written: u64,
 }
 

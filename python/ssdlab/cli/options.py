@@ -198,7 +198,7 @@ def shortcut_sets(
 
 
 def replay_sets(replay: str | None, speed: str | None) -> settings.Sets:
-    """Returns the settings that --replay and --speed stand for."""
+    """Returns the settings that --replay and --speed set."""
     mode, colon, depth = (replay or "recorded").partition(":")
     modes = {"recorded": "open", "closed": "closed", "processes": "processes"}
     if mode not in modes or (colon and mode != "closed"):

@@ -32,10 +32,10 @@ def all_formats() -> list[Format]:
 CSV = "ssdlab-csv"
 
 OBJECTS = [format.name for format in all_formats() if format.objects]
-"""Names of the formats whose requests are for cache objects."""
+"""Names of the formats whose requests access cache objects."""
 
 KEEP_OBJECTS = [*OBJECTS, "parquet"]
-"""Formats in which cache objects can be written."""
+"""Formats that can store accesses to cache objects."""
 
 Count = tuple[str, str, str, int]
 """A counter: name, unit, help and value."""

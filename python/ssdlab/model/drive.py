@@ -53,7 +53,7 @@ class Operations(NamedTuple):
 
 @dataclass(frozen=True)
 class MountReport:
-    """Report on the mount of a drive."""
+    """Report on how a drive was mounted."""
 
     full_scan: bool
     """True if all spare areas were read because the log was lost. Some trimmed pages may then contain their old data

@@ -46,9 +46,7 @@ def _curve(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float
     except (TypeError, ValueError):
         curve = []
     if not curve:
-        raise ConfigError(
-            "distribution: must be a list of pairs, each a cached share and its hit ratio, such as [(0.1, 0.6)]"
-        )
+        raise ConfigError("distribution: must be pairs of cached share and hit ratio, such as [(0.1, 0.6)]")
     return curve
 
 
@@ -69,7 +67,7 @@ def plan(
     measure_cache: bool = False,
     monitor: Monitor | None = None,
 ) -> CachePlan:
-    """Decides whether to compress part of a page cache, with which compressor and how much, and computes the gain.
+    """Decides how much of a page cache, if any, to compress and with which compressor, and predicts the gain.
 
     Args:
         memory: Memory of the cache, such as `"15GiB"`.
