@@ -36,7 +36,7 @@ pub enum TunableError {
     Parameter(#[from] ParameterError),
     /// The tunable's value exceeds the size of the device.
     #[error(
-        "tunable `{name}` of scheduler `{scheduler}` is {value} {unit}, but the device has {device} {unit}; \
+        "tunable `{name}` of scheduler `{scheduler}` is {value} {unit}, more than the device's {device} {unit}; \
          set it to {device} or less"
     )]
     BeyondDevice {

@@ -10,8 +10,7 @@ const DAY_NS: u64 = DAY_S * SECOND_NS;
 /// has passed.
 const DISORDER_NS: u64 = 60 * MINUTE_S * SECOND_NS;
 
-const NOT_A_TIME: &str =
-    "is neither a number, a clock time such as 17:58:57.814 nor a date such as 2026-01-02T03:04:05";
+const NOT_A_TIME: &str = "is not a number, a clock time such as 17:58:57.814, or a date such as 2026-01-02T03:04:05";
 
 /// Notation of a time in a trace. Times of different notations cannot be compared.
 #[derive(Clone, Copy, PartialEq, Eq)]

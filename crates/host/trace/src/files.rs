@@ -135,7 +135,7 @@ pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
         .count();
     (missing > 0).then(|| {
         let (few, all) = (given.len(), given.len() + missing);
-        format!("{few} of {all} files {stem}.* were given; each holds the events of one CPU, so pass all files")
+        format!("only {few} of {all} files {stem}.* were given; each holds the events of one CPU, so pass all files")
     })
 }
 
@@ -170,7 +170,7 @@ mod tests {
     fn a_file_of_no_known_format_is_read_like_the_one_before() {
         let files: [&[u8]; 2] = [b"10,hm,0,Read,0,512,1\n", b"damaged\n20,hm,0,Read,512,512,1\n"];
         let message = read_several(None, Files::Concatenated, &files).unwrap_err().to_string();
-        assert_eq!(message, "memory: no trace format fits; to read it like memory, pass --format msr");
+        assert_eq!(message, "memory: no trace format fits; to read it in the format of memory, pass --format msr");
         let options = ReadOptions { files: Files::Concatenated, skip_bad: true, ..options("msr") };
         let origins: Vec<Origin> = files.iter().map(|&bytes| Origin::Memory(bytes.into())).collect();
         assert_eq!(drain(&mut TraceReader::over(&origins, &options).unwrap()).unwrap().len(), 2);
@@ -315,7 +315,9 @@ mod tests {
             reader.report().notes.clone()
         };
         let expected = |few| {
-            [format!("{few} of 3 files sda.blktrace.* were given; each holds the events of one CPU, so pass all files")]
+            [format!(
+                "only {few} of 3 files sda.blktrace.* were given; each holds the events of one CPU, so pass all files"
+            )]
         };
         assert_eq!((notes(&paths[..1]), notes(&paths[1..])), (expected(1).into(), expected(2).into()));
         assert!(notes(&paths).is_empty());

@@ -40,7 +40,7 @@ fn read(data: &[u8], options: &ReadOptions) -> Result<(Vec<Request>, Vec<String>
         profile.add(&requests[before..]);
     }
     assert!(requests.is_sorted_by_key(|request| request.time_ns), "times decrease");
-    assert!(requests.first().is_none_or(|request| request.time_ns == 0), "the first time is not 0");
+    assert!(requests.first().is_none_or(|request| request.time_ns == 0), "the first request does not have time 0");
     for request in &requests {
         let empty = request.op == Op::Flush;
         assert_eq!(request.bytes == 0, empty, "{request:?}");

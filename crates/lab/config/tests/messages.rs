@@ -625,11 +625,11 @@ fn files() {
         ),
         (
             "[workload.pattern.filebench]\nfiles = 50",
-            "my.toml:2: workload.pattern.filebench.files: the number of files is too small: 50 threads with one open file each need more than 50 files; raise it to 51",
+            "my.toml:2: workload.pattern.filebench.files: the number of files is too small: 50 threads that each keep a file open need more than 50 files; raise it to 51",
         ),
         (
             "[workload.pattern.filebench]\nthink = \"0ns\"",
-            "my.toml:2: workload.pattern.filebench.think: a think time of 0 would stop the clock when all data is cached; raise it to 1us",
+            "my.toml:2: workload.pattern.filebench.think: with a think time of 0, simulated time would stop once all data is cached; raise it to 1us",
         ),
         (
             "workload.pattern = \"filebench\"\nworkload.span = \"128MiB\"",

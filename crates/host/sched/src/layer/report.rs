@@ -53,7 +53,7 @@ pub struct Dispatched {
 counters! {
     /// Counters of the block layer.
     pub struct BlockCounters {
-        bios: "bios", "Bios submitted: trace requests, split at `block.max_request`.";
+        bios: "bios", "Bios submitted; trace requests larger than `block.max_request` are split.";
         bios_waited: "bios", "Bios that had to wait for a free request.";
         requests: "requests", "Requests allocated for bios.";
         back_merges: "bios", "Bios merged at the back of a waiting request.";

@@ -42,9 +42,9 @@ counters! {
     /// Counters of writeback throttling.
     pub struct ThrottleCounters {
         held_back: "bios", "Writes and discards that waited because the limit on writes in flight was reached.";
-        held_back_ns: "ns", "Total waiting time of throttled bios that were released.";
-        steps_down: "events", "Times the write limit was lowered because reads were slow, or to return a raised limit to the default.";
-        steps_up: "events", "Times the write limit was raised because reads were fast or absent, or to return a lowered limit to the default.";
+        held_back_ns: "ns", "Total time that throttled bios waited; counted when they are released.";
+        steps_down: "events", "Times the write limit was lowered, because reads were slow or to undo an earlier raise.";
+        steps_up: "events", "Times the write limit was raised, because reads were fast or absent or to undo an earlier cut.";
     }
 }
 

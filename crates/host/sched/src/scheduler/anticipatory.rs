@@ -33,7 +33,7 @@ use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "anticipatory",
-    help: "batches of synchronous or asynchronous requests; idles for the process served last; Linux 2.6.32",
+    help: "batches of synchronous or asynchronous requests; idles for the last process's next request; Linux 2.6.32",
     source: "Linux 2.6.32, block/as-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
@@ -55,13 +55,13 @@ const TUNABLES: &[Parameter] = &[
         "read_expire",
         125,
         0,
-        "Age from which a synchronous request is served before other requests; also the interval between age checks.",
+        "Age at which a synchronous request takes precedence over others; also the interval between age checks.",
     ),
     Parameter::ms(
         "write_expire",
         250,
         0,
-        "Age from which an asynchronous request is served before other requests; also the interval between age checks.",
+        "Age at which an asynchronous request takes precedence over others; also the interval between age checks.",
     ),
     Parameter::ms("read_batch_expire", 500, 0, "Duration of a synchronous batch while asynchronous requests wait."),
     Parameter::ms("write_batch_expire", 125, 0, "Duration of an asynchronous batch while synchronous requests wait."),

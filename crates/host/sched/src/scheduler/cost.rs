@@ -35,8 +35,8 @@ pub(super) const ANTIC_EXPIRE: Parameter = Parameter {
     min: 0,
     max: 3_600_000,
     example: None,
-    help: "Maximum wait for the next request of a process while others are held back; 0 disables it. The default is \
-           ssdlab's choice.",
+    help: "Maximum time to hold back other processes while waiting for a process's next request; 0 disables waiting. \
+           The default is ssdlab's choice.",
 };
 
 /// Costs of requests in device time, by direction.

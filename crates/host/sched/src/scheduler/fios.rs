@@ -33,7 +33,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 1,
             max: 3_600_000,
             example: None,
-            help: "Device time of each process per epoch; the default is ssdlab's choice.",
+            help: "Device time granted to each process per epoch; the default is ssdlab's choice.",
         },
         Parameter::switch("read_preference", true, "True to serve waiting reads before writes."),
         ANTIC_EXPIRE,

@@ -113,7 +113,7 @@ impl Histogram {
             reached
         });
         *self = Self::default();
-        Some(bucket.expect("the latency buckets must contain all samples") as u64)
+        Some(bucket.expect("the bucket counts must add up to the number of samples") as u64)
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 0,
             max: 3_600_000,
             example: None,
-            help: "Waiting time after which a request of a lower priority class goes first.",
+            help: "Waiting time after which a request is served before requests of higher priority classes.",
         },
         Parameter {
             name: "async_depth",
@@ -44,7 +44,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 0,
             max: 1_000_000,
             example: None,
-            help: "Maximum number of allocated requests other than reads. 0, the default since Linux 6, sets no limit.",
+            help: "Maximum number of allocated requests that are not reads; 0, the default since Linux 6, sets no limit.",
         },
     ],
     role: SchedulerRules {

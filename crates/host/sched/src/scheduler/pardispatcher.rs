@@ -82,8 +82,8 @@ const TUNABLES: &[Parameter] = &[
         min: 0,
         max: 3_600_000,
         example: None,
-        help: "Interval at which all regions are scanned for the oldest overdue request; 0 checks each region only in \
-               its turn.",
+        help: "Interval at which all regions are scanned for the oldest overdue request; with 0, a region is checked \
+               only in its own turn.",
     },
     FRONT_MERGES,
     Parameter::switch("first_direction", false, "True to begin each region's first turn with writes instead of reads."),
@@ -96,8 +96,8 @@ const TUNABLES: &[Parameter] = &[
     Parameter::switch(
         "served_direction",
         true,
-        "True to start each turn opposite to the direction served last; false to start it opposite to the direction \
-         chosen last.",
+        "True to alternate with the direction (reads or writes) that the region last served; false to alternate with \
+         the direction that was due, even if it had no requests.",
     ),
     Parameter::switch(
         "wrap",

@@ -145,7 +145,7 @@ fn pardispatcher_has_regions_no_larger_than_the_device() {
     // The default is reduced to the device size; an explicit value above it is an error.
     assert_eq!(build(1024, &[]), Ok(()));
     assert_eq!(build(1024, &[("region_size", 2048 * 1024)]), Ok(()));
-    let refused = "tunable `region_size` of scheduler `pardispatcher` is 2097153 sectors, but the device has 2097152 sectors; \
+    let refused = "tunable `region_size` of scheduler `pardispatcher` is 2097153 sectors, more than the device's 2097152 sectors; \
                    set it to 2097152 or less";
     assert_eq!(build(1024, &[("region_size", 2048 * 1024 + 1)]), Err(refused.to_owned()));
     assert!(build(1024, &[("region_size", 1)]).unwrap_err().contains("is 1, but must be from 2048 to "));

@@ -136,7 +136,7 @@ fn process<'a>(fields: &Blanks<'a>) -> Result<(), Fault<'a>> {
     match fields.rest().map(<[u8]>::trim_ascii_end) {
         None => Err(Fault::missing("process")),
         Some([b'[' | b'(', .., b']']) => Ok(()),
-        Some(other) => Err(Fault::new("process", other, "is not the last field, or is not in brackets")),
+        Some(other) => Err(Fault::new("process", other, "is not a process in brackets at the end of the line")),
     }
 }
 

@@ -115,7 +115,7 @@ impl LineFormat for ColumnText {
         }
         // Trailing empty fields are allowed: some programs end lines with a separator.
         if let Some(surplus) = fields[..count].iter().skip(self.width).find(|field| !field.is_empty()) {
-            let why = "follows the last column of the first line; two lines may have been joined";
+            let why = "is beyond the last column of the first line; two lines may have been joined";
             return Err(Fault::new("", surplus, why));
         }
         let text = |number: usize, name| match fields[..count].get(number) {
@@ -162,7 +162,7 @@ impl LineFormat for ColumnText {
         if let Some(Value::Column { number: column, .. }) = values[REPEAT] {
             let repeats = number(REPEAT)?;
             if !(1..=REPEATS_MAX).contains(&repeats) || repeats.saturating_mul(bytes) > REQUEST_MAX {
-                let why = "must be 1 to 1,048,576, with at most 256 TiB in total";
+                let why = "must be 1 to 1,048,576, and the repeated requests at most 256 TiB in total";
                 return Err(Fault::new(NAMES[REPEAT], text(column, NAMES[REPEAT])?, why));
             }
             self.repeats = repeats as u32;
@@ -385,7 +385,7 @@ mod tests {
     fn a_line_with_more_fields_than_the_first_is_an_error() {
         let columns = "time=t,op=op,offset=o,size=s";
         let text = "t,op,o,s\n0,W,0,4096\n1,R,0,4096\n2,R,0,40963,R,0,4096\n";
-        let why = "memory:4: \"R\" follows the last column of the first line; two lines may have been joined";
+        let why = "memory:4: \"R\" is beyond the last column of the first line; two lines may have been joined";
         assert!(fails(columns, text).starts_with(why));
         assert!(fails("time=0,op=1,offset=2,size=3", &text[9..]).starts_with(&why.replace('4', "3")));
         assert!(
@@ -484,10 +484,7 @@ mod tests {
             assert!(message.starts_with(&expected), "{message}");
         }
         let message = fails(columns, "17:58:57,W,0,4096\n17:58:99,W,0,4096\n");
-        assert!(
-            message.contains("memory:2: field \"time\": \"17:58:99\" is neither a number, a clock time"),
-            "{message}"
-        );
+        assert!(message.contains("memory:2: field \"time\": \"17:58:99\" is not a number, a clock time"), "{message}");
     }
 
     /// Expected key: `xxhash.xxh3_64_intdigest(b"A") >> 1` of the Python package xxhash.

@@ -22,7 +22,7 @@ use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "ssdlab-csv",
-    help: "time_ns,op,sector,bytes,flags,pid; stores every field of a request",
+    help: "CSV with columns time_ns,op,sector,bytes,flags,pid; stores every field of a request",
     source: "",
     parameters: &[],
     role: FormatRules { encoder: Some(|| Box::new(CsvEncoder)), ..FormatRules::lines::<Csv>() },

@@ -136,7 +136,7 @@ impl LineFormat for Etw {
             return match name {
                 _ if has_time => Ok(Entry::Skip(Skip::OtherAction)),
                 [b'O', b'S', b' ', ..] => Ok(Entry::Skip(Skip::Header)),
-                _ => Err(Fault::new("event", name, "is not the name of an event, or no time follows it")),
+                _ => Err(Fault::new("event", name, "is not an event name followed by a time")),
             };
         };
         let Some(columns) = &self.columns[event] else { return Ok(Entry::unknown_op("event", name)) };
@@ -250,7 +250,7 @@ OS Version: 6.0.6001, Trace Size: 1024KB
                 row[..row.len() - 1].into(),
                 "field \"FileName\": \"\\\"C:\\\\data\\\\a, b.edb\" is not a single quoted name",
             ),
-            ("hello world".into(), "field \"event\": \"hello world\" is not the name of an event"),
+            ("hello world".into(), "field \"event\": \"hello world\" is not an event name followed by a time"),
         ] {
             let message = error("etw", &format!("{text}\n"));
             assert!(message.starts_with(&format!("memory:1: {why}")), "{message}");

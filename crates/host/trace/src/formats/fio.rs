@@ -21,7 +21,7 @@ use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 
 pub(crate) static FIO2: FormatInfo = FormatInfo {
     name: "fio2",
-    help: "fio I/O log version 2 (relative waits in us)",
+    help: "fio I/O log version 2 (waits between requests in us)",
     source: "fio 3.33, HOWTO",
     parameters: &[],
     role: FormatRules { encoder: Some(|| Box::new(FioEncoder::<2>::default())), ..FormatRules::lines::<Fio<2>>() },
@@ -118,7 +118,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
                     return Ok(Entry::Skip(Skip::ShortWait));
                 }
                 let clock = self.clock_ns.checked_add(wait);
-                self.clock_ns = clock.ok_or(Fault::new("wait", text, "makes the sum of all waits exceed 64 bits"))?;
+                self.clock_ns = clock.ok_or(Fault::new("wait", text, "makes the total of all waits exceed 64 bits"))?;
                 return Ok(Entry::Skip(Skip::OtherAction));
             }
             _ if action.iter().all(u8::is_ascii_alphabetic) => {

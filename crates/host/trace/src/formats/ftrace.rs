@@ -157,12 +157,12 @@ fn process<'a>(fields: &mut Blanks<'a>) -> Result<(), Fault<'a>> {
     if fields.rest().is_some_and(|rest| !rest.starts_with(b"[")) {
         let priority = fields.next().unwrap_or_default();
         if !priority.contains(&b',') {
-            return Err(Fault::new("process", priority, "is not the last field, or is not in brackets"));
+            return Err(Fault::new("process", priority, "is not a process in brackets at the end of the line"));
         }
     }
     match fields.rest().map(<[u8]>::trim_ascii_end) {
         Some([b'[', .., b']']) => Ok(()),
-        Some(other) => Err(Fault::new("process", other, "is not the last field, or is not in brackets")),
+        Some(other) => Err(Fault::new("process", other, "is not a process in brackets at the end of the line")),
         None => Err(Fault::missing("process")),
     }
 }
@@ -246,7 +246,7 @@ mod tests {
             ("fio-3 [0] 1.0: block_rq_issue: 8,0 W 0 8 + 8 [a]", "field \"command\" is missing"),
             ("fio-3 [0] 1.0: block_rq_issue: 8,0 W 0 () 8 8 [a]", "field \"sectors\": \"8\" should be followed by"),
             ("fio-3 [0] 1.0: block_rq_issue: 8,0 W 0 () 8 + 8", "field \"process\" is missing"),
-            ("fio-3 [0] 1.0: block_rq_issue: 8,0 W 0 () 8 + 8 9 [a]", "field \"process\": \"9\" is not the last"),
+            ("fio-3 [0] 1.0: block_rq_issue: 8,0 W 0 () 8 + 8 9 [a]", "field \"process\": \"9\" is not a process"),
             ("fio [0] 1.0: block_rq_issue: 8,0 W 0 () 8 + 8 [a]", "field \"pid\": \"fio\" is not TASK-PID"),
             ("fio-3 [0] 1: block_rq_issue: 8,0 W 0 () 8 + 8 [a]", "field \"timestamp\" is missing"),
         ] {

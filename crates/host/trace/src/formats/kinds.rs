@@ -122,7 +122,7 @@ fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Cas
         joined,
         empty,
         reordered,
-        negative: never("binary numbers have no sign"),
+        negative: never("numbers in binary formats are unsigned"),
         huge,
         quoted: never(text),
         commented: never(text),
@@ -348,7 +348,7 @@ fn kinds(format: Format) -> Kinds {
             empty: ("  8,0 1 2 0.000000005 1 Q", ":2: field \"RWBS\" is missing"),
             negative: (
                 "  8,0 1 2 0.000000005 1 Q R -16 + 16 [y]",
-                ":2: field \"process\": \"-16 + 16 [y]\" is not the last",
+                ":2: field \"process\": \"-16 + 16 [y]\" is not a process",
             ),
             huge: (
                 "8,0 1 2 0.5 1 Q R 99999999999999999999 + 8 [y]",

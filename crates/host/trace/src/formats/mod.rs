@@ -168,7 +168,7 @@ pub(crate) fn detect(
         }
         if let Some((other, format)) = before {
             return TraceError::Invalid(format!(
-                "{}: no trace format fits; to read it like {other}, pass --format {}",
+                "{}: no trace format fits; to read it in the format of {other}, pass --format {}",
                 shown(path),
                 format.name
             ));

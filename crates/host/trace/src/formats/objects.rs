@@ -26,7 +26,7 @@ use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 
 pub(crate) static ORACLE_GENERAL: FormatInfo = FormatInfo {
     name: "oracle-general",
-    help: "libCacheSim oracleGeneral binary, for cache simulation (object accesses without read or write type)",
+    help: "libCacheSim oracleGeneral binary, for cache simulation (object accesses, not marked as reads or writes)",
     source: "libCacheSim, oracleGeneralBin.h",
     parameters: &[],
     role: objects::<OracleGeneral>(FormatRules::records::<OracleGeneral>()),

@@ -51,7 +51,7 @@ impl Bfq {
 
     pub(super) fn uncount_weight(&mut self, queue: usize) {
         let Some(weight) = self.queues[queue].entity.counted.take() else { return };
-        let queues = self.weights.get_mut(&weight).expect("the weight must have been counted");
+        let queues = self.weights.get_mut(&weight).expect("`weights` must contain every counted weight");
         *queues -= 1;
         if *queues == 0 {
             self.weights.remove(&weight);

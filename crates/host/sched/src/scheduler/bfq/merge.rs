@@ -238,7 +238,7 @@ impl Bfq {
     /// Moves a process along the chain of planned merges until it uses the queue `target`.
     pub(super) fn merge(&mut self, pid: u32, mut queue: usize, target: usize) -> usize {
         while queue != target {
-            let next = self.queues[queue].merged_into.expect("the merge must have been planned");
+            let next = self.queues[queue].merged_into.expect("every queue before `target` must have a planned merge");
             self.merge_into(pid, queue, next);
             queue = next;
         }

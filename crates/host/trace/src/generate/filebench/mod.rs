@@ -351,7 +351,7 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
         );
     }
     if !is_database && files <= threads {
-        let why = format!("{threads} threads with one open file each need more than {files} files");
+        let why = format!("{threads} threads that each keep a file open need more than {files} files");
         let most = most();
         return if threads < most {
             wrong("files", format!("the number of files is too small: {why}; raise it to {}", threads + 1))
@@ -386,8 +386,8 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     let cache_min = BLOCK * 1024;
     let [size, nearest] = [cache_bytes, cache_bytes.clamp(cache_min, DiskLayout::BYTES_MAX)].map(write_bytes);
     let is_valid = (cache_min..=DiskLayout::BYTES_MAX).contains(&cache_bytes);
-    ensure!(is_valid, "cache_bytes", "{size} is out of range; set it to {nearest}");
-    let why = "a think time of 0 would stop the clock when all data is cached; raise it to 1us";
+    ensure!(is_valid, "cache_bytes", "the cache size {size} is out of range; set it to {nearest}");
+    let why = "with a think time of 0, simulated time would stop once all data is cached; raise it to 1us";
     ensure!(filebench.think_ns > 0, "think_ns", "{why}");
     ensure!(filebench.depth > 0, "depth", "a device with depth 0 serves no requests; raise it to 1");
     ensure!(filebench.bytes_per_s > 0, "bytes_per_s", "the link bandwidth must not be 0; raise it to 1 B/s");

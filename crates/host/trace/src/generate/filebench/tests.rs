@@ -190,7 +190,7 @@ fn impossible_settings_are_rejected() {
     assert!(why(&|f| f.file_bytes = 100).ends_with("file_bytes: 100B is smaller than a page; raise it to 4KiB"));
     assert!(why(&|f| f.max_bio_bytes = 100).ends_with("max_bio_bytes: 100B is smaller than a page; raise it to 4KiB"));
     assert!(why(&|f| f.cache_bytes = 100).ends_with("set it to 4MiB"));
-    assert!(why(&|f| f.think_ns = 0).contains("think_ns: a think time of 0 would stop the clock"));
+    assert!(why(&|f| f.think_ns = 0).contains("think_ns: with a think time of 0, simulated time would stop"));
     assert!(why(&|f| f.depth = 0).contains("depth"));
     assert!(
         refusal(&spanning(small("varmail"), 128 << 20)).ends_with("too small for a file system; raise it to 256MiB")
