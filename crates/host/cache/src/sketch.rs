@@ -20,7 +20,7 @@ const ROWS: usize = 4;
 const PROBES: usize = 2;
 /// Largest value of a four-bit counter.
 const COUNTER_MAX: u8 = 15;
-/// Largest supported cache in items; its counters take 1 GiB.
+/// Largest supported cache size, in items; at this size the counters take 1 GiB.
 pub(crate) const LARGEST: u64 = 1 << 26;
 
 /// Options of a sketch.
@@ -38,7 +38,7 @@ pub struct SketchOptions {
 /// one to two bytes per access of a sample.
 #[derive(Clone, Debug)]
 pub struct Sketch {
-    /// Counters of the sketch, row after row.
+    /// Counters of the sketch in row-major order.
     counters: Vec<u8>,
     row_mask: u32,
     doorkeeper: Vec<u64>,
@@ -72,7 +72,7 @@ impl Sketch {
         }
     }
 
-    /// Returns the memory of the counters and the doorkeeper in bytes.
+    /// Returns the memory that the counters and the doorkeeper occupy, in bytes.
     pub fn bytes(&self) -> usize {
         self.counters.len() + size_of_val(&*self.doorkeeper)
     }

@@ -18,7 +18,7 @@ pub enum Granularity {
     SizedObjects,
     /// A request accesses every page that it touches, even in part; capacities count pages.
     Pages {
-        /// Page size in bytes, a power of two from 512.
+        /// Page size in bytes: a power of two, at least 512.
         page_bytes: u32,
     },
 }
@@ -57,8 +57,8 @@ pub enum Trims {
     Ignore,
 }
 
-/// Converts reads and writes to accesses to numbered items, and trims to removals; new items get new numbers. Skips
-/// flushes.
+/// Converts requests: reads and writes to accesses of items, trims to removals of items; flushes are skipped. Items are
+/// numbered in the order of their first access.
 #[derive(Clone, Debug)]
 pub struct Splitter {
     granularity: Granularity,
@@ -75,8 +75,8 @@ pub(crate) struct HashFilter {
     pub seed: u64,
     /// Items pass the filter if their hashes are below this value.
     pub threshold: u64,
-    /// Number of accesses, including accesses to items that do not pass the filter. The field `units` is the sum of
-    /// their sizes in units.
+    /// Total number of accesses, including those that the filter drops; `units` is the sum of their sizes, in units of
+    /// the cache capacity.
     pub accesses: u64,
     pub units: u64,
 }
@@ -88,7 +88,7 @@ impl HashFilter {
     }
 }
 
-/// Number of ids between the prefetch of an id's hash slot and its look-up.
+/// Prefetch distance: the hash slot of an id is prefetched this many ids before the id is looked up.
 const AHEAD: usize = 48;
 
 /// Maximum number of ids collected before they are numbered.

@@ -18,8 +18,8 @@
 //! [`WriteBackCache::background`]. This writes back dirty pages above the background limit, like the flusher threads of
 //! an operating system. [`Why::is_waited_for`] marks the backing requests that a request must await. A request that
 //! makes pages dirty may also have to wait until at most [`WriteBackCache::hard_pages`] are dirty or being written.
-//! Limits are shares of the capacity, like `dirty_background_ratio` and `dirty_ratio` of Linux, which are shares of
-//! memory (Documentation/admin-guide/sysctl/vm.rst).
+//! Both limits are shares of the cache capacity; the corresponding Linux settings, `dirty_background_ratio` and
+//! `dirty_ratio`, are shares of memory (Documentation/admin-guide/sysctl/vm.rst).
 
 use ssdlab_core::{PageSize, counters};
 use ssdlab_trace::{Op, Request, flag};
@@ -40,7 +40,7 @@ pub enum WriteMode {
 /// Options of a write-back cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WriteBackOptions {
-    /// Page size in bytes, a power of two from 512.
+    /// Page size in bytes: a power of two, at least 512.
     pub page_bytes: u32,
     /// Capacity of the uncompressed pool in pages, at least 1.
     pub capacity_pages: u64,
@@ -201,7 +201,7 @@ impl WriteBackCache {
         self.dirty.units(DIRTY)
     }
 
-    /// Returns the hard limit of dirty pages, in pages.
+    /// Returns the hard limit on the number of dirty pages.
     pub fn hard_pages(&self) -> u64 {
         self.hard_pages
     }
@@ -221,7 +221,7 @@ impl WriteBackCache {
         self.pools.compressed()
     }
 
-    /// Returns the location of a page, and true if it is dirty.
+    /// Returns the location of a page and whether the page is dirty.
     pub fn state(&self, page: u64) -> (Place, bool) {
         let Some(item) = self.universe.find(page) else { return (Place::Below, false) };
         let place = match (self.pools.is_raw(item), self.pools.is_compressed(item)) {
@@ -327,7 +327,8 @@ impl WriteBackCache {
         (context.below)(context.request, Why::Trim);
     }
 
-    /// Accesses a page and queues a read if the page needs one; returns its item number, and true if it was cached.
+    /// Accesses a page and queues a read if the page must be fetched. Returns the item number of the page and whether
+    /// the page was cached.
     fn access(&mut self, page: u64, touch: Touch) -> Result<(u32, bool), CacheError> {
         let item = self.universe.number(page)?;
         self.pools.grow(self.universe.len());
@@ -369,7 +370,7 @@ impl WriteBackCache {
         };
         *pages += 1;
         let page = self.universe.id(item);
-        // A page filled and evicted by the same request must be read before it is written.
+        // If the current request both fills and evicts a page, the fill must be sent before the write-back.
         let fills = if self.reads.len() <= 2 { &self.reads[..] } else { &[] };
         if fills.contains(&(Why::Fill, page)) {
             self.send(context);

@@ -71,8 +71,8 @@ impl Calendar {
     }
 
     fn after_midnight(&mut self, clock_ns: u64) -> u64 {
-        // Counts from midnight one day before the first line. Otherwise, a step back to before midnight could make the
-        // time negative.
+        // Counts from midnight one day before the first line, so that a step back across midnight cannot make the time
+        // negative.
         let last_ns = if self.last_ns == 0 { DAY_NS + clock_ns } else { self.last_ns };
         let ahead_ns = (clock_ns + DAY_NS - last_ns % DAY_NS) % DAY_NS;
         let back = ahead_ns > DAY_NS - DISORDER_NS;

@@ -1,4 +1,4 @@
-//! Layout of a text in columns: the position and unit of each value, such as `time=0:us,op=2,offset=3:sectors,size=4`.
+//! Layout of text columns: the position and unit of each value, such as `time=0:us,op=2,offset=3:sectors,size=4`.
 //!
 //! - **Column**: a number from 0, or a heading.
 //! - **Unit**, after a colon: `ns` (default), `us`, `ms`, `s` or a multiple such as `100ns` for times; bytes (default),
@@ -13,7 +13,7 @@ use crate::{Op, TraceError};
 const SECTOR: u64 = 512;
 /// Maximum number of columns that a column layout may have.
 pub(crate) const MOST: usize = 64;
-/// Maximum number of bytes of the file's headings that a message shows.
+/// Maximum number of bytes that a message quotes from the file's headings.
 const HEADINGS_SHOWN: usize = 400;
 /// Names of the values that a column layout can assign to columns. The first three values are required.
 pub(crate) const NAMES: [&str; 7] = ["op", "offset", "size", "time", "stream", "device", "repeat"];
@@ -39,7 +39,7 @@ enum ValuePlace {
 /// Example of a column layout, for messages.
 pub(crate) const EXAMPLE: &str = "time=0:us,op=2,offset=3:sectors,size=4";
 
-/// Layout of a text in columns.
+/// Layout of the columns of a text file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// Location and unit of each value of a request (time, operation and so on), in the order of `NAMES`.
@@ -115,7 +115,7 @@ fn unquoted(text: &str) -> Option<&str> {
     ['\'', '"'].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
 }
 
-/// Parses the constant value of a column: the number of an operation, or a size in bytes.
+/// Parses a constant that replaces a column. Returns the number of an operation or a size in bytes.
 fn constant(at: usize, text: &str, unit: u64) -> Option<u64> {
     match at {
         OP => Op::parse(text.as_bytes()).map(|op| op as u64),

@@ -78,8 +78,8 @@ trait Member: Read + Send {
     fn into_rest(self: Box<Self>) -> BufReader<Counted>;
 }
 
-/// Reader of a file from the start of a compressed member. The bytes that were already read never extend past the
-/// member.
+/// Reader of a file from the start of a compressed member: first the bytes that were already read, none of which lie
+/// past the member, then the rest of the file.
 type Source = Chain<Cursor<Vec<u8>>, BufReader<Counted>>;
 
 impl Member for GzDecoder<Source> {

@@ -82,12 +82,13 @@ pub trait LineFormat: Send + Sized + 'static {
     /// Examines the first line of a file before it is parsed; returns false if this line is a comment and the next line
     /// must be examined instead.
     ///
-    /// # Errors Fails if the file lacks a requested column. This error also occurs if bad lines are skipped.
+    /// # Errors
+    /// Fails if the file lacks a requested column. This error also occurs if bad lines are skipped.
     fn begin(&mut self, _first: &[u8]) -> Result<bool, String> {
         Ok(true)
     }
 
-    /// Returns the field separator if a truncated line can still be a valid line of the format, and `None` otherwise.
+    /// Returns the field separator if a truncated line may still be valid in this format; otherwise `None`.
     fn separator(&self) -> Option<u8> {
         None
     }
@@ -203,8 +204,8 @@ impl DecodeState {
         Self { device: None, count: 0, skip_bad, truncated: false }
     }
 
-    /// Reads more bytes into the input window. Returns false at the end of the file, and at a broken compressed stream
-    /// if bad data is skipped.
+    /// Reads more bytes into the input window. Returns false at the end of the file. If bad data is skipped, also
+    /// returns false where a compressed stream is broken.
     fn refill(&mut self, input: &mut Input, intake: &mut Intake) -> Result<bool, TraceError> {
         match input.refill() {
             Err(error @ (TraceError::Truncated { .. } | TraceError::Foreign { .. })) => {
@@ -385,7 +386,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
                 return Ok(true);
             }
             if left > LINE_MAX {
-                // Reports the overlong line with its beginning, then skips to its end.
+                // Reports the overlong line, quoting its beginning, then skips the rest of the line.
                 self.line(input.bytes(), input, intake, out)?;
                 self.discarding = true;
                 input.advance(left);
@@ -448,7 +449,7 @@ pub fn sniff_lines<F: LineFormat>(mut format: F, head: &[u8]) -> u32 {
 /// A format that fits most lines of a file if one faulty field per line is ignored.
 #[derive(Debug)]
 pub struct NearMiss {
-    /// Percentage of lines that fit the format, or would with one field replaced.
+    /// Percentage of lines that fit the format, either as they are or with one field replaced.
     pub share: u32,
     /// Line number of the first faulty line, from 1.
     pub line: usize,
@@ -459,8 +460,8 @@ pub struct NearMiss {
 }
 
 impl<F: LineFormat + Default> Lines<F> {
-    /// Finds the first fault of a file whose lines fit the format, or would with one field replaced; `None` unless most
-    /// lines do.
+    /// Finds the first fault of a file. Returns `None` unless most lines fit the format, either as they are or with one
+    /// field replaced.
     pub fn near(head: &[u8]) -> Option<NearMiss> {
         if !F::may_begin(head) {
             return None;

@@ -16,7 +16,7 @@ impl Devices {
     /// Creates a filter. If all devices are selected, the caller must pass all requests twice, and call
     /// [`Self::lay_out`] between the two passes.
     pub fn new(choice: &DeviceChoice) -> Self {
-        // Uses the format of volume files, because it is the only format that names a volume in each request.
+        // Uses the format of volume files, because only that format names the volume of each request.
         let intake = Intake::new(&volume::INFO, choice, Target::Drive);
         Self { intake, ids: Vec::new() }
     }

@@ -8,7 +8,7 @@ use crate::Op;
 pub struct Supported {
     /// Operations that the format can express.
     pub ops: &'static [Op],
-    /// True if the format has operations; otherwise all requests read back as reads.
+    /// True if the format stores operations; otherwise all requests are read back as reads.
     pub names_op: bool,
     /// Unit of times in the format, in ns.
     pub unit_ns: u64,
@@ -18,7 +18,7 @@ pub struct Supported {
     pub whole_sectors: bool,
     /// True if the format has request flags.
     pub flags: bool,
-    /// Function that returns true if the format can store the given process name. The name is never empty.
+    /// Function that tests if the format can store a given process name, which is never empty.
     pub stream: fn(&str) -> bool,
 }
 

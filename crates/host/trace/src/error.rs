@@ -46,7 +46,8 @@ pub enum TraceError {
         /// Offset in the file of the first byte after the compressed data.
         at: u64,
     },
-    /// A generated workload's files have filled its file system. This is detected only while requests are generated.
+    /// The generated files have filled the file system of the workload. This is detected only while requests are
+    /// generated.
     #[error(
         "workload.span: the generated files fill the file system; raise workload.span (or device.capacity if the span \
          is the whole device), or lower workload.requests"

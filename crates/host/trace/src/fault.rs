@@ -20,7 +20,7 @@ impl<'a> Fault<'a> {
         Self { field, text, why }
     }
 
-    /// True if the faulty text should not be there at all, such as an additional field.
+    /// True if the faulty text is surplus, such as an additional field.
     pub fn is_surplus(&self) -> bool {
         self.field.is_empty() && !self.text.is_empty()
     }

@@ -15,7 +15,7 @@ pub(crate) const TOO_LARGE: &str = "does not fit 64 bits";
 
 /// Splits a line at commas or at runs of blanks, from left to right.
 pub(crate) struct Fields<'a, const BLANKS: bool> {
-    /// Rest of the line that is not split yet; `None` after the last field.
+    /// Part of the line that has not been split yet; `None` after the last field.
     rest: Option<&'a [u8]>,
 }
 
@@ -186,7 +186,8 @@ pub(crate) fn hexadecimal(text: &[u8]) -> Result<u64, &'static str> {
     })
 }
 
-/// Returns `text` times `10^digits`. Digits after the last full unit are dropped; numbers with exponents are rounded.
+/// Returns the decimal number `text` times `10^digits`, rounded down. A number with an exponent is rounded to the
+/// nearest whole number instead.
 #[inline]
 pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
     let mut value = 0_u64;
@@ -217,14 +218,15 @@ pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
     value.checked_mul(scale).ok_or(TOO_LARGE)
 }
 
-/// Returns `text`, a decimal number, times `scale`, rounded down. Exponents are accepted and rounded.
+/// Returns the decimal number `text` times `scale`, rounded down. A number with an exponent is rounded to the nearest
+/// whole number instead.
 pub(crate) fn fraction(text: &[u8], scale: u64) -> Result<u64, &'static str> {
     if text.first().is_some_and(u8::is_ascii_digit) && text.iter().any(|byte| matches!(byte, b'e' | b'E')) {
         return exponential(text, scale);
     }
     let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
     let (before, after) = (&text[..point], text.get(point + 1..).unwrap_or_default());
-    // Digits after the 18th decimal place change the result by less than 1 ns over three centuries.
+    // Digits after the 18th decimal place are ignored: they are worth less than 10^-18 units.
     let after = &after[..after.len().min(18)];
     let digits = |text| whole(text).map_err(|why| if why == NOT_WHOLE { NOT_A_NUMBER } else { why });
     let part = if after.is_empty() { 0 } else { digits(after)? };

@@ -12,7 +12,7 @@ use crate::{Files, Format, ReadOptions, TraceError};
 /// Returns the common format of all inputs at `paths`. The bytes read for detection stay in the inputs' windows.
 ///
 /// # Errors
-/// Fails if the formats differ or an input is empty, unless it is the file of an idle CPU in a recording.
+/// Fails if the formats differ or an input is empty. Empty files of idle CPUs in a recording are accepted.
 pub(crate) fn format_of<I: BorrowMut<Input>>(
     paths: &[&Path],
     inputs: impl Iterator<Item = Result<I, TraceError>>,

@@ -1,5 +1,5 @@
-//! Code shared by the fuzzers and a short test in stable Rust. For any input bytes, the reader must not panic, must
-//! keep its contract and must use bounded memory.
+//! Code shared by the fuzzers and by a short test that runs in stable Rust. For any input bytes, the reader must not
+//! panic, must keep its contract and must use bounded memory.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ fn read(data: &[u8], options: &ReadOptions) -> Result<(Vec<Request>, Vec<String>
 /// Checks that requests survive a round trip through the lossless format `ssdlab-csv`.
 fn round_trip(requests: &[Request], streams: &[String]) {
     let whole = |request: &Request| request.offset.is_multiple_of(512);
-    // A text without requests is an error.
+    // A trace without requests cannot be read back: the reader reports an error.
     if requests.is_empty() || !requests.iter().all(whole) {
         return;
     }

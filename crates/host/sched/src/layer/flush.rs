@@ -15,7 +15,7 @@ use crate::MS;
 use crate::bio::{Bio, Direction, Flags, Priority};
 use crate::request::RequestId;
 
-/// Maximum wait of a flush for more requests to join (`FLUSH_PENDING_TIMEOUT`).
+/// Maximum time that a flush waits for more requests to join it (`FLUSH_PENDING_TIMEOUT`).
 const PENDING_NS: u64 = 5_000 * MS;
 
 /// Remaining steps of a bio that requires ordering or durability.
@@ -72,7 +72,7 @@ impl Flushes {
         self.barrier.is_some()
     }
 
-    /// Returns the latest time at which a waiting flush is issued.
+    /// Returns the deadline for issuing a flush that waits for more requests; `None` if no flush waits.
     pub fn timer_ns(&self) -> Option<u64> {
         let waits = !self.pending.is_empty() && self.flush.is_none() && !self.data.is_empty();
         waits.then_some(self.pending_since + PENDING_NS)
@@ -166,8 +166,7 @@ impl BlockLayer {
             flushes.flush = None;
             self.requests.free(id);
             for mut sequence in std::mem::take(&mut self.queues[queue].flushes.running) {
-                // If the flush was the one before the data, the data is written next. Otherwise the request is
-                // complete.
+                // After the flush that precedes the data, the data is written. Otherwise the request is complete.
                 let before = std::mem::take(&mut sequence.steps.before);
                 if before && sequence.steps.data {
                     self.write_data(sequence);
@@ -191,8 +190,8 @@ impl BlockLayer {
         true
     }
 
-    /// Returns the next step of a barrier at the head of the queue, if a step may start. The outer `None` means that
-    /// there is no barrier.
+    /// Returns the next step of the barrier at the head of the queue. `Some(None)` means that no step may start yet;
+    /// `None` means that there is no barrier.
     pub(super) fn barrier_turn(&mut self, now: u64) -> Option<Option<RequestId>> {
         if self.queues[0].flushes.barrier.is_none() {
             let &id = self.queues[0].ahead.front()?;

@@ -89,7 +89,7 @@ impl Limits {
         self.batchers.get(&pid).is_some_and(|b| b.left == BATCH_REQUESTS || (b.left > 0 && now < b.since + BATCH_NS))
     }
 
-    /// Returns a request to the pool; the result is true if a waiting bio of the same type (synchronous or not) may try
+    /// Puts a request back into the pool. Returns true if a waiting bio of the same type (synchronous or not) may try
     /// again.
     pub fn give_back(&mut self, sync: bool) -> bool {
         let kind = usize::from(sync);

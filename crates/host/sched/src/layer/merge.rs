@@ -25,7 +25,7 @@ struct Link {
 pub(super) struct Ends {
     /// Slot of the latest request of each hash chain; the number of chains is a power of two.
     chains: Vec<u32>,
-    /// Links of the requests, indexed by slot.
+    /// Hash-chain entries of the requests, indexed by slot.
     links: Vec<Link>,
     pub last: Option<RequestId>,
 }
@@ -186,7 +186,8 @@ impl BlockLayer {
         back.or_else(|| self.scheduler.front_merge(bio).and_then(with))
     }
 
-    /// Returns the side of a request at which a bio with the same properties would merge.
+    /// Returns the side of a request at which `bio` may merge; `None` if the two are not adjacent or must not be
+    /// merged.
     fn side(&self, id: RequestId, bio: &Bio) -> Option<Side> {
         let rq = &self.requests[id];
         if rq.nomerge || kind(rq.direction, rq.flags, rq.priority) != kind(bio.direction, bio.flags, bio.priority) {
@@ -214,7 +215,7 @@ impl BlockLayer {
         let (Some(first), Some(second)) = (first, second) else { return };
         let (a, b) = (&self.requests[first], &self.requests[second]);
         let alike = kind(a.direction, a.flags, a.priority) == kind(b.direction, b.flags, b.priority);
-        // Asks the scheduler if the first bio of the second request may merge.
+        // The scheduler judges bios, so it is asked about the first bio of the second request.
         let joins = a.end() == b.start && alike && !a.nomerge && !b.nomerge;
         if joins && self.fits(first, b.sectors, b.segments) && self.scheduler.allow_merge(a, &b.bios[0]) {
             self.join(first, second);

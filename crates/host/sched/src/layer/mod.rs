@@ -61,7 +61,7 @@ pub struct BlockLayer {
     /// True if the layer may keep a lone request in `lone` instead of inserting it into the scheduler.
     passes: bool,
     queues: HardwareQueues,
-    /// Hardware queue whose turn to run is next.
+    /// Hardware queue that runs next.
     turn: u16,
     /// Request chosen in advance while the device is full.
     chosen: Option<RequestId>,
@@ -203,8 +203,7 @@ impl BlockLayer {
                     self.counters.plugs += 1;
                 }
                 self.insert(id, now);
-                // Flushes are in flight but do not count as requests in use. If this makes the difference negative, it
-                // counts as 0.
+                // Flushes count as in flight but not as requests in use, so the subtraction saturates at 0.
                 let waiting = self.queues[0].limits.total().saturating_sub(self.queues[0].in_flight);
                 if waiting >= self.options.unplug_threshold && self.unplug_queue() {
                     self.counters.unplugs_threshold += 1;
@@ -243,8 +242,9 @@ impl BlockLayer {
         }
     }
 
-    /// Returns the position at which to insert a request into the dispatch list. The list ascends from the device's
-    /// position, then from the lowest sector. A request never passes a barrier or a request of another type.
+    /// Returns the position at which to insert a request into the dispatch list. The list is sorted by sector: first
+    /// the sectors from the device's position up, then the sectors before it. A request never passes a barrier or a
+    /// request of another type.
     fn sorted_position(&self, id: RequestId) -> usize {
         let rq = &self.requests[id];
         let alike = |other: &Request| {
@@ -362,7 +362,7 @@ impl BlockLayer {
         if let Some(wbt) = &mut self.wbt {
             wbt.completed(id, now);
         }
-        // A request from the scheduler is never a step of a flush.
+        // A request that comes from the scheduler is never a step of a flush sequence.
         if in_elevator || !self.step_done(id, now, ended) {
             self.end(id, now, ended);
         }

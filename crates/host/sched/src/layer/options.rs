@@ -73,7 +73,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the options of Linux 2.6.32 with a SATA drive. It has 31 slots, because libata reserves one of 32 tags.
+    /// Returns the options of Linux 2.6.32 with a SATA drive. The drive has 31 slots, because libata reserves one of 32
+    /// tags.
     pub fn legacy(scheduler: &str, device_sectors: u64) -> Self {
         Self {
             kind: BlockLayerKind::SingleQueue,
@@ -99,8 +100,8 @@ impl Options {
         }
     }
 
-    /// Returns the options of Linux 6 with one hardware queue of 32 slots. With a scheduler there are twice as many
-    /// requests as slots. Memory segments have up to 64 KiB.
+    /// Returns the options of Linux 6 with one hardware queue of 32 slots and memory segments of up to 64 KiB. If there
+    /// is a scheduler, the queue has twice as many requests as slots.
     pub fn modern(scheduler: &str, device_sectors: u64) -> Self {
         let slots = 32;
         Self {

@@ -33,9 +33,9 @@ const WRITE_SAMPLES: u32 = 3;
 /// Number of consecutive inconclusive windows after which the depth moves one step towards the default
 /// (`RWB_UNKNOWN_BUMP`).
 const UNKNOWN_WINDOWS: u32 = 5;
-/// Time after the submission or completion of a read during which the lower limit applies to writes.
+/// Time after the submission or completion of a read during which the lower limit on writes applies.
 const NEAR_NS: u64 = 100 * MS;
-/// Time for which the limit of writes is raised after a writer had to wait for dirty pages.
+/// Time for which the limit on writes is raised after a writer had to wait for dirty pages.
 const DIRTY_WAIT_NS: u64 = 1_000 * MS;
 
 counters! {
@@ -57,7 +57,7 @@ struct Depth {
     step: i32,
     /// Current depth limit, in writes.
     limit: u32,
-    /// True if the latest doubling of the depth reached its maximum.
+    /// True if the latest doubling brought the depth to its maximum.
     is_highest: bool,
 }
 
@@ -66,7 +66,7 @@ impl Depth {
         Self { device, step: 0, limit: Self::at(device, 0).0, is_highest: false }
     }
 
-    /// Returns the queue depth at a step, and true if this is the maximum depth (`rq_depth_calc_max_depth`).
+    /// Returns the queue depth at a step and whether this is the maximum depth (`rq_depth_calc_max_depth`).
     fn at(device: u32, step: i32) -> (u32, bool) {
         if device == 1 {
             // Uses a depth of two instead of one, so that the next request is ready when the device completes a
@@ -106,12 +106,12 @@ impl Depth {
         lowered
     }
 
-    /// Returns the limit of normal (not background) writes that applies if there were no reads recently.
+    /// Returns the limit on normal (not background) writes when there were no recent reads.
     fn normal(&self) -> u32 {
         if self.limit <= 2 { self.limit } else { self.limit.div_ceil(2) }
     }
 
-    /// Returns the limit of background write-back.
+    /// Returns the limit on background writes.
     fn background(&self) -> u32 {
         if self.limit <= 2 { 1 } else { self.limit.div_ceil(4) }
     }
@@ -192,7 +192,7 @@ pub(super) struct Throttle {
     watched: Option<(RequestId, u64)>,
     /// Time of the latest submission or completion of a read.
     read_ns: Option<u64>,
-    /// Time of the latest wait of a writer for dirty pages.
+    /// Latest time at which a writer had to wait for dirty pages.
     dirty_wait_ns: Option<u64>,
     counters: ThrottleCounters,
 }

@@ -4,8 +4,8 @@
 //! Every batch has a time limit. A batch of asynchronous requests also has a limit on its number of requests, which
 //! adapts to the duration of earlier batches. The device is drained between batches of different types, which hurts
 //! drives with a command queue. After a synchronous request the device idles for its process, up to `antic_expire`. It
-//! does not idle if a waiting request is close by or the process is known to think longer. SSDs idle too, because the
-//! kernel's test for them is compiled out.
+//! does not idle if a waiting request is close by, or if the process's mean think time exceeds `antic_expire`. SSDs
+//! idle too, because the kernel's test for them is compiled out.
 //!
 //! Points that are easily implemented wrongly:
 //!
@@ -68,7 +68,7 @@ const TUNABLES: &[Parameter] = &[
     Parameter::ms("antic_expire", 6, 0, "Maximum time to idle for the next request of a process; 0 disables idling."),
 ];
 
-/// Array indexes of the types of requests: asynchronous and synchronous.
+/// Array indexes of the two request types, asynchronous and synchronous.
 const ASYNC: usize = 0;
 const SYNC: usize = 1;
 /// Maximum backward distance in sectors, and the cost factor of backward distances.
@@ -207,8 +207,8 @@ impl Anticipatory {
         self.queues[kind].fifo.overdue(now)
     }
 
-    /// True if `rq` is at most about as far from the end of the last request as requests of the awaited process usually
-    /// are, or if the process has already been awaited too long.
+    /// True if `rq` is close to the end of the last request, compared with the usual seek distance of the awaited
+    /// process, or if that process has already been awaited too long.
     fn is_close(&self, process: &Process, rq: &Request, now: u64) -> bool {
         let waited = if self.state == Anticipation::Off || !self.ended { 0 } else { now - self.awaited_since };
         if waited > MAX_THINK_NS || waited > self.antic_expire {
@@ -220,7 +220,7 @@ impl Anticipatory {
         (last <= rq.start + near / 2 && rq.start <= last + near) || typical > rq.start.abs_diff(last)
     }
 
-    /// True if waiting for process `pid` would be useless, given that `rq` could be dispatched now.
+    /// True if the scheduler should not wait for process `pid`; `rq` is the request that could be dispatched instead.
     fn breaks(&mut self, pid: u32, rq: Option<&Request>, now: u64) -> bool {
         let expired = self.ended && now >= self.awaited_since + self.antic_expire;
         if expired || rq.is_some_and(|rq| rq.pid == pid) {

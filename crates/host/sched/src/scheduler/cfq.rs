@@ -7,8 +7,9 @@
 //!
 //! Checked against the source of 2.6.32.71. Differences:
 //!
-//! - Instead of idling, CFQ serves a process that works close by out of turn, but only once. This behaviour of 2.6.32
-//!   could not be checked against its source; in 2.6.32.71 such processes share one queue from then on.
+//! - Instead of idling, CFQ may serve another process out of turn, but only once, if that process accesses nearby
+//!   sectors. This behaviour of 2.6.32 could not be checked against its source; in 2.6.32.71 such processes share one
+//!   queue from then on.
 //! - Processes do not exit, and do not change their priority while they have requests waiting.
 //! - While the device idles, the awaited process may exceed the limit of requests at any time, not just once per slice.
 //! - After the request that ends the idling, no further request is dispatched past the end of the slice.
@@ -28,7 +29,8 @@
 //! | end of a slice | no extra request | `wait_busy`: a queue that has used up its slice may wait for one more |
 //! | `slice_idle` 0 | no idling | slices are counted in requests (IOPS mode) |
 //!
-//! `quantum` = 8 comes closest. The right column is from a later kernel of that series.
+//! In this model, `quantum` = 8 comes closest to these kernels. The right column describes a later kernel of that
+//! series.
 
 use std::collections::BTreeSet;
 
@@ -112,11 +114,11 @@ const TUNABLES: &[Parameter] = &[
 const SEEK_THRESHOLD: u64 = 8 * 1024;
 /// Delay of an idle-class queue: its sort key is the key of the last queue in the service tree plus this time.
 const IDLE_CLASS_NS: i64 = 200 * MS as i64;
-/// Amount by which the key of a preempting queue is below the key of the first queue.
+/// A preempting queue gets the key of the first queue minus this amount.
 const FRONT_NS: i64 = 1_000 * MS as i64;
 /// Maximum idling time for a seeky process.
 const SEEKY_IDLE_NS: u64 = 2 * MS;
-/// Minimum number of requests, waiting or at the device, for a sample that shows if the device queues commands.
+/// Minimum number of requests, waiting or at the device, for a sample to show whether the device queues commands.
 const HW_QUEUE_MIN: u64 = 5;
 /// Number of samples after which `hw_tag` is decided.
 const HW_SAMPLES: u32 = 50;
@@ -360,7 +362,7 @@ impl Cfq {
         self.active = Some(queue);
     }
 
-    /// True if sector `start` is no farther away than consecutive requests of the active process usually are.
+    /// True if sector `start` is within the usual seek distance of the active process.
     fn is_close(&self, start: u64) -> bool {
         let Some(seek) = self.active.map(|active| &self.queues[active].seek) else { return false };
         let reach = if seek.is_valid() { seek.mean } else { SEEK_THRESHOLD };
@@ -430,7 +432,7 @@ impl Cfq {
         q.dispatched < most
     }
 
-    /// Chooses the queue's next request among the neighbours, in sector order, of a request that leaves the queue.
+    /// Chooses the next request of a queue that `rq` leaves: one of the neighbours of `rq` in sector order.
     fn go_on(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         let list = &self.queues[queue].requests;
         let latter = list.latter(rq.id).or_else(|| list.first().filter(|&first| first != rq.id));

@@ -12,7 +12,7 @@ const fn cost(name: &'static str, unit: Unit, default: u64, help: &'static str) 
     Parameter { name, unit, default, min: 0, max: 1_000_000_000, example: None, help }
 }
 
-/// Unit of the parameters: none, because the parameter names include the unit.
+/// Unit of the parameters: a plain count of microseconds, because the parameter names already state the unit.
 const MICROS: Unit = Unit::Count("us");
 
 /// The default costs are our estimates. They are typical of the SATA SSDs at the time of the FIOS and FlashFQ papers.

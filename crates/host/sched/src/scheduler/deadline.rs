@@ -89,7 +89,7 @@ struct Deadline {
     next: [Option<RequestId>; 2],
     /// Number of requests dispatched in the current batch so far.
     batching: u64,
-    /// Number of read batches begun while writes waited.
+    /// Number of read batches started while writes were waiting.
     starved: u64,
     expire: [u64; 2],
     writes_starved: u64,

@@ -69,9 +69,9 @@ struct Task {
 #[derive(Debug)]
 struct Fios {
     tasks: FxHashMap<u32, Task>,
-    /// For each direction (read or write), the oldest requests of processes that have device time left.
+    /// For each direction (read or write), the oldest request of every process that has device time left.
     ready: [BTreeSet<(RequestId, u32)>; 2],
-    /// For each direction (read or write), the oldest requests of processes that have used up their device time.
+    /// For each direction (read or write), the oldest request of every process that has used up its device time.
     spent: [BTreeSet<(RequestId, u32)>; 2],
     awaited: Awaited,
     epoch: u64,
@@ -131,7 +131,7 @@ impl Fios {
         self.ready.iter().all(BTreeSet::is_empty)
     }
 
-    /// Advances to the next epoch in which a process with waiting requests has time left in its timeslice.
+    /// Advances to the next epoch in which some process has both waiting requests and device time.
     fn next_epoch(&mut self) {
         while self.nothing_ready() && self.spent.iter().any(|list| !list.is_empty()) {
             self.epoch += 1;

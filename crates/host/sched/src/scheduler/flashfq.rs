@@ -76,7 +76,8 @@ struct Task {
 enum Place {
     /// The process is in `due`, by the start tag of its first request.
     Due(u64),
-    /// The process is in `lagging`, by its finish tag: no request waits, but a request is at the device or anticipated.
+    /// The process is in `lagging`, by its finish tag: it has no waiting request, but a request at the device or an
+    /// anticipated one.
     Lagging(u64),
 }
 

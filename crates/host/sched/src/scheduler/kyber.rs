@@ -228,7 +228,7 @@ impl Kyber {
         &mut self.queues[queue].domains[domain(rq.direction, rq.flags)]
     }
 
-    /// Returns the domain to serve, and the position of its next request in the batch, from 1.
+    /// Returns the domain to serve, and the position (from 1) that its next request takes in the batch.
     fn choose(&self, queue: u16, force: bool) -> Option<(usize, u64)> {
         let HardwareQueue { domains, current, batching } = &self.queues[usize::from(queue)];
         let ready = |&index: &usize| !domains[index].is_empty() && (force || self.domains[index].tokens.is_free());

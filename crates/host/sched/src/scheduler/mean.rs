@@ -1,4 +1,4 @@
-//! Decaying mean of think times and seek distances in anticipatory and CFQ; a new sample has weight 1/8.
+//! Decaying mean that anticipatory and CFQ use for think times and seek distances; a new sample has weight 1/8.
 
 /// Decaying mean in fixed-point arithmetic.
 #[derive(Clone, Copy, Debug, Default)]

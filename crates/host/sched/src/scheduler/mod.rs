@@ -53,7 +53,7 @@ pub enum MergeIndex {
 /// - Every inserted request is returned by `dispatch` exactly once, or leaves by `merged`.
 /// - `dispatch` may return `None` while requests wait, but only if a later completion, or `on_timer` at `timer_ns`,
 ///   changes that. With `force` it always returns a waiting request.
-/// - The time of a decision does not grow linearly with the number of waiting requests.
+/// - The time to decide grows less than linearly with the number of waiting requests.
 /// - The block layer checks merge limits and directions. A scheduler only proposes (`front_merge`, `former`, `latter`)
 ///   or forbids (`allow_merge`) merges.
 /// - `now` never decreases. No method draws random numbers.
@@ -73,8 +73,8 @@ pub trait IoScheduler: Send + Debug {
         false
     }
 
-    /// Combines `insert` and `dispatch` for a request while no other request waits. Returns false, without any effect,
-    /// if `dispatch` would not return the request. Called only if `passes` is true.
+    /// Combines `insert` and `dispatch` for a request that arrives while no other request waits. If `dispatch` would
+    /// not return the request, does nothing and returns false. Called only if `passes` is true.
     fn pass(&mut self, _rq: &Request) -> bool {
         false
     }
@@ -122,7 +122,7 @@ pub trait IoScheduler: Send + Debug {
         false
     }
 
-    /// Returns the limit of requests in use that applies to `bio`, at most `nr_requests` (multi-queue layer).
+    /// Returns the limit on requests in use that applies to `bio`; at most `nr_requests` (multi-queue layer).
     fn depth(&self, _bio: &Bio, nr_requests: u32) -> u32 {
         nr_requests
     }
@@ -174,8 +174,8 @@ pub struct SchedulerRules {
     pub by_process: bool,
     /// True if decisions depend on whether writes are synchronous.
     pub by_sync: bool,
-    /// Name of the tunable that is a number of sectors and must not exceed the device's capacity; `None` if there is no
-    /// such tunable.
+    /// Name of the tunable whose value, in sectors, must not exceed the device's capacity; `None` if there is no such
+    /// tunable.
     pub part_of_device: Option<&'static str>,
     /// Builds the scheduler from its tunables.
     pub build: Build,

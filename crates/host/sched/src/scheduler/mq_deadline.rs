@@ -141,7 +141,7 @@ impl MqDeadline {
     }
 
     /// Chooses a request of a lower priority class that has waited for `prio_aging_expire`. As in the kernel, `batch`
-    /// changes even if the request is too young.
+    /// changes even if the request has not waited long enough.
     #[cold]
     fn aged(&self, batch: &mut Batch, now: u64) -> Option<(usize, RequestId)> {
         (1..self.classes.len()).find_map(|class| {
@@ -172,7 +172,7 @@ impl MqDeadline {
         (batch, None)
     }
 
-    /// Removes a request of the batch from its class.
+    /// Removes a request from its class and counts it in the batch.
     #[inline]
     fn take(&mut self, class: usize, id: RequestId, requests: &Requests) -> RequestId {
         self.batch.length += 1;

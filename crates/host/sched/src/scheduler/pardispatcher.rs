@@ -178,7 +178,7 @@ impl ParDispatcher {
     }
 
     fn region(&self, sector: u64) -> usize {
-        // The cast is lossless: sectors lie on the device, so the quotient is an index.
+        // The cast is lossless: the sector lies on the device, so the quotient is a valid index of a region.
         (sector / self.region_sectors) as usize
     }
 

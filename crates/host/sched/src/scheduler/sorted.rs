@@ -83,7 +83,7 @@ impl Sorted {
         self.chunks[0].first().copied().map(key)
     }
 
-    /// Returns the first key that is equal to or larger than `from`.
+    /// Returns the smallest key that is at least `from`.
     #[inline(always)]
     pub fn at_or_after(&self, from: Key) -> Option<Key> {
         let rank = rank(from);
@@ -93,7 +93,7 @@ impl Sorted {
         entry.or_else(|| self.chunks.get(at + 1)?.first()).copied().map(key)
     }
 
-    /// Returns the last key that is smaller than `than`.
+    /// Returns the largest key that is below `than`.
     pub fn before(&self, than: Key) -> Option<Key> {
         let rank = rank(than);
         let at = self.chunk(rank);

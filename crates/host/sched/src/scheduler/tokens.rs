@@ -43,7 +43,7 @@ impl Tokens {
         self.limit = limit;
     }
 
-    /// Returns a mask of those bits of a bitmap word whose token numbers are below the limit.
+    /// Returns a mask of the bits in a bitmap word that stand for tokens below the limit.
     fn allowed(&self, word: usize) -> u64 {
         let bits = self.limit.saturating_sub(word as u32 * self.word_bits).min(self.word_bits);
         if bits == 64 { u64::MAX } else { (1 << bits) - 1 }

@@ -12,7 +12,7 @@ pub(super) struct Alignment {
     wholes: [ByKind; LARGEST as usize + 1],
 }
 
-/// Numbers of requests with a given alignment.
+/// Request counts for one alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AlignmentCount {
     /// Alignment in bytes, a power of two. The entry for 1 MiB includes all larger alignments.

@@ -60,8 +60,8 @@ impl Scale {
 
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
-    /// Arrival time of the first request. The next two fields hold the arrival times of the latest request, overall and
-    /// by operation.
+    /// Arrival time of the first request. `latest` is the arrival time of the latest request, and `by_op` holds the
+    /// same for each operation.
     first: Option<u64>,
     latest: u64,
     by_op: [Option<u64>; 4],

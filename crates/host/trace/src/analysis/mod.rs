@@ -179,7 +179,7 @@ impl Analysis {
         self.sizes.rows()
     }
 
-    /// Returns the number of requests by alignment of their address, and of address and size together.
+    /// Returns request counts by alignment: of the address alone, and of address and size together.
     pub fn alignments(&self) -> Vec<AlignmentCount> {
         self.alignment.rows()
     }
@@ -194,8 +194,7 @@ impl Analysis {
         self.runs.streams()
     }
 
-    /// Returns histograms of the gaps between requests. The first histogram covers requests of all operations, the
-    /// other four one [`Op`] each.
+    /// Returns histograms of the gaps between requests: one for all operations together, then one for each [`Op`].
     pub fn gaps(&self) -> [&LatencyHistogram; 5] {
         self.arrivals.gaps()
     }

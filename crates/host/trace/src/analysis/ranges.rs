@@ -33,12 +33,12 @@ impl Ranges {
         self.counts[index][kind] += 1;
     }
 
-    /// Returns the binary logarithm of the width of a counted range relative to a requested range.
+    /// Returns the binary logarithm of the ratio between the width of the counted ranges and the requested width.
     pub fn merged(&self) -> u32 {
         self.merged
     }
 
-    /// Returns the number of each address range that has requests, with the range's request counts by operation.
+    /// Returns the address ranges that have requests: the number of each range, and its request counts by operation.
     pub fn rows(&self) -> Vec<(u64, ByKind)> {
         let rows = self.counts.iter().enumerate().filter(|(_, counts)| **counts != [0; KINDS]);
         rows.map(|(index, &counts)| (index as u64, counts)).collect()

@@ -12,8 +12,8 @@ use super::by_kind::{ByKind, KINDS};
 pub(super) struct Tally {
     limit: u64,
     exact: Vec<ByKind>,
-    /// Counts of values at and above the limit, one histogram per operation, allocated on first use. The histogram type
-    /// is made for latencies, but here it counts other values.
+    /// Counts of values at and above the limit, one histogram per operation, allocated on first use. A latency
+    /// histogram also suits values that are not latencies.
     beyond: Option<Box<[LatencyHistogram; KINDS]>>,
 }
 
@@ -29,7 +29,7 @@ pub struct Step {
 }
 
 impl Tally {
-    /// Creates an empty count of requests by value. Values below `limit` are counted exactly.
+    /// Creates an empty tally that counts values below `limit` exactly.
     pub fn new(limit: u64) -> Self {
         Self { limit, exact: Vec::new(), beyond: None }
     }
@@ -68,8 +68,8 @@ impl Tally {
     }
 }
 
-/// Returns the buckets of several histograms as rows of (first value, end, counts), with one count per histogram. The
-/// end is exclusive.
+/// Combines the buckets of several histograms into rows of (first value, exclusive end, counts), with one count per
+/// histogram.
 pub fn steps<const N: usize>(histograms: [&LatencyHistogram; N]) -> Vec<(u64, u64, [u64; N])> {
     let mut rows = BTreeMap::new();
     for (column, histogram) in histograms.into_iter().enumerate() {

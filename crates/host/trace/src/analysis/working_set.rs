@@ -28,7 +28,8 @@ pub(super) const LEVELS: usize = WINDOWS.ilog2() as usize + 1;
 #[derive(Clone, Debug)]
 pub struct WorkingSet {
     groups: Vec<Group>,
-    /// Hash table of group indices + 1, 0 if free; its length is a power of two, at most three quarters full.
+    /// Hash table of the groups. A slot holds the index of a group plus 1, or 0 if it is free. The number of slots is a
+    /// power of two, and at most three quarters of them are used.
     slots: Vec<u32>,
     groups_max: usize,
     /// Number of low hash bits that must be zero for a group to be kept.
@@ -81,8 +82,8 @@ impl WorkingSet {
         [self.read_pages, self.written_pages, self.pages].map(|pages| pages * PAGE)
     }
 
-    /// Marks the bytes from `offset` to before `end` as touched in window `now`; the first window has the number 1.
-    /// Adds the pages that are new to this window to `fresh`, the counts by merge level (see [`LEVELS`]).
+    /// Marks the bytes from `offset` up to but not including `end` as touched in window `now`; windows are numbered
+    /// from 1. Adds the pages that are new to this window to `fresh`, the counts by merge level (see [`LEVELS`]).
     pub(super) fn touch(&mut self, offset: u64, end: u64, write: bool, now: u16, fresh: &mut [u64; LEVELS]) {
         if end <= offset {
             return;

@@ -32,8 +32,8 @@ const SECTOR: u64 = 512;
 /// Timestamp that blkparse prints for the last nanosecond before the reference time. It is -1 ns as an unsigned 64-bit
 /// number, with the seconds cut to 32 bits.
 const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;
-/// Maximum time by which an event may precede the reference time. Parsed times count from that much earlier than the
-/// reference time, so no time is negative.
+/// Maximum time by which an event may precede the reference time. Parsed times are relative to this earlier point, so
+/// no time is negative.
 const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 
 /// Parser of blkparse text.

@@ -110,14 +110,14 @@ impl RecordFormat for Blktrace {
         let magic = MAGIC.to_le_bytes();
         let swapped = MAGIC.to_be_bytes();
         let next = bytes.windows(4).skip(1).position(|window| window == magic || window == swapped);
-        // If no further magic number is found, skips all bytes except the last three, because a magic number may begin
-        // there.
+        // If no further magic number is found, skips all bytes except the last three, which may be the beginning of
+        // one.
         next.map_or(bytes.len().saturating_sub(3).max(1), |index| index + 1)
     }
 }
 
 impl Blktrace {
-    /// Parses a record's head, in the other byte order if `SWAP`.
+    /// Parses the head of a record: little-endian, or big-endian if `SWAP`.
     #[inline]
     fn native<const SWAP: bool>(&self, head: &[u8; 48], tables: &mut Tables) -> (Entry<'static>, usize) {
         let narrow = |at| if SWAP { u32_at(head, at).swap_bytes() } else { u32_at(head, at) };
@@ -138,7 +138,7 @@ impl Blktrace {
         let io = Io {
             time_ns: wide(8),
             op,
-            // The offset of a sector above 2^55 saturates, and is then rejected as too large.
+            // For a sector above 2^55 the multiplication saturates, and the offset is rejected as too large.
             offset: wide(16).saturating_mul(SECTOR),
             bytes,
             device: Device::Id(device),

@@ -1,4 +1,4 @@
-//! Text in columns with a user-defined layout, such as `time=0:us,op=2,offset=3:sectors,size=4`.
+//! Text files whose columns have a user-defined layout, such as `time=0:us,op=2,offset=3:sectors,size=4`.
 //!
 //! - **Column**: a number from 0, or a heading.
 //! - **Unit**, after a colon: `ns` (default), `us`, `ms`, `s` or a multiple such as `100ns` for times; bytes (default),
@@ -37,7 +37,7 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 const REPEATS_MAX: u64 = 1 << 20;
 const NOT_AN_ADDRESS: &str = "is not a whole number; for text keys, use 'ssdlab cache sim --objects'";
 
-/// Parser of text in columns.
+/// Parser of text files with columns.
 #[derive(Default)]
 struct ColumnText {
     columns: Columns,
@@ -88,7 +88,7 @@ impl LineFormat for ColumnText {
     }
 
     fn separator(&self) -> Option<u8> {
-        // Fields separated by blanks cannot be counted, because blanks come in runs.
+        // Blanks cannot be counted to count fields, because several blanks may separate two fields.
         Some(self.separator).filter(|separator| *separator != b' ')
     }
 

@@ -36,7 +36,7 @@ pub(crate) static FIO3: FormatInfo = FormatInfo {
 };
 
 const TICK_NS: u64 = 1000;
-/// Shortest wait, in ns, that a version 2 log entry adds to the clock.
+/// Minimum wait in ns: shorter waits in a version 2 log do not advance the clock.
 const WAIT_MIN_NS: u64 = 100_000;
 
 /// Parser of fio logs; `VERSION` is 2 or 3.

@@ -83,7 +83,7 @@ fn pid(task: &[u8]) -> Result<u64, Fault<'_>> {
     }
 }
 
-/// First words of lines of trace-cmd and perf output that describe the recording instead of an event.
+/// Beginnings of the lines in trace-cmd and perf output that describe the recording rather than an event.
 const NOTES: [&[u8]; 4] = [b"cpus=", b"version =", b"CPU:", b"CPU "];
 
 impl LineFormat for Ftrace {

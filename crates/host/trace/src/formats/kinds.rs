@@ -77,8 +77,8 @@ fn never(why: &'static str) -> Case {
     Case { input: Vec::new(), outcome: Outcome::Never(why) }
 }
 
-/// Inputs of a text format: a header, two valid rows, and faulty replacements for the second row. Each replacement has
-/// the expected error message without its first word "memory".
+/// Inputs of a text format: a header, two valid rows, and faulty replacements for the second row. Each replacement
+/// comes with the expected error message, without the leading word "memory".
 struct Text {
     header: &'static str,
     first: &'static str,
@@ -112,8 +112,8 @@ impl Text {
     }
 }
 
-/// Creates the inputs of a binary format. Inputs with signs, quotes, comments or other number notations do not exist in
-/// binary formats.
+/// Creates the inputs of a binary format. Inputs with signs, quotes, comments or other number notations are omitted,
+/// because binary formats cannot express them.
 fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Case, huge: Case) -> Kinds {
     let text = "numbers are binary";
     Kinds {
@@ -146,7 +146,7 @@ fn records(
     let joined = if header.is_empty() {
         let (start, gap) = (rows[0], rows[1].0);
         assert!(gap > 0);
-        // The first request of the second file has the start time of the first file, so sorting moves it to the front.
+        // The second copy begins at the same time as the first, so sorting moves its first request to the front.
         reads([&good[..], &good].concat(), &[start, start, rows[1], rows[1]])
     } else {
         fails([&good[..], &good].concat(), "memory:record")

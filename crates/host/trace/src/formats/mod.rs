@@ -204,8 +204,8 @@ pub(crate) fn encoder(format: Format) -> Result<Box<dyn Encoder>, TraceError> {
     Ok(encoder())
 }
 
-/// Returns the format that fits most lines of a file if one faulty field per line is ignored. Also returns the first
-/// faulty field.
+/// Returns the format that fits the largest share of lines, ignoring one faulty field per line, together with the first
+/// fault of the file.
 fn nearest_format(head: &[u8]) -> Option<(&'static str, NearMiss)> {
     let misses = FORMATS.iter().filter_map(|known| Some((known.name, (known.role.near)(head)?)));
     // If several formats fit equally well, the first format in the table is returned.

@@ -58,7 +58,7 @@ const HEADER: &str = "clock_time,obj_id,obj_size,next_access_vtime";
 /// Magic number at both ends of the header of an lcs file.
 const MAGIC: u64 = 0x1234_5678_9abc_def0;
 const LCS_HEADER: usize = 8192;
-/// Number of bytes after the first 24 bytes of a record, for each version from 1 to 8.
+/// Number of bytes that a record has after its first 24 bytes, for versions 1 to 8.
 const LCS_TAILS: [usize; 8] = [0, 4, 12, 16, 20, 28, 44, 76];
 /// Byte position of the time-to-live field in a record, and the first file version with this field.
 const LCS_TTL: (usize, usize) = (24, 3);
@@ -110,7 +110,7 @@ struct Lcs {
 }
 
 impl RecordFormat for Lcs {
-    // Length of the start of a record. The file header is parsed as the first record.
+    // Length of the part that records of all versions have in common. The file header is parsed as the first record.
     const HEAD: usize = 24;
 
     fn sniff(head: &[u8]) -> u32 {
@@ -289,8 +289,8 @@ impl ObjectFormat for Lcs {
         let figures = [
             MAGIC,
             2,
-            // From here: version of the statistics, numbers of requests and of objects, total bytes of the requests and
-            // of the objects.
+            // The statistics begin here: their version, the numbers of requests and of objects, and the total bytes of
+            // the requests and of the objects.
             1,
             requests.len() as u64,
             sizes.len() as u64,

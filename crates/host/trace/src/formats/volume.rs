@@ -25,7 +25,7 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 /// Size of a record in bytes.
 pub(crate) const RECORD: usize = 24;
 const MAGIC: &[u8; 16] = b"ssdlab-volume 1\n";
-/// Maximum number of bytes of a name per record.
+/// Maximum number of bytes of a name that one record holds.
 const PIECE: usize = 20;
 /// Maximum length in bytes of a name.
 const NAME_MAX: usize = 4096;
@@ -44,7 +44,7 @@ struct Volume {
     begun: bool,
     name: Vec<u8>,
     device: Device,
-    /// Ids in [`Tables::streams`] by stream number in the file; stream 0 means no stream.
+    /// Ids in [`Tables::streams`], indexed by the stream's number in the file; stream 0 means no stream.
     streams: Vec<u32>,
 }
 

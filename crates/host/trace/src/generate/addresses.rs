@@ -24,8 +24,8 @@ pub trait Addresses: Debug + Send + Sized + 'static {
 
     /// Checks the parameters against the address space, in constant time and memory.
     ///
-    /// # Errors Returns [`TraceError::Workload`] for the first violated rule, with the parameter and a valid value for
-    /// it.
+    /// # Errors
+    /// Returns [`TraceError::Workload`] for the first violated rule, with the parameter and a valid value for it.
     fn check(_settings: &Settings, _space: Space) -> Result<(), TraceError> {
         Ok(())
     }
@@ -38,7 +38,7 @@ pub trait Addresses: Debug + Send + Sized + 'static {
     /// Creates the pattern in its initial state; [`Self::check`] must have accepted the parameters.
     fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self;
 
-    /// Returns the names of the pattern's streams 1, 2 and so on.
+    /// Returns the names of the pattern's streams, in the order of their numbers from 1.
     fn streams(&self) -> Vec<String> {
         Vec::new()
     }

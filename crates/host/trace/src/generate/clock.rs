@@ -43,7 +43,7 @@ pub enum Clock {
         gap_ns: f64,
         /// Time of the next arrival.
         now_ns: u64,
-        /// Fraction of a nanosecond to add to `now_ns` for the exact time of the next arrival.
+        /// Fraction of a nanosecond by which the exact time of the next arrival exceeds `now_ns`.
         fraction: f64,
         /// Random generator of the gaps.
         rng: Rng,

@@ -86,7 +86,8 @@ pub struct Generator {
 impl Workload {
     /// Checks that the workload can be generated. Looks at its parameters only, so time and memory are constant.
     ///
-    /// # Errors Returns an error for the first violated rule, with the field and a valid value for it.
+    /// # Errors
+    /// Returns an error for the first violated rule, with the field and a valid value for it.
     pub fn check(&self) -> Result<(), TraceError> {
         queues::check(self)?;
         let pattern = match &self.pattern {

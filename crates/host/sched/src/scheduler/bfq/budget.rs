@@ -13,7 +13,7 @@ pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
 /// Minimum value of `Bfq::budgets` at which the maximum budget follows the estimated rate of the device; reached after
 /// 11 service periods.
 const ENOUGH_BUDGETS: u64 = 194;
-/// Minimum duration of a service period that is measured. Shorter periods are charged for a fixed time.
+/// Minimum duration of a service period that is measured. For a shorter period, the queue is charged a fixed time.
 const MIN_TURN_US: u32 = 1_000;
 /// Service periods up to this duration are too short to measure the bandwidth of a queue.
 const SHORT_TURN_US: u32 = 20_000;
@@ -25,7 +25,7 @@ const SMALL_SECTORS: u32 = 64;
 /// Reason why the service period of a queue ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// The queue was idle until the idling period ended.
+    /// The idling period ended, and the queue was still empty.
     TooIdle,
     Timeout,
     /// The queue has used up its budget.
@@ -47,7 +47,7 @@ impl Bfq {
         self.charge(queue) as i64 <= self.queues[queue].budget_left()
     }
 
-    /// True if a request counts as a seek from end sector `last`; 0 means no previous request.
+    /// True if a request counts as a seek; `last` is the end sector of the previous request, 0 if there was none.
     pub(super) fn is_far(&self, last: u64, rq: &Request) -> bool {
         let small = self.device.rotational || rq.sectors < SMALL_SECTORS;
         last != 0 && rq.start.abs_diff(last) > FAR_SECTORS && small
@@ -123,7 +123,7 @@ impl Bfq {
         (!q.waited_for || much_left) && self.is_timed_out(queue)
     }
 
-    /// Returns true if the queue is slow, and the queue's time in service in milliseconds.
+    /// Returns whether the queue is slow, and its time in service in milliseconds.
     fn slowness(&self, queue: usize, until: u64) -> (bool, u64) {
         let q = &self.queues[queue];
         if !q.sync {
@@ -133,7 +133,7 @@ impl Bfq {
         // unsigned number, so the period appears to be very long.
         let turn_us = ((until as i64 - self.turn_since as i64) / 1_000) as u32;
         if turn_us < MIN_TURN_US {
-            // A service period below the minimum length is charged a fixed time. On a disk, this time is at least the
+            // For a service period below the minimum length, the queue is charged a fixed time: on a disk, at least the
             // time of one seek.
             let ms = if self.device.rotational { 8 } else { SHORT_IDLE_NS / MS };
             return (q.is_seeky(), ms);

@@ -6,7 +6,7 @@ use crate::request::RequestId;
 
 /// A queue that becomes active within this time after another queue's completion may have waited for that completion.
 const WAKE_NS: u64 = 4 * MS;
-/// Number of consecutive wake-ups of a queue by the same other queue after which the other queue counts as its waker.
+/// Number of consecutive times that one queue must wake another to count as its waker.
 const WAKES: u32 = 3;
 /// Minimum size in sectors of requests that are not injected while an SSD has other requests.
 const LARGE_SECTORS: u32 = 64;

@@ -11,8 +11,8 @@ use crate::scheduler::owner::Owner;
 const EARLY_NS: u64 = 100 * MS;
 /// Maximum distance between requests of one sequential stream.
 const NEAR_SECTORS: u64 = 8 * 1024;
-/// Maximum difference between the creation times of two queues that merge permanently, and minimum age at which they
-/// merge.
+/// Two queues may merge permanently if they were created at most this far apart; the merge takes place once they have
+/// reached this age.
 const STABLE_NS: u64 = 600 * MS;
 
 impl Bfq {
@@ -163,7 +163,8 @@ impl Bfq {
         alike && !a.is_seeky() && !b.is_seeky() && !self.too_late(other)
     }
 
-    /// Returns the queue to merge with, before a request at sector `start` is added to `queue`.
+    /// Returns the queue into which `queue` should merge. Called before a request at sector `start` is added to
+    /// `queue`.
     pub(super) fn cooperator(&mut self, pid: u32, queue: usize, start: u64) -> Option<usize> {
         if let Some(mut target) = self.queues[queue].merged_into {
             while let Some(further) = self.queues[target].merged_into {
@@ -278,7 +279,7 @@ impl Bfq {
         self.release(queue);
     }
 
-    /// Removes one process from the users of a queue.
+    /// Records that one process no longer uses a queue.
     fn release(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if q.busy && q.requests.is_empty() && self.in_service != Some(queue) {

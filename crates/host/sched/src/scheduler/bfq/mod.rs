@@ -65,7 +65,7 @@ struct Holder {
     pid: u32,
 }
 
-/// Numbers of busy queues and of requests in the scheduler.
+/// Counts of the scheduler's busy queues and of its requests.
 #[derive(Debug, Default)]
 struct Load {
     /// Number of busy queues, by priority class.
@@ -78,7 +78,7 @@ struct Load {
     in_driver: u32,
 }
 
-/// Idling state of the queue in service.
+/// Idling state of the in-service queue.
 #[derive(Debug, Default)]
 struct Idling {
     /// End of the idling period; `None` if the device does not idle.
@@ -229,7 +229,7 @@ impl Bfq {
         self.clock.jiffy = self.clock.jiffies.last(now) as i64;
     }
 
-    /// Returns the candidate request to serve first if the device is at sector `last`.
+    /// Returns the preferred one of two candidate requests, given that the last request ended at sector `last`.
     fn choose(&self, candidates: [Option<RequestId>; 2], last: u64, requests: &Requests) -> Option<RequestId> {
         candidates.into_iter().flatten().min_by_key(|&id| {
             let rq = &requests[id];

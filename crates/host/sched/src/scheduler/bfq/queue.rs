@@ -4,7 +4,7 @@ use crate::bio::Priority;
 use crate::request::RequestId;
 use crate::scheduler::lists::SortedFifo;
 
-/// Time before all times of a run; means that the event never happened.
+/// Sentinel for an event that never happened: a time before any time of a run.
 pub(super) const NEVER: i64 = i64::MIN / 4;
 /// Number of seeks among the latest 32 requests above which a queue is seeky.
 const SEEKY_OF_32: u32 = 19;
@@ -27,7 +27,7 @@ pub(super) struct Entity {
     /// Virtual start and finish time of the queue's budget.
     pub start: u64,
     pub finish: u64,
-    /// Number of sectors charged in the current service period; `budget` is its limit.
+    /// Number of sectors charged so far in the current service period, out of `budget`.
     pub service: u64,
     pub budget: u64,
     /// Weight in use, including weight raising.
@@ -85,7 +85,8 @@ pub(super) struct Raise {
 /// Injection of other queues' requests while the queue is in service and empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inject {
-    /// Injection limit: an unrelated queue may inject requests only while fewer requests are at the device.
+    /// Injection limit: an unrelated queue may inject a request only while fewer than this many requests are at the
+    /// device.
     pub limit: u32,
     /// Response time of a request of the queue without injection; 0 if unknown.
     pub alone_ns: u64,
@@ -93,7 +94,7 @@ pub(super) struct Inject {
     pub decreased: i64,
 }
 
-/// State that a process gets back when it leaves a shared queue.
+/// State that is restored to a process when it leaves a shared queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Saved {
     pub think: Think,
@@ -128,7 +129,7 @@ pub(super) struct Queue {
     pub created: i64,
     pub just_created: bool,
     pub max_budget: u64,
-    /// Time at which the queue's service period ends at the latest. For an empty queue, the time when it became idle.
+    /// Deadline of the queue's service period; for an empty queue, the time when the queue became idle.
     pub timeout: i64,
     /// One bit per request, the latest in bit 0; set if the request was a seek.
     pub seeks: u32,
@@ -137,7 +138,7 @@ pub(super) struct Queue {
     pub raise: Raise,
     /// Sectors served since the queue last became active.
     pub backlog_service: u64,
-    /// Time the queue last became active.
+    /// Time when the queue last became active.
     pub backlog_since: i64,
     /// Time of the queue's first service since it last became active.
     pub first_service: i64,

@@ -123,7 +123,7 @@ impl Bfq {
         self.tree(queue).weights -= weight;
     }
 
-    /// Forgets the first idle queue of a class if its finish time has passed.
+    /// Removes the first idle queue of a class if the queue's finish time has passed.
     fn forget_idle(&mut self, class: usize) {
         let tree = &mut self.service.trees[class];
         let Some(&(first, _, queue)) = tree.idle.first() else { return };
@@ -201,7 +201,7 @@ impl Bfq {
         let time = self.tree(queue).time;
         let q = &mut self.queues[queue];
         if earlier && time > q.entity.finish {
-            // Limits the lead in virtual time of a queue that has kept its old timestamps.
+            // Advances the old timestamps that the queue kept; otherwise its lead in virtual time would be too large.
             let delta = (time - q.entity.finish) / q.raise.coefficient;
             q.entity.start += delta;
             q.entity.finish += delta;

@@ -44,7 +44,7 @@ pub enum What {
 pub struct Raised {
     /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
-    /// Duration of the weight raising until the time `asked`, at which the kernel logged it.
+    /// Time from the start of the weight raising to `asked`, the time at which the kernel logged it.
     pub lasted_ns: u64,
     /// Maximum duration of the weight raising.
     pub most_ns: u64,
@@ -77,7 +77,8 @@ pub struct Capture {
     /// Weights of cgroups, in the order in which their processes start.
     pub weights: Vec<u64>,
     pub rotational: bool,
-    /// Device queue depth, used to infer when requests were chosen if there is no log; `usize::MAX` if not needed.
+    /// Device queue depth. If there is no log, the times at which requests were chosen are inferred from it;
+    /// `usize::MAX` if not needed.
     pub depth: usize,
     /// Times at which the kernel's timers fired, if logged.
     pub fired: Vec<u64>,
@@ -167,8 +168,8 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
     fired
 }
 
-/// Derives from bfq's log when jiffies begin. If a queue's logged raising time grows by one jiffy between two lines, a
-/// timer tick lies between the lines. Returns the middle of the interval that fits all such pairs.
+/// Derives the phase of the jiffies from bfq's log. If a queue's logged raising time grows by one jiffy between two
+/// lines, a timer tick lies between the lines. Returns the middle of the interval that fits all such pairs.
 fn bfq_tick(text: &str) -> Option<u64> {
     let mut latest: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let mut left: Option<(u64, u64)> = None;
@@ -184,7 +185,7 @@ fn bfq_tick(text: &str) -> Option<u64> {
         // Shifts the times of the pair by whole jiffies, so that all pairs refer to the same tick.
         let since = (before - from + JIFFY_NS / 2) / JIFFY_NS * JIFFY_NS;
         let both = (from.max(before - since), to.min(now - since));
-        // If two log lines contradict the earlier pairs of lines, ignores them: the kernel may process a tick late.
+        // Ignores a pair of log lines that contradicts the earlier pairs, because the kernel may process a tick late.
         left = Some(both).filter(|(from, to)| from < to).or(Some((from, to)));
     }
     left.map(|(from, to)| (from + to) / 2 % JIFFY_NS)
@@ -232,7 +233,7 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
     let plugs = Plugs::of(events);
     // Times of insertions, by process and CPU.
     let mut added: BTreeMap<(u64, u64), VecDeque<u64>> = BTreeMap::new();
-    // Requests that bfq logged as chosen, by queue and request size, and the queue and size of the latest such request.
+    // Requests that bfq logged as chosen, by queue and request size; `latest` is the queue and size of the latest one.
     let mut served: BTreeMap<(String, u64), VecDeque<Served>> = BTreeMap::new();
     let mut latest = (String::new(), 0);
     // Times at which bfq ended the service of a queue, by process and CPU.
@@ -307,7 +308,7 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
     events.append(&mut nothing);
 }
 
-/// Returns the value of `name=` in a text of settings.
+/// Returns the value of `name=` in a settings string.
 fn setting<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("{name}="))?;
     rest.split([',', '\n', ' ']).next()

@@ -5,7 +5,7 @@
 //!
 //! A decision is a dispatch. At the time of each kernel decision, the model proposes a request. If its proposal
 //! differs, the model must follow the kernel. So a race between two CPUs, which a capture records in only one order,
-//! costs only one decision.
+//! counts as only one mismatch.
 
 #![cfg(test)]
 
@@ -26,8 +26,7 @@ pub(super) use capture::{JIFFY_NS, Raised};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub id: RequestId,
-    /// State of the scheduler model. With it, the model can dispatch this choice later, even if more requests have
-    /// arrived by then.
+    /// State that lets the scheduler model dispatch this choice later, even if more requests have arrived by then.
     pub state: [u64; 3],
 }
 

@@ -1,6 +1,6 @@
 //! Block allocator: records which blocks are free, and chooses the blocks for a request.
 //!
-//! Models ext4's multiblock allocator (fs/ext4/mballoc.c) when it writes delayed data of closed files. It prefers the
+//! Models how ext4's multiblock allocator (fs/ext4/mballoc.c) places the delayed data of closed files. It prefers the
 //! blocks right after the file's last block. Otherwise it takes the first free run that holds the whole request,
 //! starting from a given group. A run lies within one group. Buddies and their alignment are not modelled.
 
@@ -52,8 +52,9 @@ impl Allocator {
         self.free
     }
 
-    /// Allocates `count` blocks. Uses the blocks from `goal` on if they are free, else the first long enough run from
-    /// group `group` on, else the longest runs. Returns false and allocates nothing if there are too few free blocks.
+    /// Allocates `count` blocks. Uses the blocks from `goal` on if they are free; otherwise the first sufficiently long
+    /// run in group `group` or later; otherwise the longest runs. Returns false and allocates nothing if there are too
+    /// few free blocks.
     pub fn allocate(&mut self, count: u32, goal: Option<u32>, group: u32, out: &mut Vec<Extent>) -> bool {
         if u64::from(count) > self.free {
             return false;

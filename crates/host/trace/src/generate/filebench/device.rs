@@ -1,4 +1,4 @@
-//! Nominal device: computes when a block request is done, so that threads can continue.
+//! Nominal device: computes when block requests complete, so that threads can continue.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

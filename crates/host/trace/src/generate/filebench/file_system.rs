@@ -114,16 +114,16 @@ pub(super) struct FileSystem {
 }
 
 impl FileSystem {
-    /// Returns the number of blocks that remain after the directories of `files` files (`files_each` per directory).
-    /// `None` if the directories do not fit.
+    /// Returns the number of blocks that the directories of `files` files leave free, with `files_each` files per
+    /// directory; `None` if the directories do not fit.
     pub fn room(layout: &DiskLayout, files: u32, files_each: u32) -> Option<u64> {
         let directories = Directories::new(files, files_each);
         let has_inodes = u64::from(directories.count()) + u64::from(files) <= layout.inodes().into();
         layout.free_blocks().checked_sub(directories.blocks_needed().into()).filter(|_| has_inodes)
     }
 
-    /// Creates an empty file system of `bytes` bytes. The directories of the files must fit: [`Self::room`] is not
-    /// `None`.
+    /// Creates an empty file system of `bytes` bytes. The caller must check with [`Self::room`] that the directories of
+    /// the files fit.
     pub fn new(bytes: u64, cache_pages: u32, files: u32, files_each: u32, max_bio_blocks: u32) -> Self {
         let layout = DiskLayout::new(bytes);
         let journal = layout.journal();
@@ -376,8 +376,8 @@ impl FileSystem {
             Pages::One(page) => (page..page + 1, 1),
             Pages::Placed => (own.dirty_first..own.dirty_end, u32::MAX),
         };
-        // Each page may need a block, and a small file may need a preallocated range. If there are too few free blocks
-        // for all of them, nothing is written.
+        // In the worst case, each page needs a block, and a small file also needs a new preallocated range. If the free
+        // blocks do not suffice for this case, nothing is written.
         let blocks = if which == Pages::Placed { 0 } else { own.dirty.min(limit) + STRETCH_BLOCKS };
         if self.allocator.free_blocks() < blocks.into() {
             return Err(Full);

@@ -17,7 +17,7 @@ use super::allocator::Extent;
 
 /// Maximum number of blocks that one descriptor lists (16-byte tags).
 const TAGS: u32 = 254;
-/// A transaction is committed immediately if its size exceeds the size of the log divided by this number.
+/// A transaction is committed immediately if it is larger than the log's size divided by this number.
 const LARGEST_SHARE: u32 = 4;
 
 /// A transaction of the journal: metadata blocks that are changed together.
@@ -113,13 +113,13 @@ impl Journal {
         self.running.freed.push(extent);
     }
 
-    /// True if the log has too little space for the running transaction and contains transactions that can be released.
+    /// True if the log lacks space for the running transaction, and releasing older transactions could free space.
     pub fn lacks_room(&self) -> bool {
         self.used + logged(self.running.blocks.len() as u32) + 1 > self.log_len() && !self.in_log.is_empty()
     }
 
-    /// Frees log space. Releases the oldest transactions that are already written to their home locations, and the
-    /// transaction after them. Returns the blocks of the latter, which the caller must write to their home locations.
+    /// Frees log space: releases transactions, oldest first, up to and including the first one that still has blocks to
+    /// write to their home locations. Returns these blocks; the caller must write them.
     pub fn checkpoint(&mut self) -> Vec<u32> {
         while let Some(oldest) = self.in_log.pop_front() {
             self.used -= oldest.log_blocks;
@@ -131,8 +131,8 @@ impl Journal {
         Vec::new()
     }
 
-    /// If the device has been dirty since `before_ns` or longer, returns all committed blocks in ascending order; the
-    /// caller writes them to their home locations.
+    /// If metadata pages have been dirty since `before_ns` or earlier, returns all committed blocks in ascending order.
+    /// The caller must write them to their home locations.
     pub fn aged(&mut self, before_ns: u64) -> Vec<u32> {
         let mut home = Vec::new();
         if self.dirty_since_ns.is_none_or(|since_ns| since_ns > before_ns) {
@@ -147,7 +147,7 @@ impl Journal {
         home
     }
 
-    /// Returns those of `blocks` that no transaction after `number` has changed, and marks them as written to their
+    /// Returns the entries of `blocks` that no transaction after `number` changed, and marks them as written to their
     /// home locations.
     fn take_home(&mut self, mut blocks: Vec<u32>, number: u32) -> Vec<u32> {
         blocks.retain(|block| self.latest.get(block) == Some(&number) && self.latest.remove(block).is_some());

@@ -6,8 +6,8 @@
 //! numbers.
 //!
 //! Events happen in time order; simultaneous events happen in the order of scheduling. A nominal device determines the
-//! times. They order the work of threads, write-back and journal but do not predict a real device. So a closed-loop
-//! replay should keep only the order within each process.
+//! completion times. These times put the work of threads, write-back and journal in order, but do not predict the
+//! timing of a real device. So a closed-loop replay should keep only the order within each process.
 //!
 //! - **The file system has no access to threads or the device.** It returns the bios of a read, a write-back or a
 //!   commit. `threads.rs` and `write_back.rs` drive it with events; `device.rs` only computes completion times.
@@ -59,16 +59,15 @@ const THREADS_MAX: u32 = 65_000;
 pub const FILE_SYSTEM_MIN: u64 = DiskLayout::BYTES_MIN;
 /// Maximum number of files; a run keeps about 100 bytes per file, 1 GB in total.
 pub const FILES_MAX: u32 = 10_000_000;
-/// Margin for the fileset size, in standard deviations above the mean. One seed in 30,000 exceeds the margin and fills
-/// the file system during the run.
+/// Margin for the fileset size, in standard deviations above the mean. For one seed in 30,000, the fileset exceeds the
+/// margin and fills the file system during the run.
 const DEVIATIONS: f64 = 4.0;
 /// Time in ns from a transaction's first change to its commit.
 const COMMIT_NS: u64 = 5_000_000_000;
 /// Interval in ns between the flusher's checks for expired pages.
 const FLUSH_NS: u64 = 5_000_000_000;
 
-/// Number of events between two checks for interrupts while the fileset is created; that many events take a few
-/// milliseconds.
+/// While the fileset is created, the run checks for interrupts after this many events, which take a few milliseconds.
 const EVENTS_AT_A_TIME: u32 = 4096;
 
 /// Component of the simulated system that handles an event.
@@ -83,7 +82,7 @@ enum Actor {
     CommitTimer(u32),
     Flusher,
     FlushTimer,
-    /// The device has written back the given number of pages.
+    /// The device, which has written back the given number of pages.
     Written(u32),
 }
 
@@ -394,7 +393,8 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     Ok(())
 }
 
-/// Returns the largest number up to `most` that satisfies `holds`; all smaller numbers must satisfy it too.
+/// Returns the largest number up to `most` for which `holds` is true; `holds` must then also be true for all smaller
+/// numbers.
 fn largest(most: u32, holds: impl Fn(u32) -> bool) -> u32 {
     let (mut most, mut beyond) = (0, most + 1);
     while beyond - most > 1 {

@@ -7,7 +7,7 @@
 
 use ssdlab_core::list::{Link, List, Node};
 
-/// Frame number that marks a missing frame.
+/// Frame number that means "no frame".
 pub(super) const NONE: u32 = u32::MAX;
 
 const DIRTY: u8 = 1;
