@@ -16,7 +16,7 @@ use ssdlab_core::mem::prefetch;
 
 /// Number of rows of counters in the sketch.
 const ROWS: usize = 4;
-/// Number of bits set in the doorkeeper for an item.
+/// Number of doorkeeper bits that are set for each item.
 const PROBES: usize = 2;
 /// Largest value of a four-bit counter.
 const COUNTER_MAX: u8 = 15;
@@ -30,7 +30,7 @@ pub struct SketchOptions {
     pub capacity: u64,
     /// Length of a TinyLFU sample (W): number of recorded accesses per item of the cache.
     pub sample: u64,
-    /// True if the first access to an item in a sample only enters it into a Bloom filter.
+    /// True if an item's first access in a sample is recorded only in a Bloom filter, the doorkeeper.
     pub doorkeeper: bool,
 }
 

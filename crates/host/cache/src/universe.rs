@@ -12,8 +12,8 @@ use crate::CacheError;
 
 /// Number that marks a free slot of the hash table.
 const EMPTY: u32 = u32::MAX;
-/// Maximum number of items. Two numbers are reserved: for free slots, and for items that stack distances no longer
-/// track.
+/// Maximum number of items. Two numbers are reserved: one for free slots, and one for items that stack distances no
+/// longer track.
 const ITEMS_MAX: usize = u32::MAX as usize - 1;
 
 /// A full table grows fourfold. In total, this moves a third as many ids as doubling would.

@@ -51,7 +51,7 @@ impl Compression {
     }
 }
 
-/// Counts the bytes read from the file, before decompression.
+/// Reader that counts the bytes read from the file, before decompression.
 pub(crate) struct Counted {
     pub inner: Box<dyn Read + Send>,
     pub count: Arc<AtomicU64>,
@@ -94,7 +94,7 @@ impl Member for Decoder<'static, Source> {
     }
 }
 
-/// Error: other bytes follow the end of a compressed member.
+/// Error: bytes that are not compressed data follow a compressed member.
 #[derive(Debug, thiserror::Error)]
 #[error("the bytes from {at} on are not compressed data")]
 pub(crate) struct Foreign {

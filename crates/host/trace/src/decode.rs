@@ -48,7 +48,7 @@ pub trait LineFormat: Send + Sized + 'static {
     /// Layout for `--columns` that reads the same lines, with numbers in any notation; empty if no such layout exists.
     const LAYOUT: &'static str = "";
 
-    /// Name of the field with the object's key, in formats of object caches. A key that is text can be read with
+    /// Name of the field that holds the object's key, in formats of object caches. Text keys can be read with
     /// [`Self::LAYOUT`].
     const KEY: &'static str = "";
 
@@ -374,8 +374,8 @@ impl<F: LineFormat> Decoder for Lines<F> {
             while out.len() < most && result.is_ok() {
                 let Some(length) = memchr(b'\n', &bytes[done..]) else { break };
                 result = self.line(&bytes[done..done + length], input, intake, out);
-                // If a line causes an error that ends reading, it stays in the input window. The next call then fails
-                // on the same line.
+                // A line with an error that ends reading stays in the input window, so that the next call fails on it
+                // again.
                 done += if result.is_ok() { length + 1 } else { 0 };
             }
             let left = bytes.len() - done;

@@ -20,7 +20,7 @@ pub enum TraceError {
         path: String,
         /// Line number or, in a binary file, record number and byte offset.
         place: String,
-        /// Name of the faulty field, its content and the fault.
+        /// Description of the fault: the name of the field, its content and what is wrong with it.
         why: String,
         /// Remedy: a way to read the faulty line.
         remedy: String,
@@ -30,7 +30,7 @@ pub enum TraceError {
     Truncated {
         /// Name of the truncated file.
         path: String,
-        /// Describes where the data ends, for the message.
+        /// Description of the place where the data ends, for the message.
         why: String,
     },
     /// Bytes that are not compressed data follow the compressed data.

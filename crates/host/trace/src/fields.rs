@@ -114,7 +114,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         })
     }
 
-    /// Parses the next field as a decimal number of units of `10^digits` ns (9 for seconds, 6 for milliseconds).
+    /// Parses the next field as a decimal number in units of `10^digits` ns (9 for seconds, 6 for milliseconds).
     #[inline]
     pub fn decimal(&mut self, name: &'static str, digits: u32) -> Result<u64, Fault<'a>> {
         let text = self.text(name)?;

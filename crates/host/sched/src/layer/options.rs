@@ -2,7 +2,7 @@
 
 use crate::MS;
 
-/// Variant of the block layer: Linux 2.6.32, or a current Linux.
+/// Variant of the block layer: Linux 2.6.32 or a current version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockLayerKind {
     /// Single queue of Linux 2.6.32. The queue is plugged. Synchronous and asynchronous requests have separate limits.

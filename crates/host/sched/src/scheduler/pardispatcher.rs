@@ -13,7 +13,7 @@
 //! | A5 | "merge in the same subqueue", but the block layer's hash has no regions | merges across regions are forbidden | `cross_region_merges`: allow back merges with a request of another region |
 //! | A6 | reads and writes | by data direction; synchronous writes are writes | |
 //! | A7 | batches are "dispatched" | one by one when the device has a free slot, so requests that arrive during a turn may join it; as in `deadline`, each dispatch fixes the next request in sector order, and requests that arrive before it in this order wait for a later turn | `late_arrivals` 0: the batch is fixed when the turn begins; no later request joins it or merges with it |
-//! | A8 | alternation of directions | a turn follows the direction last served, even if the other direction had no requests waiting | `served_direction` 0: a turn follows the direction last chosen |
+//! | A8 | alternation of directions | a turn reverses the direction that the region last served, even if the other direction had no requests then | `served_direction` 0: a turn reverses the direction that was last due |
 //! | A9 | start of a turn | the oldest request if overdue; else the request that was fixed as next in that direction (A7); else the oldest | |
 //! | A10 | reaching the end of the region | wraps to the lowest sector | `wrap` 0: the turn ends, as in `deadline` |
 //! | A11 | "exceeds" the batch | a turn ends with its last batched request | `exceed_batch`: a turn dispatches one more request |

@@ -105,8 +105,8 @@ impl OpenRuns {
         self.ends.iter().position(|&end| end == offset)
     }
 
-    /// Returns the index of an entry for a new sequential run: a free entry, or an entry whose run must be closed
-    /// first.
+    /// Returns the index of an entry for a new sequential run. The entry is free, or the caller must first close its
+    /// run.
     fn place(&mut self) -> usize {
         if self.used < OPEN {
             self.used += 1;

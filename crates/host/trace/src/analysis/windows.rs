@@ -123,7 +123,7 @@ impl Windows {
 fn join(first: Window, second: Window) -> Window {
     let fresh = std::array::from_fn(|level| match level {
         0 => first.fresh[0] + second.fresh[0],
-        // Merging drops level 1. That level counts the pages that both windows touched; they would otherwise count
+        // Merging drops level 1, which counts the pages that both windows touched. Otherwise, these pages would count
         // twice.
         _ if level + 1 < LEVELS => first.fresh[level + 1] + second.fresh[level + 1],
         _ => 0,

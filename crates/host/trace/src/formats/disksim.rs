@@ -54,7 +54,7 @@ impl LineFormat for DiskSim {
     }
 }
 
-/// Writer of DiskSim traces. Uses device 0 and six decimals of a millisecond.
+/// Writer of DiskSim traces. Writes device 0, and times in milliseconds with six decimals.
 struct DiskSimEncoder;
 
 impl Encoder for DiskSimEncoder {

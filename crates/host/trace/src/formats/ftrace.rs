@@ -38,7 +38,7 @@ struct Ftrace {
     event: &'static [u8],
 }
 
-/// Parts of a line before the event's fields.
+/// Parts of a line: the task, the time and the event.
 struct Prefix<'a> {
     /// The task and process of the event, which precede the CPU in the line.
     task: &'a [u8],

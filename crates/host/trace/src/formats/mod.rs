@@ -84,7 +84,7 @@ pub type NewDecoder = &'static (dyn Fn(&ReadOptions) -> Box<dyn Decoder> + Send 
 pub struct FormatRules {
     /// Returns how well the first bytes of a file fit the format, in percent.
     pub sniff: Sniff,
-    /// Finds an error in a file that prevents the detection of the format.
+    /// Finds the first fault that prevents a file from being detected as this format.
     pub near: fn(&[u8]) -> Option<NearMiss>,
     /// Creates a decoder at the start of a file.
     pub decoder: NewDecoder,

@@ -194,7 +194,7 @@ impl LineFormat for CacheCsv {
 
 /// Encoding of an object format; [`ObjectEncoder`] collects the requests and passes them on at the end.
 trait ObjectFormat: Send + 'static {
-    /// True if the format has operations.
+    /// True if the format stores operations.
     const OPERATIONS: bool = false;
 
     /// Appends the header of the file.

@@ -51,7 +51,7 @@ impl LineFormat for Spc {
     }
 }
 
-/// Writer of SPC traces. Uses ASU 0 and nine decimals of a second.
+/// Writer of SPC traces. Writes ASU 0, and times in seconds with nine decimals.
 struct SpcEncoder;
 
 impl Encoder for SpcEncoder {

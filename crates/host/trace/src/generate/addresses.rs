@@ -62,7 +62,7 @@ pub struct PatternRules {
 pub type Start = &'static (dyn Fn(&Workload, &Settings) -> Box<dyn Requests> + Send + Sync);
 
 impl PatternRules {
-    /// Returns the rules of a pattern.
+    /// Returns the rules of the address pattern `A`.
     pub const fn of<A: Addresses>() -> Self {
         Self { check: A::check, requests: A::requests, streams: A::STREAMS, start: &Drawn::<A>::boxed }
     }

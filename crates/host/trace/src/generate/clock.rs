@@ -5,7 +5,7 @@ use ssdlab_core::Rng;
 use super::check::ensure;
 use crate::{Arrival, TraceError};
 
-/// Longest duration of a workload in ns: half the range of 64 bits, so that random gaps cannot overflow.
+/// Longest duration of a workload in ns: half the range of a 64-bit number, so that adding random gaps cannot overflow.
 pub(super) const DURATION_MAX_NS: f64 = 9.0e18;
 
 /// Checks the rate that is set in the given field of the workload.

@@ -62,7 +62,7 @@ impl Bfq {
         if self.budgets < ENOUGH_BUDGETS { DEFAULT_BUDGET / 32 } else { self.max_budget / 32 }
     }
 
-    /// Raises the budget of a queue that is not in service so that it suffices for the queue's new next request.
+    /// If a queue is not in service, raises its budget as needed to cover the queue's new next request.
     pub(super) fn next_changed(&mut self, queue: usize) {
         if self.in_service == Some(queue) || self.queues[queue].next.is_none() {
             return;

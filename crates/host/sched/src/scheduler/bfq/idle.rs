@@ -40,7 +40,7 @@ impl DeviceQueue {
 pub(super) type Weights = BTreeMap<u64, u32>;
 
 impl Bfq {
-    /// Adds a busy queue to the counts of weights that `is_asymmetric` compares.
+    /// Counts a busy queue under its weight, for `is_asymmetric`.
     pub(super) fn count_weight(&mut self, queue: usize) {
         let entity = &mut self.queues[queue].entity;
         if entity.counted.is_none() {

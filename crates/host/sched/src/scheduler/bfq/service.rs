@@ -157,7 +157,8 @@ impl Bfq {
         self.forget_idle(class);
     }
 
-    /// Applies a changed weight and, with `class_too`, a changed class. The queue must then be in no service tree.
+    /// Applies a changed weight and, with `class_too`, a changed class. With `class_too`, the queue must not be in a
+    /// service tree.
     pub(super) fn update_weight(&mut self, queue: usize, class_too: bool) {
         let entity = &mut self.queues[queue].entity;
         if !entity.changed {

@@ -53,7 +53,7 @@ pub(super) struct FileSet {
     missing: Members,
     existing_rotor: u32,
     missing_rotor: u32,
-    /// Number of times each file is open.
+    /// Open count of each file.
     opens: Vec<u32>,
 }
 

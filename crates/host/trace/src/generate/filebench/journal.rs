@@ -39,7 +39,7 @@ struct LoggedTransaction {
 /// The journal: the log and its transactions.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
-    /// Blocks that the log occupies; the first block is the superblock.
+    /// Blocks that the log occupies; the first block holds the log's superblock.
     place: Range<u32>,
     /// Next log block to write, counted from the first block after the superblock.
     head: u32,
