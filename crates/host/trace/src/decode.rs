@@ -39,10 +39,11 @@ pub trait Decoder: Send {
 /// A text format with one entry per line. If the type implements `Default`, its default value is a parser at the start
 /// of a file.
 pub trait LineFormat: Send + Sized + 'static {
-    /// Beginning of the first line that identifies the format; empty if files of the format have no such line.
+    /// Beginning of a first line that identifies the format; empty if the first lines of this format do not identify
+    /// it.
     const HEADER: &'static [u8] = b"";
 
-    /// Beginning of lines that are headers; empty if [`Self::line`] recognizes headers.
+    /// Beginning of every header line; empty if [`Self::line`] itself recognizes the headers.
     const HEADER_START: &'static [u8] = Self::HEADER;
 
     /// Layout for `--columns` that reads the same lines, with numbers in any notation; empty if no such layout exists.
@@ -412,7 +413,7 @@ pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
 }
 
-/// Returns the numbers, from 1, and contents of the first lines of a file that are neither blank nor overlong.
+/// Returns the first lines of a file that are neither blank nor overlong, each with its line number from 1.
 fn first_lines(head: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
     (1..).zip(lines).filter(|(_, line)| !line.is_empty() && line.len() <= LINE_MAX).take(SNIFF_LINES)

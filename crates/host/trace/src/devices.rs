@@ -47,8 +47,8 @@ impl Devices {
         Ok(row.zip(out.pop()))
     }
 
-    /// Appends the selected requests of a batch to `out`, up to the first request for which `is_last` holds; returns
-    /// that request's row.
+    /// Appends the selected requests of a batch to `out`, up to and including the first request for which `is_last` is
+    /// true. Returns the row of that request.
     fn take_until(
         &mut self,
         batch: &Parted,

@@ -67,7 +67,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Returns the text of the error without the remedy.
+    /// Returns the error message without the remedy.
     pub(crate) fn fault(&self) -> String {
         match self {
             Self::Malformed { path, place, why, .. } => format!("{path}:{place}: {why}"),

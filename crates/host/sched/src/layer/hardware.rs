@@ -105,7 +105,7 @@ impl IndexMut<u16> for HardwareQueues {
 }
 
 impl BlockLayer {
-    /// Returns the number of the hardware queue that a process uses.
+    /// Returns the index of the hardware queue that a process uses.
     #[inline(always)]
     pub(super) fn queue_of(&self, pid: u32) -> u16 {
         // The test for a single queue avoids a division.

@@ -35,7 +35,7 @@ impl Tokens {
         self.limit
     }
 
-    /// Changes the number of tokens that may be taken. It must not exceed the initial number.
+    /// Changes the number of tokens that may be taken. The new number must not exceed the initial number.
     pub fn resize(&mut self, limit: u32) {
         for word in &mut self.words {
             word.taken &= !std::mem::take(&mut word.returned);

@@ -138,7 +138,8 @@ impl WorkingSet {
         }
     }
 
-    /// Returns the index of a page group, created if necessary; `None` if the group is not in the sample.
+    /// Returns the index of a page group, after creating the group if necessary; `None` if the group is not in the
+    /// sample.
     #[inline]
     fn find(&mut self, number: u64) -> Option<usize> {
         let hash = hash(number);

@@ -55,8 +55,8 @@ impl Bfq {
         q.inject.decreased = jiffy;
     }
 
-    /// Starts to measure the response time of a process's only pending request, with or without injection, if the
-    /// conditions for a measurement hold.
+    /// If a measurement is possible now, starts to measure the response time of a process's only pending request, with
+    /// or without injection.
     pub(super) fn consider_sample(&mut self, queue: usize) {
         if self.queues[queue].inject.decreased + RESET_NS as i64 <= self.clock.jiffy {
             self.reset_injection(queue);

@@ -182,7 +182,7 @@ fn bfq_tick(text: &str) -> Option<u64> {
             continue;
         }
         let (from, to) = left.unwrap_or((before, now));
-        // Shifts the times of the pair by whole jiffies, so that all pairs refer to the same tick.
+        // Shifts the times of these two lines by whole jiffies, so that all pairs of lines refer to the same tick.
         let since = (before - from + JIFFY_NS / 2) / JIFFY_NS * JIFFY_NS;
         let both = (from.max(before - since), to.min(now - since));
         // Ignores a pair of log lines that contradicts the earlier pairs, because the kernel may process a tick late.

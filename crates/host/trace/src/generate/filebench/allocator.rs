@@ -53,8 +53,8 @@ impl Allocator {
     }
 
     /// Allocates `count` blocks. Uses the blocks from `goal` on if they are free; otherwise the first sufficiently long
-    /// run in group `group` or later; otherwise the longest runs. Returns false and allocates nothing if there are too
-    /// few free blocks.
+    /// run, searching from group `group` and wrapping around; otherwise the longest runs. Returns false and allocates
+    /// nothing if there are too few free blocks.
     pub fn allocate(&mut self, count: u32, goal: Option<u32>, group: u32, out: &mut Vec<Extent>) -> bool {
         if u64::from(count) > self.free {
             return false;
@@ -82,7 +82,7 @@ impl Allocator {
         true
     }
 
-    /// Allocates the first run of `count` free blocks, searching from group `group` on.
+    /// Allocates the first run of `count` free blocks. The search begins with group `group` and wraps around.
     pub fn allocate_run(&mut self, count: u32, group: u32) -> Option<Extent> {
         let extent = Extent { start: self.first_run(count, group)?, blocks: count };
         self.take(extent);
@@ -97,7 +97,8 @@ impl Allocator {
             && (start..start + count).all(|block| self.taken[(block / WORD) as usize] & bit(block) == 0)
     }
 
-    /// Returns the start of the first run of at least `count` free blocks, searching all groups from `from` on.
+    /// Returns the start of the first run of at least `count` free blocks. Searches all groups, beginning with `from`
+    /// and wrapping around.
     fn first_run(&mut self, count: u32, from: u32) -> Option<u32> {
         let groups = self.groups.len();
         (0..groups).map(|step| (from as usize + step) % groups).find_map(|group| {

@@ -34,7 +34,7 @@ impl Directories {
         Self { blocks: Vec::new(), entries_each, blocks_each, levels, made: Vec::new() }
     }
 
-    /// Returns the number of directories, on all levels.
+    /// Returns the total number of directories on all levels.
     pub fn count(&self) -> u32 {
         self.levels.last().copied().unwrap_or(0)
     }

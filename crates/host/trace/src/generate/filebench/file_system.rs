@@ -74,7 +74,7 @@ struct File {
 /// Dirty pages of a file that are selected for write-back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pages {
-    /// All dirty pages of the file up to the page with this number.
+    /// Dirty pages of the file, at most this many.
     UpTo(u32),
     One(u32),
     /// All dirty pages of the file that already have a block on the device.
@@ -365,7 +365,7 @@ impl FileSystem {
         self.files[file as usize].dirty > 0
     }
 
-    /// Writes dirty pages and allocates missing blocks; returns the number of pages.
+    /// Writes dirty pages, allocating missing blocks; returns the number of pages written.
     pub fn write_back(&mut self, file: u32, which: Pages, flags: u8, out: &mut Vec<Bio>) -> Result<u32, Full> {
         let own = &self.files[file as usize];
         if own.dirty == 0 {
@@ -418,7 +418,7 @@ impl FileSystem {
         page.frame != NONE && self.cache.is_dirty(page.frame)
     }
 
-    /// Allocates blocks on the device for `count` pages of a file, from `page` on.
+    /// Allocates blocks on the device for `count` pages of a file, beginning with `page`.
     fn give_blocks(&mut self, file: u32, page: u32, count: u32, open: bool) -> Result<(), Full> {
         let mut extents = std::mem::take(&mut self.extents);
         if open && self.pages(file) <= SMALL_BLOCKS && self.stretch(count) {

@@ -51,7 +51,7 @@ impl DiskLayout {
         u64::from(self.blocks()) - metadata - self.journal().len() as u64
     }
 
-    /// Returns the number of inodes, the maximum number of files.
+    /// Returns the number of inodes, which limits the number of files.
     pub fn inodes(&self) -> u32 {
         self.groups * INODES_PER_GROUP
     }
