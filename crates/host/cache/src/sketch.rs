@@ -28,14 +28,14 @@ pub(crate) const LARGEST: u64 = 1 << 26;
 pub struct SketchOptions {
     /// Capacity of the cache in items.
     pub capacity: u64,
-    /// Length of a TinyLFU sample (W): number of recorded accesses per item of the cache.
+    /// Length of a TinyLFU sample (W), in recorded accesses per item of cache capacity.
     pub sample: u64,
     /// True if an item's first access in a sample is recorded only in a Bloom filter, the doorkeeper.
     pub doorkeeper: bool,
 }
 
-/// A sketch of recent access frequencies. It takes 16 to 32 bytes per item of the cache. The doorkeeper takes another
-/// one to two bytes per access of a sample.
+/// A sketch of recent access frequencies. It takes 16 to 32 bytes per item of cache capacity. The doorkeeper takes
+/// another one to two bytes per access of a sample.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     /// Counters of the sketch in row-major order.

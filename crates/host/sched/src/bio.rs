@@ -51,7 +51,7 @@ impl Flags {
     pub const DISCARD: Self = Self(1 << 7);
     /// Read-ahead; no scheduler of this crate uses the flag.
     pub const READAHEAD: Self = Self(1 << 8);
-    /// Background write-back, periodic or because many pages are dirty; used by writeback throttling.
+    /// Background write-back, started periodically or because many pages are dirty; used by writeback throttling.
     pub const BACKGROUND: Self = Self(1 << 9);
 
     /// True if any of `flags` is set.

@@ -20,7 +20,7 @@ enum Kind {
     Date,
 }
 
-/// Parser of timestamps, which remembers the notation and the last time of earlier lines.
+/// Parser of timestamps that remembers the notation and the last time from earlier lines.
 #[derive(Default)]
 pub(crate) struct Calendar {
     /// Notation of the first time, which all times of the trace must have; `None` before the first time.

@@ -40,7 +40,7 @@ impl<'a> Fault<'a> {
         [before, b"0", after].concat()
     }
 
-    /// Returns a function that creates a fault of `field`, written as `text`, from a description of the fault.
+    /// Returns a function that turns the description of a fault into a fault of `field`, written as `text`.
     pub fn of(field: &'static str, text: &'a [u8]) -> impl Fn(&'static str) -> Self {
         move |why| Self::new(field, text, why)
     }

@@ -72,7 +72,7 @@ pub struct BlockLayer {
     woken: VecDeque<Bio>,
     /// Requests that were merged into others and must be freed.
     freed_by_merge: Vec<RequestId>,
-    /// Latest time at which a plugged queue is unplugged.
+    /// Deadline for unplugging a plugged queue.
     unplug_at: Option<u64>,
     /// Plugs of tasks (multi-queue layer).
     plugs: Plugs,

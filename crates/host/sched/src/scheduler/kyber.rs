@@ -147,7 +147,7 @@ struct Domain {
     /// kernel. `device` is evaluated first, which clears the time. So with few requests, `total` is evaluated with 500
     /// samples, or after a second without new samples in `device`.
     until: Option<u64>,
-    /// Bucket of the latest 99th percentile of `total`; `None` if the device was congested since then.
+    /// Bucket of the latest 99th percentile of `total`; `None` if the device has been congested since then.
     p99: Option<u64>,
 }
 

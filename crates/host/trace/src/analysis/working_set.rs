@@ -42,7 +42,7 @@ pub struct WorkingSet {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     number: u64,
-    /// Window of the last touch of each page of the group, from 1; 0 if never touched.
+    /// Number of the window, from 1, in which each page of the group was last touched; 0 if never touched.
     last: [u16; GROUP as usize],
     read: u16,
     written: u16,

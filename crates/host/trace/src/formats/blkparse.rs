@@ -102,7 +102,7 @@ pub(super) fn device_id(tables: &mut Tables, number: u64) -> u32 {
     tables.devices.keyed(number, |number| device_name(number >> 32, number & 0xFFFF_FFFF))
 }
 
-/// Parses a time and returns the time in ns since [`BEFORE_NS`] before the reference time.
+/// Parses a time; returns it in ns, counted from [`BEFORE_NS`] before the reference time.
 #[inline]
 fn time(text: &[u8]) -> Result<u64, Fault<'_>> {
     let printed = decimal(text, 9).map_err(Fault::of("time", text))?;

@@ -4,7 +4,7 @@
 use super::Bfq;
 use crate::MS;
 
-/// Number of queues created in a burst that makes the burst large.
+/// Number of created queues at which a burst becomes large.
 const LARGE: u32 = 8;
 /// Maximum time between the creation of two consecutive queues of a burst.
 pub(super) const INTERVAL_NS: u64 = 180 * MS;

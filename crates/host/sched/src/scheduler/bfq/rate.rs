@@ -9,7 +9,7 @@ use crate::request::Request;
 const SHIFT: u32 = 16;
 /// Reference peak rates of a disk and of an SSD, each with the start-up time of a large application on that device.
 const REFERENCE: [(u64, u64); 2] = [(14_000, 7_000 * MS), (33_000, 2_500 * MS)];
-/// Minimum number of samples and duration of an observation interval.
+/// Minimum number of samples and minimum duration of an observation interval.
 const MIN_SAMPLES: u64 = 32;
 const MIN_INTERVAL_NS: u64 = 300 * MS;
 /// Maximum duration of an observation interval.

@@ -39,7 +39,7 @@ pub enum What {
     Depth { direction: Direction, depth: u32 },
 }
 
-/// Weight raising of the queue in service when one of its requests is chosen.
+/// State of the in-service queue's weight raising at the time when one of the queue's requests is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Raised {
     /// Factor by which the weight is multiplied; 1 if not raised.

@@ -102,7 +102,7 @@ struct Findings {
     equal_depths: u64,
 }
 
-/// Maximum distance between a timer's due time and the logged time at which it fired.
+/// Maximum difference between a timer's due time and the logged time at which the timer fired.
 const LATE_NS: u64 = 50_000_000;
 
 /// First sector and direction, which identify a request in a capture.
