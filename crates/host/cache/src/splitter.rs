@@ -57,8 +57,8 @@ pub enum Trims {
     Ignore,
 }
 
-/// Converts requests: reads and writes to accesses of items, trims to removals of items; flushes are skipped. Items are
-/// numbered in the order of their first access.
+/// Converts reads and writes to item accesses, and trims to item removals; skips flushes. Items are numbered in the
+/// order of their first access.
 #[derive(Clone, Debug)]
 pub struct Splitter {
     granularity: Granularity,

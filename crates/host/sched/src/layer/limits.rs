@@ -42,8 +42,8 @@ impl Limits {
         granted
     }
 
-    /// Takes a request for process `pid` if one is available (single-queue layer). With `must`, the soft limit may be
-    /// exceeded, up to the hard limit of 1.5 times `nr_requests`, because the scheduler allows it.
+    /// Takes a request for process `pid` if one is available (single-queue layer). With `must`, the scheduler lets the
+    /// process exceed the soft limit, up to the hard limit of 1.5 times `nr_requests`.
     pub fn take_legacy(&mut self, pid: u32, sync: bool, must: bool, now: u64) -> bool {
         let granted = self.grants(pid, usize::from(sync), must, now);
         self.used[usize::from(sync)] += u32::from(granted);

@@ -88,7 +88,8 @@ impl LineFormat for ColumnText {
     }
 
     fn separator(&self) -> Option<u8> {
-        // Blanks cannot be counted to count fields, because several blanks may separate two fields.
+        // The number of fields does not follow from the number of blanks, because several blanks may separate two
+        // fields.
         Some(self.separator).filter(|separator| *separator != b' ')
     }
 

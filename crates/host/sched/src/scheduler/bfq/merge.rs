@@ -11,7 +11,7 @@ use crate::scheduler::owner::Owner;
 const EARLY_NS: u64 = 100 * MS;
 /// Maximum distance between requests of one sequential stream.
 const NEAR_SECTORS: u64 = 8 * 1024;
-/// Two queues may merge permanently if they were created at most this far apart; the merge takes place once they have
+/// Two queues may merge permanently if they were created within this time of each other; they merge once they have
 /// reached this age.
 const STABLE_NS: u64 = 600 * MS;
 

@@ -18,7 +18,7 @@ const ASYNC_GAP_NS: u64 = 500 * MS;
 /// Maximum bandwidth of a soft real-time process, in sectors per second.
 const SOFT_RT_RATE: u64 = 7_000;
 /// Limits on the weight raising of an interactive process: minimum and maximum duration, and the number of served
-/// sectors that ends it.
+/// sectors after which it ends.
 const MIN_START_NS: u64 = 3_000 * MS;
 const MAX_START_NS: u64 = 25_000 * MS;
 const MAX_START_SECTORS: u64 = 120_000;
