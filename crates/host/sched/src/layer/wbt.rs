@@ -43,8 +43,8 @@ counters! {
     pub struct ThrottleCounters {
         held_back: "bios", "Writes and discards that waited because the limit on writes in flight was reached.";
         held_back_ns: "ns", "Total time that throttled bios waited; counted when they are released.";
-        steps_down: "events", "Times the write limit was lowered, because reads were slow or to undo an earlier raise.";
-        steps_up: "events", "Times the write limit was raised, because reads were fast or absent or to undo an earlier cut.";
+        steps_down: "events", "Times the write limit was lowered: reads were slow, or an earlier raise was undone.";
+        steps_up: "events", "Times the write limit was raised: reads were fast or absent, or an earlier cut was undone.";
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) const READ_EXPIRE: Parameter = Parameter {
     min: 1,
     max: 3_600_000,
     example: None,
-    help: "Once the oldest read is this old, the next read batch starts with it instead of continuing in sector order.",
+    help: "Once the oldest read is this old, the next read batch starts with it rather than in sector order.",
 };
 pub(super) const WRITE_EXPIRE: Parameter = Parameter {
     name: "write_expire",
@@ -57,7 +57,7 @@ pub(super) const WRITE_EXPIRE: Parameter = Parameter {
     min: 1,
     max: 3_600_000,
     example: None,
-    help: "Once the oldest write is this old, the next write batch starts with it instead of continuing in sector order.",
+    help: "Once the oldest write is this old, the next write batch starts with it rather than in sector order.",
 };
 pub(super) const WRITES_STARVED: Parameter = Parameter {
     name: "writes_starved",

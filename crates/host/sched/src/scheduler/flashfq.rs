@@ -36,7 +36,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 0,
             max: 3_600_000,
             example: None,
-            help: "Maximum virtual time by which a process may lead the slowest process; the default is ssdlab's choice.",
+            help: "Maximum virtual time by which a process may lead the slowest one; the default is ssdlab's choice.",
         },
         ANTIC_EXPIRE,
         READ_BASE,

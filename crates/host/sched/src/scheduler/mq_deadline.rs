@@ -44,7 +44,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 0,
             max: 1_000_000,
             example: None,
-            help: "Maximum number of allocated requests that are not reads; 0, the default since Linux 6, sets no limit.",
+            help: "Maximum number of allocated non-read requests; 0, the default since Linux 6, sets no limit.",
         },
     ],
     role: SchedulerRules {
