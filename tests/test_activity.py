@@ -277,7 +277,7 @@ def test_any_drive_can_be_drawn(
 def test_a_gantt_chart_names_what_it_leaves_out(serial: ssdlab.Result) -> None:
     busy = faked.drive(serial, channels=16, dies=64, planes=4, operations=12_000, truncated=True)
     assert busy.plot_gantt().axes[0].get_title(loc="left") == (
-        "Shown: 48 of 272 lanes, the first 2,000 of 4,131 bars, only the recorded part of the run"
+        "Shown: 48 of 272 lanes, the first 2,000 of 4,131 bars, only the part of the run that was recorded"
     )
 
 

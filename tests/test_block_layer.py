@@ -89,8 +89,8 @@ def test_requests_at_the_drive_are_distinguished_from_the_hosts(cli: Cli) -> Non
     cases = ("plain: seed=1", "layer: block.scheduler=noop", "cache: cache.policy=lru")
     compared = cli("compare", *drive, *(word for case in cases for word in ("--case", case)), "--all").stdout
     compared = " ".join(compared.split())
-    assert " Host (below a block layer or a cache, in cases with one)" in compared
-    assert " Drive (below a cache, in cases with one)" in compared
+    assert " Host (below a block layer or a cache, if the case has one)" in compared
+    assert " Drive (below a cache, if the case has one)" in compared
 
 
 def test_trims_among_block_layer_writes_are_labelled(cli: Cli, tmp_path: Path) -> None:

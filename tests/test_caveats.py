@@ -137,7 +137,7 @@ def test_few_of_many_cases_and_drives_are_listed() -> None:
     ]
     study = ssdlab.sweep({"device.op": "1%..60%:40"}, DRIVE)
     same = [told for told in study.caveats if "give the same drive" in told]
-    assert len(same) == 4 and same[3].endswith("more sets of values each give the same drive")
+    assert len(same) == 4 and same[3].endswith("more cases, different values give the same drive")
 
 
 def test_workload_settings_are_reported_as_unused_with_a_trace(tmp_path: Path) -> None:

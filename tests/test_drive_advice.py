@@ -135,7 +135,7 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[:2] == [
         "The life of the drives is unknown; set the write rate with --dwpd.",
-        "If its life is long enough, choose device.op=20%: the least flash.",
+        "Choose device.op=20%, the drive with the least flash, if its life is long enough.",
     ]
     assert not any(line.startswith("Choose") for line in lines)
     assert advised.page().lead[0].text == "goal: the least flash for 5 years of life"

@@ -120,7 +120,7 @@ def test_ties_share_the_win_and_unfinished_columns_have_none() -> None:
     # The document has no value in the first row, so this row does not compete, although it is our best. The third
     # column is not finished.
     assert first.agrees and one.stars("ours") == {(1, 0), (2, 0), (0, 1)}
-    assert "winners among the document's cells: 1 of 2 columns agree" in sentences(one)
+    assert "winners among cells with values in the document: 1 of 2 columns agree" in sentences(one)
     assert second.document == ("fifo",) and second.ours == ("random",) and second.agrees is False
     # If the document has a single value, it has no best value.
     single = made(table, [[1, nan, nan], [2, nan, nan], [nan, 3, nan]], [[1, 1, 3], [2, 4, nan], [3, 3, 1]])

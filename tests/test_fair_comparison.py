@@ -27,7 +27,7 @@ def test_the_smallest_over_provisioning_for_all_cases_is_named() -> None:
         "many": config(device__op="7%", **{"ftl.page.trigger.batch.low": 4, "ftl.page.trigger.batch.high": 6}),
     }
     expected = (
-        "many: too few blocks with device.op=7%; the smallest value that is enough for all cases is device.op=9.01%"
+        "many: too few blocks with device.op=7%; the smallest value that suffices for all cases is device.op=9.01%"
     )
     with pytest.raises(ssdlab.ConfigError, match=f"^{expected}$"):
         ssdlab.compare(cases)

@@ -507,7 +507,7 @@ def test_a_front_needs_points_with_all_outcomes() -> None:
     assert not any("lack" in note for note in front.notes)
 
     study = ssdlab.sweep({"ftl": ["page", "fast"]}, base)
-    with pytest.raises(ssdlab.ConfigError, match=r"no point has values of collection.victims and log.reclaims"):
+    with pytest.raises(ssdlab.ConfigError, match=r"no point has values for all of collection.victims and log.reclaims"):
         study.pareto(["collection.victims", "log.reclaims"])
 
 

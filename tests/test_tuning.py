@@ -280,7 +280,7 @@ def test_a_search_ends_with_its_space(tmp_path: Path) -> None:
     one, two = search(tmp_path / "one", jobs=1), search(tmp_path / "two", jobs=2)
     assert one.to_dict() == two.to_dict() and len(one.tried) == 5 and one.exhausted and not one.partial
     assert sorted(its.point["device.op"] for its in one.tried) == ["20%", "30%", "40%", "50%", "60%"]
-    assert one.page().lead[1].text == "all 5 points of this space were tried"
+    assert one.page().lead[1].text == "all 5 points of the search space were tried"
     again = search(tmp_path / "one", warm_start=None)
     assert again.to_dict() == one.to_dict()
     rest = search(None, warm_start=tmp_path / "one")
@@ -306,7 +306,7 @@ def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
     assert whole.written.startswith("report.html, tuning.json, trials.csv") and "best-1.toml" in whole.written
     study = ssdlab.open_study(tmp_path / "t")
     [told] = [remark for remark in study.page().remarks if remark.startswith("the folder contains")]
-    assert told.startswith(f"the folder contains {study.earlier} runs with fresh seeds or of unfinished trials")
+    assert told.startswith(f"the folder contains {study.earlier} runs with fresh seeds or from unfinished trials")
 
 
 def test_an_outcome_without_values_is_named() -> None:
@@ -449,10 +449,10 @@ def test_points_that_cannot_run_are_skipped() -> None:
 @pytest.mark.parametrize(
     ("axis", "words"),
     [
-        ("device.op=20%..2000%", "axis device.op: the range cannot end at 2000%; use 1000%, for example"),
+        ("device.op=20%..2000%", "axis device.op: 2000% is not a valid end of the range; use 1000%, for example"),
         (
             "nand.pages_per_block=1..64",
-            "axis nand.pages_per_block: the range cannot end at 1; use 2, for example: ",
+            "axis nand.pages_per_block: 1 is not a valid end of the range; use 2, for example: ",
         ),
         (
             "device.op=1100%..2000%",

@@ -51,6 +51,6 @@ def smallest_op(configs: Sequence[Config], check: Callable[[Config], object]) ->
 def refusal(labels: Sequence[str], op: str, enough: str) -> str:
     """Returns the error for cases whose drives have too few blocks with the over-provisioning `op`."""
     return (
-        f"{', '.join(labels)}: too few blocks with {OP}={op}; the smallest value that is enough for all cases is "
+        f"{', '.join(labels)}: too few blocks with {OP}={op}; the smallest value that suffices for all cases is "
         f"{OP}={enough}"
     )

@@ -12,9 +12,9 @@ TERMS = {
     "ignored. In an open loop, each request is sent at its timestamp.",
     "die": "A flash chip, or an independent part of a chip, that executes one read, program or erase at a time.",
     "dirty page": "A modified page in a cache that has not been written back yet.",
-    "drive writes per day (DWPD)": "Number of times the full capacity may be written per day during the warranty "
-    "period.",
-    "evict": "To remove from a cache so that something else fits; a dirty page is written back first.",
+    "drive writes per day (DWPD)": "Number of times per day that the full capacity may be written during the "
+    "warranty period.",
+    "evict": "To remove a page or object from a cache to make room for another; a dirty page is written back first.",
     "flash translation layer (FTL)": "The firmware that maps logical pages to flash pages and collects garbage.",
     "flush": "A request that makes acknowledged writes durable.",
     "fold": "To copy pages from blocks in SLC mode to native blocks, which use all bits of their cells.",
@@ -30,16 +30,16 @@ TERMS = {
     "over-provisioning (OP)": "Flash beyond the capacity visible to the host, divided by the visible capacity. "
     "Effective OP is measured during GC: invalid pages divided by valid pages.",
     "page": "The unit that an FTL maps: a flash page, or a part of a flash page.",
-    "parity (RAIN)": "Redundant array of independent NAND: the XOR of the program units of a stripe, from which "
-    "one unreadable unit can be restored.",
+    "parity (RAIN)": "Redundant array of independent NAND: each stripe stores the XOR of its program units, so "
+    "that one unreadable unit can be restored.",
     "partial merge": "A merge that copies only the missing pages to a log block; its other pages are already in place.",
     "percentile": "p99 is the time within which 99 of 100 requests complete.",
     "plane": "A part of a die; the planes of a die can do the same operation in parallel.",
-    "preconditioning": "Writes before the first request that bring a new drive to the state of a drive in use.",
+    "preconditioning": "Writes that bring a new drive to the state of a used drive before the first request.",
     "program unit": "Data written by one program command: a flash page, or a word line of one or all planes of a die.",
     "queue depth": "Number of outstanding requests.",
     "response time": "Time from the arrival of a request to its completion: waiting plus service.",
-    "second chance": "Eviction rule: a victim that was used since the last check is spared once.",
+    "second chance": "Eviction rule: a victim that was used since it was last checked is kept until the next check.",
     "SLC cache": "Blocks that store one bit per cell, so programs are fast; their pages are folded later.",
     "steady state": "The phase in which write amplification no longer rises or falls, apart from random variation.",
     "superblock": "A set of blocks from all planes of the drive that are written, garbage-collected and erased "

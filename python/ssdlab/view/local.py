@@ -115,9 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
         if name == OPERATIONS and (folder / COLUMNS).is_file():
             first = parse_qs(asked.query).get("first", ["0"])[-1]
             if not NUMBER.fullmatch(first):
-                return self._refuse(
-                    HTTPStatus.BAD_REQUEST, f"first={first} is not an operation number; use a number from 0"
-                )
+                return self._refuse(HTTPStatus.BAD_REQUEST, f"first={first} is not an operation number; use 0 or more")
             try:
                 answer = self.server.operations(int(first))
             except ConfigError as error:

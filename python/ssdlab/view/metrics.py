@@ -56,7 +56,7 @@ class Metrics(Collector):
                 flash.add_metric([kind.removesuffix("s"), cause], count)
         yield flash
         if report["write_amplification"] is not None:
-            help = "Pages programmed per page that clients wrote, since the drive was opened."
+            help = "Pages programmed per page written by clients since the drive was opened."
             yield GaugeMetricFamily("ssdlab_write_amplification", help, report["write_amplification"])
         yield GaugeMetricFamily("ssdlab_free_blocks", "Erased blocks.", health["free_blocks"])
         yield GaugeMetricFamily("ssdlab_bad_blocks", "Retired blocks.", health["bad_blocks"])

@@ -87,7 +87,7 @@ class Screened(Finding):
 
     _page = "screening"
     _json = "screening.json"
-    saved = "report.html, screening.json, effects.csv, gains.csv and study"
+    saved = "report.html, screening.json, effects.csv, gains.csv and the folder study"
 
     screening: Screening
     form: str

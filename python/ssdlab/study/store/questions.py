@@ -14,8 +14,8 @@ from ssdlab.study.sweep.axes import TRACE, Range
 from ssdlab.study.sweep.design import MEANINGS
 
 LOSSES_OF_TRACES = (
-    "losses are not shown for several traces, because the best value would belong to the easiest trace; sweep each "
-    "trace separately"
+    "losses are not shown for several traces, because they would be relative to the best value of the easiest trace; "
+    "sweep each trace separately"
 )
 
 
@@ -172,7 +172,7 @@ class Questions(Remarked):
         having = [row for row in rows if all(point.values for point in row)]
         if not having:
             names = " and ".join(one.figure for one in asked)
-            raise ConfigError(f"no point has values of {names} together; choose outcomes that occur in the same runs")
+            raise ConfigError(f"no point has values for all of {names}; choose outcomes that occur in the same runs")
         # Points with equal values of the sampled axes count once.
         kept = [*{tuple(row[0].levels.values()): row for row in having}.values()]
         estimates = [tuple(estimate(point.values) for point in row) for row in kept]

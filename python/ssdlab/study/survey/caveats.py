@@ -83,5 +83,5 @@ def _same_drives(runs: Sequence[Ran]) -> list[str]:
         where = f" with {rests[0]}{more}" if any(apart) else ""
         notes.append(f"{key}={', '.join(asked)} give the same drive{where}, because drives consist of whole blocks")
     left = len(same) - MAX_DRIVES
-    more = f"{text.count(left)} more {'sets of values each give' if left > 1 else 'set of values gives'} the same drive"
+    more = f"in {text.count(left)} more {'cases' if left > 1 else 'case'}, different values give the same drive"
     return [*notes, more] if left > 0 else notes

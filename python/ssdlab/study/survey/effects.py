@@ -225,7 +225,7 @@ def sampled(
     freedom = len(points) - design.shape[1]
     if freedom < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
         raise ConfigError(
-            f"{text.counted(len(points), 'points')} are too few or too similar for the effects of "
+            f"{text.counted(len(points), 'points')} are too few or too similar to estimate the effects of "
             f"{'one axis' if len(axes) == 1 else text.counted(len(axes), 'axes')}; {remedy}"
         )
     coefficients, *_ = np.linalg.lstsq(design, outcomes)

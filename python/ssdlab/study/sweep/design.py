@@ -64,7 +64,9 @@ class Design:
         sampled = self.name in SAMPLED
         if self.samples is not None and (not sampled or self.samples < 1):
             remedy = (
-                f"only {', '.join(SAMPLED)} use samples; omit the number of samples" if not sampled else "use 1 or more"
+                f"only the designs {', '.join(SAMPLED)} use samples; omit the number of samples"
+                if not sampled
+                else "use 1 or more"
             )
             raise ConfigError(f"design {self.name}: invalid number of samples {self.samples}; {remedy}")
         samples = self.samples or DEFAULT_SAMPLES

@@ -245,7 +245,7 @@ def _check_values(space: Space, runs: Runs) -> None:
             if possible is None:
                 where = "neither end of the range is valid"
             else:
-                where = f"the range cannot end at {end}; use {possible[key]}, for example"
+                where = f"{end} is not a valid end of the range; use {possible[key]}, for example"
             lines = [f"axis {key}: {where}: {line.removeprefix(f'{AXIS}: {key}: ')}" for line in lines]
         faults |= dict.fromkeys(lines, tuple(level.values()))
     if faults:

@@ -146,7 +146,7 @@ def _gc(policy: str) -> str:
     for start, name in (("FIFO", "fifo"), ("greedy", "greedy"), ("d-choices", "d_choices"), ("random", "random")):
         if policy.startswith(start):
             return name
-    raise ValueError(f"policy {policy!r} of the reference has no counterpart in ssdlab")
+    raise ValueError(f"ssdlab has no counterpart of the reference's policy {policy!r}")
 
 
 def _number(text: str) -> float | None:

@@ -394,7 +394,7 @@ async def _greet(address: str) -> None:
         try:
             await comm.write({"op": "identity", "reply": True})
             if (await comm.read())["type"] != "Scheduler":
-                raise OSError("a Dask program other than a scheduler responds")
+                raise OSError("a Dask program responds, but it is not a scheduler")
         finally:
             comm.abort()
 

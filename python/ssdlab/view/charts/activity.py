@@ -164,10 +164,10 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
     if last - first + 1 < len(in_lanes):
         upto = text.count(last + 1)
         which = f"{text.count(first + 1)} to {upto}" if first else f"the first {upto}"
-        more = f" and {text.count(len(outside))} more bars of the same requests" if outside.size else ""
+        more = f" and {text.count(len(outside))} more bars that belong to the same requests" if outside.size else ""
         omitted.append(f"{which} of {text.count(len(in_lanes))} bars{more}")
     if truncated:
-        omitted.append("only the recorded part of the run")
+        omitted.append("only the part of the run that was recorded")
     panel = Panel(
         marks,
         Axis(f"simulated time{after} ({unit})", low=0, high=(float(end.max()) - origin) / scale),

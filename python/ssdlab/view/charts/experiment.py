@@ -20,7 +20,7 @@ def heat_map(result: TableResult, which: Which = "ours") -> Chart:
     """
     values: Array = getattr(result, which)
     if np.isnan(values).all():
-        raise ValueError(f"{result.table.name} has no values to draw: {which} is empty in every cell")
+        raise ValueError(f"{result.table.name} has no values to draw: no cell has a value for {which!r}")
     write = words.signed if which == "difference" else words.number_format(result.document, result.ours)
     stars = result.stars(which)
     texts = [
@@ -58,7 +58,7 @@ def lines(result: TableResult) -> Chart:
     """
     along = words.ordered(result)
     if along is None:
-        raise ValueError(f"{result.table.name} has no ordered axis: neither rows nor columns are numbers")
+        raise ValueError(f"{result.table.name} has no ordered axis: neither row nor column labels are numbers")
     table = result.table
     ours, document = (result.ours.T, result.document.T) if along == "rows" else (result.ours, result.document)
     x, names = (table.rows, table.columns) if along == "rows" else (table.columns, table.rows)

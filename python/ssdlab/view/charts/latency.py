@@ -36,7 +36,7 @@ def response_time(result: Result) -> Chart:
     """Draws mean and maximum response time per epoch by operation; internal work is shaded."""
     _timed(result)
     if max(np.count_nonzero(result.series[f"{op}_latency_max_ns"]) for op in ("read", "write")) == 1:
-        return nothing("All requests with a response time ended in one epoch, so there is no curve.")
+        return nothing("All requests with a response time completed in one epoch; a curve needs at least two.")
     x, axis = course(result)
     lines: list[Mark] = []
     for op in ("read", "write"):

@@ -33,7 +33,7 @@ def associativity(result: Result) -> Chart:
 
 def utilisation(result: Result) -> Chart:
     """Draws a histogram of the number of programmed pages in log blocks that left the log."""
-    label = f"programmed pages of a retired log block (of {result.summary['device']['pages_per_block']})"
+    label = f"programmed pages per retired log block (of {result.summary['device']['pages_per_block']})"
     return _counted_bars(_log(result).utilisation, label, "log blocks", "No log block was retired.")
 
 

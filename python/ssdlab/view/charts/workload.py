@@ -117,7 +117,7 @@ def working_set(result: TraceAnalysis) -> Chart:
             Panel(
                 [
                     Area("working set", edges, own / below, BLUE, opacity=0.1),
-                    Area("first touched in the window", edges, new / below, SKY, opacity=0.5, outlined=False),
+                    Area("touched for the first time", edges, new / below, SKY, opacity=0.5, outlined=False),
                 ],
                 across,
                 Axis(f"in a window ({below_unit})", low=0),

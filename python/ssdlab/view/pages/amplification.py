@@ -7,8 +7,8 @@ from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
 HEADERS = ("row", "workload", "policy", "B", "spare", "theory", "reference", "ours", "difference", "")
 LEGEND = (
     "spare: share of physical flash; reference: an independent simulation; difference: from theory, or from the "
-    "reference without a formula. separated: two independent devices with uniform writes; write amplification is their "
-    "mean, weighted by writes."
+    "reference if theory has no formula. separated: two independent devices with uniform writes; write amplification "
+    "is their mean, weighted by writes."
 )
 
 
@@ -18,7 +18,7 @@ def page(validation: Amplification) -> Page:
     worst = max((abs(outcome.difference) for outcome in validation.outcomes), default=0.0)
     return Page(
         title="Write amplification compared with theory",
-        partial=f"{len(validation.outcomes)} of {validation.asked} rows were run" if validation.partial else "",
+        partial=f"{len(validation.outcomes)} of {validation.asked} rows were simulated" if validation.partial else "",
         sections=[Section("", [Table(HEADERS, [*map(_row, validation.outcomes)], left=3)])],
         legend=LEGEND,
         conclusion=[Paragraph(f"{rows} within {100 * TOLERANCE:g} %; largest difference {100 * worst:.2f} %")],

@@ -54,7 +54,7 @@ def verdict(bench: CacheBench) -> str:
     if bench.runs > 1 and best.pages_s.high < raw.pages_s.low:
         return f"Do not compress: the best setting ({what}) reaches only {figures}."
     why = "the ranges of the runs overlap" if bench.runs > 1 else "a single run does not show the variation"
-    return f"Undecided: the best setting ({what}) reaches {figures}, but {why}; use more --runs on an idle machine."
+    return f"Undecided: the best setting ({what}) reaches {figures}, but {why}; increase --runs on an idle machine."
 
 
 def _remarks(bench: CacheBench) -> list[str]:

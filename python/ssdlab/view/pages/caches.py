@@ -63,7 +63,7 @@ def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
         if hits:
             notes.append(
                 f"up to {about}{text.counted(hits, 'hits')} per cache requested more bytes than the cached object has; "
-                f"the {about}{text.size(lacked)} beyond the object count as misses, and the object keeps its size"
+                f"the {about}{text.size(lacked)} beyond its end count as misses, and its cached size does not change"
             )
     if isinstance(simulation, MissRatioCurves):
         few = ((simulation.scaled_units > 0) & (simulation.scaled_units < FEW)).any(axis=0)

@@ -47,7 +47,7 @@ def _how(calibration: Calibration) -> str:
         state = dict(variants("precondition.overwrite"))[source["overwrite"]]
         return (
             f"random requests of {calibration.size}; {source['rounds']} rounds of {requests} requests per cell, each "
-            f"after a warm-up of the same length; drive overwritten before: {state}"
+            f"after a warm-up of the same length; preconditioning: {state}"
         )
     way = "direct I/O" if source["direct"] else "through the page cache"
     return (

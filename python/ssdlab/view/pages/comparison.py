@@ -146,7 +146,7 @@ def _legend(comparison: Comparison) -> str:
     seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
     mean = f"mean of {seeds} seeds ± standard deviation (omitted if 0)"
     if best.startswith("*"):
-        best += " or within the sum of both standard deviations from the best"
+        best += " or closer to the best than the sum of both standard deviations"
     return f"{mean}; {best}" if best else mean
 
 
@@ -245,7 +245,7 @@ def _below(comparison: Comparison) -> dict[str, str]:
             titles[section] = under(section, first)
         else:
             where = " or ".join(f"a {layer}" for layer in layers if layer)
-            titles[section] = f"{section} (below {where}, in cases with one)"
+            titles[section] = f"{section} (below {where}, if the case has one)"
     return titles
 
 

@@ -21,7 +21,7 @@ def factors_page(screening: Screening) -> Page:
     items: list[Item] = []
     for name, form in screening.forms.items():
         runs = len(screening.schedulers) * form.seeds * form.design.size(form.axes)
-        then = f"plus all combinations of up to {form.refined} factors per claim"
+        then = f"plus, for each claim, all level combinations of up to {form.refined} factors"
         rows = [(factor.name, *factor.levels) for factor in form.factors]
         items.append(Table(("factor", "lower", "upper"), rows, f"{name} form: {text.count(runs)} runs, {then}", left=3))
     claims = [Paragraph(f"claim: {claim.says}") for claim in screening.claims]

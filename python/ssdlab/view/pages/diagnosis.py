@@ -120,7 +120,7 @@ THROUGHPUT: Mapping[str, str] = {
         for name, work in WORK.items()
     },
     **{
-        f"uneven_{kind}": f"one of the {kind}: busy {{busiest:%}} of the time; mean of all {kind}: {{{kind}:%}}"
+        f"uneven_{kind}": f"the busiest of the {kind}: busy {{busiest:%}} of the time; mean of all {kind}: {{{kind}:%}}"
         for kind in ("dies", "channels")
     },
     "full_buffer": f"space in the write buffer: {_OF_TIMES}",
@@ -181,8 +181,9 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ),
     ("write_amplification", "hot_with_cold"): (
         "write amplification: up to {share:%} of the programs are due to hot and cold data in the same blocks",
-        "writes are as concentrated as uniform writes to {written_share:share} of the pages; victims are "
-        "{valid_share_of_victims:%} valid, compared with {valid_share_evenly:%} for uniform writes to all pages",
+        "writes are as concentrated as if they went uniformly to {written_share:share} of the pages; "
+        "{valid_share_of_victims:%} of the pages in victims are valid, compared with {valid_share_evenly:%} for "
+        "uniform writes to all pages",
         "with hot and cold data separated, WAF could fall from {write_amplification:ratio} towards "
         "{write_amplification_apart:ratio}; use {placement}a victim policy that considers block age",
     ),
@@ -254,7 +255,9 @@ def _values(finding: Finding) -> dict[str, Any]:
         if evidence.get("write_amplification", 1.0) < 1.0
         else "",
         # If no victim was chosen in the measured phase, all copies come from a victim that was chosen earlier.
-        "victims": "no victim was chosen" if valid is None else f"victims are {_percent(valid)} valid",
+        "victims": "no victim was chosen during the measurement"
+        if valid is None
+        else f"victims are {_percent(valid)} valid",
         "placement": "--set ftl.page.survivors=own and " if "placement" in finding["what_ifs"] else "",
         "changed": changed(name, evidence) if name in UNSETTLED else "",
     }

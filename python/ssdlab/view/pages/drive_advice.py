@@ -109,7 +109,7 @@ def _advised(advice: DriveAdvice) -> list[str]:
         in_time = "" if advice.p99_ns is None else " that meets the p99 goal"
         lines = [
             f"The life of the drives is unknown; {why}.",
-            f"If its life is long enough, choose {_named(advice, best)}: the least flash{in_time}.",
+            f"Choose {_named(advice, best)}, the drive with the least flash{in_time}, if its life is long enough.",
         ]
     else:
         lines = [f"Choose {_named(advice, best)}: the least flash that meets the goal."]

@@ -11,7 +11,7 @@ from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult
 from ssdlab.view.page import Beside, Cell, Figure, Item, Page, Paragraph, Row, Section, Table
 
 BEST = "*: best value of its row or column, in the document and in our results"
-BEYOND = "!: beyond the tolerance of the table"
+BEYOND = "!: difference beyond the tolerance of the table"
 
 
 def page(result: ExperimentResult) -> Page:
@@ -145,8 +145,8 @@ def signed(value: float) -> str:
 _COMPARISONS = {
     "value": "in % of the document's value",
     "points": "ours - document's",
-    "offset": "differences from the reference cell: ours minus the document's, in % of the document's value",
-    "ratio": "ratios to the reference cell: our ratio relative to the document's ratio, in %",
+    "offset": "offset from the reference cell: ours minus the document's, in % of the document's value",
+    "ratio": "ratio to the reference cell: ours relative to the document's, in %",
 }
 
 
@@ -167,7 +167,7 @@ def sentences(result: TableResult) -> list[str]:
     largest, rms = result.largest, result.rms
     compared = f"difference ({_COMPARISONS[table.comparison.kind]})"
     if table.alternatives:
-        lines.append(f"{compared}: rms for each of our rows, compared with the document's row, in {unit}")
+        lines.append(f"{compared}: rms between each of our rows and the document's row, in {unit}")
         lines += [f"  {label}: {value:.2f}" for label, value in result.row_rms.items()]
     elif largest is not None and rms is not None:
         row, column, value = largest
@@ -185,7 +185,7 @@ def sentences(result: TableResult) -> list[str]:
     if result.seeds > 1 and spreads:
         spread = max(spreads)
         lines.append(
-            f"our values are means over {result.seeds} seeds, which differ by at most "
+            f"our values are means over {result.seeds} seeds; results of the seeds differ by at most "
             f"{number_format(result.ours)(spread)} "
             f"{table.unit}".rstrip()
         )
@@ -214,7 +214,7 @@ def _winners(result: TableResult) -> list[str]:
     if not compared:
         return []
     counted = result.table.ranking.by + ("s" if len(compared) > 1 else "")
-    among = " among the document's cells" if any(winner.ours != winner.best for winner in compared) else ""
+    among = " among cells with values in the document" if any(winner.ours != winner.best for winner in compared) else ""
     lines = [f"winners{among}: {sum(bool(winner.agrees) for winner in compared)} of {len(compared)} {counted} agree"]
     unit = result.table.comparison.unit
     for winner in compared:

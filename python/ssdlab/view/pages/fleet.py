@@ -139,7 +139,7 @@ def _volumes(fleet: Fleet) -> Table:
         for row in volumes
     ):
         note += (
-            " Response times of a volume on a shared drive need time=event, no cache above the drive, at most 256 "
+            " On a shared drive, response times by volume require time=event, no cache above the drive, at most 256 "
             "volumes and a trace without streams."
         )
     heads = ("volume", "on drive", "requests", "written", "read", *names)

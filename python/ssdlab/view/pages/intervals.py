@@ -9,7 +9,7 @@ from ssdlab.view.page import Facts, Figure, Page, Section, Table
 def page(intervals: WriteIntervals) -> Page:
     """Returns the report page of write intervals."""
     figures = (
-        ("Page writes invalidated as the log grows", intervals.plot_invalidated.chart),
+        ("Page writes invalidated, by log size", intervals.plot_invalidated.chart),
         ("Write intervals", intervals.plot_intervals.chart),
         ("Writes over time and address", intervals.plot_time_address.chart),
         ("Writes per page", intervals.plot_frequency.chart),

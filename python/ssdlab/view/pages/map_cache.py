@@ -7,7 +7,7 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 
 CURVES = (
-    "Points are the requested caches. Lines are lower bounds for other cache sizes: they assume "
+    "Points show the requested cache sizes. Lines are lower bounds for other cache sizes: they assume "
     "that each dirty segment is written back alone, not together with other dirty segments of its map page."
 )
 

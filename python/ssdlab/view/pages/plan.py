@@ -18,7 +18,7 @@ CORRECTIONS = ("correction", "us per page", "of Harper's")
 
 CORRECTION_WORDS = {
     "none": "none: Harper's model",
-    "empty-pool-is-free": "caches without a compressed pool never compress",
+    "empty-pool-is-free": "no compression in caches without compressed pool",
     "hot-pages-raw": "the most popular pages stay uncompressed",
     "incompressible": "incompressible pages stay uncompressed; ratio by bytes",
     "all": "all of these corrections",
@@ -65,7 +65,9 @@ def _verdict(plan: CachePlan) -> str:
     if not plan.compress and plan.share is None:
         return f"Do not compress: no compressed share is faster than a raw cache ({raw:.1f} us per page)."
     if not plan.compress:
-        gains = "no share is faster" if best.break_even is None else f"{100 * best.break_even:.1f} % or more is faster"
+        gains = (
+            "no share is faster" if best.break_even is None else f"shares from {100 * best.break_even:.1f} % are faster"
+        )
         return (
             f"Do not compress {100 * best.share:g} % of the memory: this is not faster than a raw cache ({raw:.1f} us "
             f"per page); with {best.compressor.name}, {gains}."

@@ -57,14 +57,14 @@ def _method(preview: Preview) -> str:
     """Describes how the durations of the runs were estimated."""
     assert preview.pilots is not None
     method = (
-        "Pilot runs vary one axis of the first run at a time: the ends and middle of a range, or each named value. "
+        "Each pilot run changes one axis of the first run: to an end or the middle of its range, or to a named value. "
         "The estimated time of a run is the time of the first run times one factor per axis."
     )
     if preview.range_seconds is not None:
-        method += " The range is based on the estimation errors of extra pilot runs, including corners of the design."
+        method += " The range follows from the estimation errors of further pilot runs, some at corners of the design."
     if not preview.pilots.complete:
         method += (
             f" The pilot runs were stopped after {text.duration(1e9 * SECONDS)}; values without a pilot run use the "
-            "factor of the first value."
+            "factor of the first value of their axis."
         )
     return method

@@ -83,7 +83,7 @@ def _overview(result: Result) -> Section:
         figures = [Figure(result.plot_write_amplification.chart, "Write amplification over time")]
     else:
         note = PERCENTILES + ("" if result.summary["cache"] else WAITING)
-        peaks = "Peaks above the shading coincide with internal work, such as garbage collection."
+        peaks = "Peaks that coincide with shading occur during internal work, such as garbage collection."
         figures = [
             Figure(result.plot_latency_percentiles.chart, "Response time by percentile", note),
             Figure(result.plot_response_time.chart, "Response time over the run", peaks),
@@ -156,7 +156,7 @@ def _times(result: Result) -> Iterator[Section]:
     ]
     parts = waiting_times(result.summary)
     if parts:
-        note = "Waiting ends when work on the request begins or the write buffer has room; service is the rest. "
+        note = "Waiting ends when work on the request begins or the write buffer has room; the rest is service. "
         note += "Percentiles of waiting and service are computed separately."
         items.append(Table.named(QUANTILES, parts, below("Waiting and service", result.summary), note=note, wide=True))
     streams, more = stream_times(result.summary)
@@ -174,7 +174,7 @@ def _times(result: Result) -> Iterator[Section]:
         yield Section(f"{name} over the run", [Figure(result.plot_response_time.chart)], terminal=False)
     title = below("The slowest requests", result.summary)
     note = "The slowest read and write completed in each 1 % of the run. Point at a request to see its address, "
-    note += "waiting time and largest part."
+    note += "waiting time and the largest part of its response time."
     slowest = Figure(result.plot_slowest.chart, title, note, is_useful=lambda: _several_slow(result))
     yield Section(title, [slowest], terminal=False)
 
@@ -202,12 +202,12 @@ def _drive(result: Result) -> Iterator[Section]:
         Figure(
             result.plot_queue_depth.chart,
             below("Requests outstanding", result.summary),
-            "With more outstanding requests than dies, requests wait for each other.",
+            "If more requests are outstanding than there are dies, requests wait for each other.",
         ),
         Figure(
             result.plot_gantt.chart,
             "Operation by operation",
-            "Gaps on a die while its channel is busy are waits for the channel; hatched bars are internal work.",
+            "A die with a gap while its channel is busy is waiting for the channel; hatched bars are internal work.",
             is_useful=lambda: _has_operations(result),
         ),
     ]

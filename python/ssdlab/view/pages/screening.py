@@ -48,9 +48,9 @@ def page(screened: Screened) -> Page:
             if Contrast(figure.name, "mean") not in first.gains and screened.study.finished
         ],
         sections=sections,
-        legend="gains: 95 % confidence intervals over seeds; effects: ± the larger of the errors over seeds and over "
-        "effects; log point: 100 times the natural logarithm of a ratio, about 1 %; by chance alone, the intervals of "
-        f"{(1 - CONFIDENCE) * len(form.factors):.1f} of {len(form.factors)} factors exclude 0",
+        legend="gains: 95 % confidence intervals over seeds; effects: ± the larger of the intervals from seeds and "
+        "from all effects; log point: 100 times the natural logarithm of a ratio, about 1 %; by chance alone, the "
+        f"intervals of {(1 - CONFIDENCE) * len(form.factors):.1f} of {len(form.factors)} factors exclude 0",
         conclusion=[] if screened.partial else [Paragraph(_answered(screening, answer)) for answer in answers],
     )
 
@@ -141,8 +141,8 @@ def _operations(screened: Screened, answer: Answer) -> Table:
         change = f"{100 * (values[tested] / mean - 1):+.1f}" if mean else text.MISSING
         name = figure.name.removeprefix("below.")
         rows.append([name, *(_plain(values[scheduler]) for scheduler in (*others, tested)), change])
-    headers = ("mean over seeds", *others, tested, "change from their mean, %")
-    return Table(headers, rows, title="Metrics at the largest gain; operations of the second drive by cause")
+    headers = ("mean over seeds", *others, tested, "change from mean of the others, %")
+    return Table(headers, rows, title="Metrics where the gain is largest; operations of the second drive by cause")
 
 
 def _plain(value: float) -> str:

@@ -61,7 +61,7 @@ def _not_shown(study: Study) -> str:
     """Describes runs in the study's folder that the page does not show."""
     kept = f"the folder contains {text.counted(study.earlier, 'runs')}"
     if study.plan["design"]["name"] == SEARCH:
-        return f"{kept} with fresh seeds or of unfinished trials, which this page omits"
+        return f"{kept} with fresh seeds or from unfinished trials; this page omits them"
     return (
         f"{kept} from earlier sweeps, which this page omits; repeat those sweeps to see them (finished runs are reused)"
     )

@@ -23,7 +23,7 @@ def page(tuned: Tuned) -> Page:
     runs = "one run" if tuned.seeds == 1 else f"{tuned.seeds} runs"
     lead.append(f"{text.counted(len(tuned.tried), 'trials')}{before} over {', '.join(tuned.axes)}, {runs} each")
     if tuned.exhausted:
-        lead.append(f"all {text.count(len(tuned.trials))} points of this space were tried")
+        lead.append(f"all {text.count(len(tuned.trials))} points of the search space were tried")
     figures = [Figure(tuned.plot.chart), *([Figure(tuned.plot_front.chart)] if len(tuned.goals) > 1 else [])]
     return Page(
         title=f"{goals}{constraints}{tuned.modes}",
@@ -56,7 +56,7 @@ def _remarks(tuned: Tuned) -> list[str]:
     fresh = [finalist.fresh for finalist in tuned.finalists if finalist.fresh.error is None]
     figures = [values for measured in fresh for values in (*measured.goals, *measured.constraints)]
     if tuned.repeats > 1 and figures and all(len({*values}) == 1 for values in figures):
-        remarks.append("the seed has no effect here: one run suffices")
+        remarks.append("the seed has no effect here: one run per configuration suffices")
     return remarks
 
 

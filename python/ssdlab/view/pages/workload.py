@@ -101,7 +101,7 @@ def remarks(analysis: TraceAnalysis) -> list[str]:
     if analysis.counted_range_bytes > analysis.range_bytes:
         remarks.append(
             f"accesses by address are counted in ranges of {text.size(analysis.counted_range_bytes)} because there are "
-            f"more than 1,048,576 ranges of {text.size(analysis.range_bytes)}; use a larger --range to set the size"
+            f"more than 1,048,576 ranges of {text.size(analysis.range_bytes)}; set a larger range size with --range"
         )
     return remarks
 
