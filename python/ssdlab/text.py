@@ -50,7 +50,7 @@ def path(name: object) -> str:
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Returns a name for figures for each given name. Long names are shortened in the middle, unless two names would
+    """Maps each name to the name that figures show. Long names are shortened in the middle, unless two names would
     become equal.
     """
     whole = dict.fromkeys(names)

@@ -84,7 +84,7 @@ def _kind_of(page: Path) -> str | None:
 def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     if not folder.is_dir():
         raise ConfigError(f"{text.path(folder)}: does not exist; use a folder written by --out or a study's folder")
-    # Tries the JSON files one after the other, first the file of the result that the report shows.
+    # Tries the JSON files in turn, starting with the file of the result that the report shows.
     shown = _kind_of(folder / REPORT) if (folder / REPORT).is_file() else None
     files = sorted(folder.glob("*.json"), key=lambda path: (path.stem != shown, path.name))
     for path in files:

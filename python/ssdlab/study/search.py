@@ -29,7 +29,7 @@ def search(query: str, known: Iterable[Named]) -> list[Named]:
 
 
 def corrected(query: str, known: Iterable[Named]) -> str:
-    """Returns the query with each word replaced by the most similar word of a name."""
+    """Returns the query with each word replaced by the most similar word that occurs in a name."""
     parts = sorted({word for one in known for word in _words(one.name)})
     return " ".join(_ssdlab.nearest(word, parts) or word for word in _words(query))
 

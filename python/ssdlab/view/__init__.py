@@ -1,1 +1,1 @@
-"""Pages of findings: text, tables and figures, for a terminal and as HTML."""
+"""Report pages of text, tables and figures, shown on a terminal or as HTML."""

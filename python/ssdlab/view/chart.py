@@ -1,4 +1,4 @@
-"""Charts as data: interactive on pages, drawn by matplotlib for papers."""
+"""Charts as data. Pages draw them interactively, and matplotlib draws them for papers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class Axis:
 
     @property
     def is_backwards(self) -> bool:
-        """True if the axis counts rows, with the first row on top."""
+        """True if the axis shows numbered rows, with the first row on top."""
         return self.low is not None and self.high is not None and self.low > self.high
 
 

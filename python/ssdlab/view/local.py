@@ -32,7 +32,7 @@ class LocalServer(ThreadingHTTPServer):
     """Serves a folder read-only on the loopback interface to clients that know its token.
 
     Args:
-        page: The page, in its folder.
+        page: Path of the page's HTML file; the server serves the folder that contains it.
 
     Raises:
         OSError: If the loopback interface cannot be bound.
@@ -48,7 +48,7 @@ class LocalServer(ThreadingHTTPServer):
 
     def server_bind(self) -> None:
         """Binds the server to the loopback interface."""
-        # HTTPServer.server_bind would look up the host name on the network.
+        # Bypasses HTTPServer.server_bind, which would look up the host name on the network.
         socketserver.TCPServer.server_bind(self)
         host, self.server_port = self.socket.getsockname()
         self.server_name = str(host)
@@ -78,7 +78,7 @@ class LocalServer(ThreadingHTTPServer):
 
 class _Read(NamedTuple):
     files: tuple[object, ...]
-    """Identities of the result's files when the operations were read from them."""
+    """Identities that the result's files had when the operations were read from them."""
     record: Recorded
 
 

@@ -100,7 +100,7 @@ def _bound(place: str, path: Path | None) -> "_Server":
 
 
 def _is_address(place: str) -> bool:
-    """True if the place is an address, because it has no slash. Paths must contain a slash, so that a mistyped port is
+    """True if the place is an address, that is, has no slash. Paths must contain a slash, so that a mistyped port is
     not taken for a path.
     """
     return "/" not in place

@@ -150,7 +150,7 @@ def _table(out: Console, item: Table, labels: int, all: bool) -> None:
         grid = _grid(heads if own else [item.title, *heads[1:]], left)
         for row in rows:
             first, *cells = [row[at] for at in part]
-            # Rows are indented below the table's title, except headings among the rows.
+            # Rows are indented below the table's title; headings among the rows are not.
             outdented = own or (isinstance(first, Cell) and first.style == "strong")
             grid.add_row(_label(first, "" if outdented else INDENT, width), *map(_text, cells))
         grid.columns[0].min_width = grid.columns[0].max_width = width
@@ -182,7 +182,7 @@ def _print_grid(out: Console, grid: Grid) -> None:
 
 
 def _label(cell: str | Cell, indent: str, width: int) -> Text:
-    """Returns the name of a row, folded to the width of the first column with a hanging indent."""
+    """Returns the name of a row, wrapped to the width of the first column with a hanging indent."""
     name = _text(cell)
     lines = textwrap.wrap(name.plain, width, initial_indent=indent, subsequent_indent=indent + INDENT,
                           break_long_words=False, break_on_hyphens=False)  # fmt: skip
@@ -236,7 +236,7 @@ def _turned(table: Table) -> tuple[Sequence[str], Sequence[Row]]:
 
 
 def _grid(headers: Sequence[str], left: int) -> Grid:
-    """Returns a rich table without lines."""
+    """Returns a table of the library Rich, without lines."""
     grid = Grid(box=None, padding=(0, GAP, 0, 0), header_style="dim", pad_edge=False)
     for index, header in enumerate(headers):
         # Text columns may break lines between words.

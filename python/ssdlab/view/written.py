@@ -118,7 +118,9 @@ def _latex(table: Table) -> str:
 
 
 def _csv(table: Table) -> str:
-    """Returns a table as CSV. Headings do not become rows; instead, they precede row names that occur repeatedly."""
+    """Returns a table as CSV. Headings do not become rows; instead, a row name that occurs more than once is prefixed
+    with its heading.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.headers)

@@ -1,4 +1,4 @@
-"""Runs the drives of a fleet."""
+"""Simulates the drives of a fleet."""
 
 import os
 import tempfile
@@ -102,11 +102,11 @@ def fleet(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Fleet:
-    """Runs the volumes of a trace on drives.
+    """Replays the volumes of a trace on simulated drives.
 
-    One pass splits the trace into a file per volume; then each drive is a run in a separate process. Finished work in
-    the folder is not repeated. So an interrupted fleet resumes, and other configurations reuse the split trace. Ctrl-C
-    raises KeyboardInterrupt; finished runs are kept.
+    First splits the trace, in one pass, into a file per volume. Then simulates each drive in a separate process. Work
+    that is already finished in the folder is not repeated: an interrupted fleet resumes, and fleets with other
+    configurations reuse the split trace. Ctrl-C raises KeyboardInterrupt; finished runs are kept.
 
     Args:
         trace: Files in order. Volumes come from the format (Alibaba, Tencent, MSR, SYSTOR, Parquet with a column

@@ -82,15 +82,15 @@ class Profile(NamedTuple):
     are rewritten equally often.
     """
     rate: Spread
-    """Distribution over volumes: the logarithm of each volume's requests per second."""
+    """Distribution, over all volumes, of the logarithm of the volume's requests per second."""
     writes: Spread
-    """Distribution over volumes: the logarithm of each volume's ratio of writes to reads."""
+    """Distribution, over all volumes, of the logarithm of the volume's ratio of writes to reads."""
     span: Spread
-    """Distribution over volumes: the logarithm of each volume's working set in bytes."""
+    """Distribution, over all volumes, of the logarithm of the volume's working set in bytes."""
     random: Spread
-    """Distribution over volumes: the logit of each volume's share of random requests."""
+    """Distribution, over all volumes, of the logit of the volume's share of random requests."""
     sizes: str
-    """Distribution of request sizes, with the third quartile of the published trace."""
+    """Distribution of request sizes; its third quartile is that of the published trace."""
 
 
 _RATE = Spread.through((0.816, math.log(10)), (0.981, math.log(100)))
@@ -136,7 +136,7 @@ class _Random:
         return np.asarray(self._bits.random_raw(count), np.uint64) >> np.uint64(11)
 
     def shares(self, count: int) -> "npt.NDArray[np.float64]":
-        """Returns random numbers from 0 to below 1."""
+        """Returns random numbers from 0 up to but not including 1."""
         return self.integers(count).astype(np.float64) * 2.0**-53
 
 

@@ -1,4 +1,4 @@
-"""Screenings: find the conditions under which one scheduler differs from others.
+"""Screenings, which find the conditions under which one scheduler differs from others.
 
 A screening is a TOML file with factors at two levels, the tested scheduler, other schedulers, and a document's claims.
 A two-level fractional factorial over all factors finds the strongest factors. Then all combinations of the strongest

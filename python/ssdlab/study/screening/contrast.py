@@ -1,4 +1,4 @@
-"""Gains of the tested scheduler over the other schedulers, and how they depend on factors."""
+"""Gains of the tested scheduler over the other schedulers, and the effects of the factors on these gains."""
 
 import math
 import statistics
@@ -95,7 +95,8 @@ def gains(screening: Screening, results: Results) -> Gains:
 
 
 def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointValues]) -> list[Effect]:
-    """Returns the effect on a gain of raising each factor; empty if a point is incomplete.
+    """Returns, for each factor, how a gain changes from the factor's lower to its upper level; empty if a point is
+    incomplete.
 
     The confidence interval follows from the spread between seeds or, if larger, from the spread among effects. The
     spread among effects matters in a fractional factorial, where three-factor interactions add to main effects.

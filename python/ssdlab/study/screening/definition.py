@@ -26,19 +26,19 @@ effects of these settings.
 """
 
 BASELINES = ("best", "mean", "worst")
-"""Statistics of the other schedulers' values, to which the tested scheduler is compared."""
+"""Statistics of the other schedulers' values that can serve as the baseline for the tested scheduler."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """Settings of a level of a factor, or of a scheduler."""
+    """Settings of a factor level or of a scheduler."""
 
     settings: Settings
     """Settings for both drives. Settings in the sections `ABOVE_ONLY` apply only to the first drive."""
     below: Settings
     """Settings for the second drive only."""
     taking: Mapping[str, object]
-    """Values of fields of `Taking`, which select the requests that the second drive replays."""
+    """Values for the fields of `Taking`, the options that select the requests for the second drive."""
 
 
 @dataclass(frozen=True)

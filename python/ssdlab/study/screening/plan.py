@@ -56,7 +56,8 @@ class Plan:
                 {"keys": [name], "levels": [[label] for label in labels], "range": False, "log": False}
                 for name, labels in levels.items()
             ],
-            # Parts of a screening have different numbers of seeds, so all rows with equal levels form one point.
+            # Parts of a screening may differ in their number of seeds, so a point consists of all rows with equal
+            # levels.
             "seeds": None,
             "outcomes": [path for one in self.screening.figures for path in one.value.paths],
             "source": None,

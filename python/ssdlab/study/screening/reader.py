@@ -17,7 +17,7 @@ KEYS = ("title", "document", "set", "below", "tested", "scheduler", "factor", "f
 FORMS = ("short", "full")
 FORM_KEYS = ("set", "seeds", "fresh_seeds", "resolution", "refined", "factor")
 BELOW, TAKING = "below", "trace"
-"""Keys in the table of a factor level that are not sections of the configuration."""
+"""Keys that the table of a factor level may contain in addition to sections of the configuration."""
 
 
 def read(path: Path, file: str) -> Screening:

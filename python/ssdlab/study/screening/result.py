@@ -71,7 +71,7 @@ class Answer(NamedTuple):
 
 
 class Operations(NamedTuple):
-    """Means of a metric, or of the number of operations with a given cause, over seeds for each scheduler."""
+    """Mean over seeds, for each scheduler, of a metric or of the number of operations with a given cause."""
 
     name: str
     """Name of the metric, or dotted path of the count of operations in the result of the second drive."""
@@ -135,8 +135,8 @@ class Screened(Finding):
         return answers
 
     def operations(self, answer: Answer) -> list[Operations]:
-        """Returns metrics and numbers of operations by cause for every scheduler, at the point with the largest gain of
-        a claim's evaluation.
+        """Returns the metrics and the operation counts by cause of every scheduler, at the point where the claim's gain
+        is largest.
         """
         if answer.best is None:
             return []

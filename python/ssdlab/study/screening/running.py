@@ -1,4 +1,4 @@
-"""Runs a screening: first all factors, then all combinations of the strongest factors."""
+"""Runs a screening: first a design that varies all factors, then all combinations of the strongest factors."""
 
 import os
 import tempfile

@@ -101,8 +101,8 @@ class Store:
             raise
 
     def ask(self, plan: Mapping[str, Any]) -> None:
-        """Stores a plan in the folder. Raises an error if the folder has the plan of another search, or if only one of
-        the two plans is a search.
+        """Stores a plan in the folder. Raises an error if the folder has the plan of another search, or if one plan is
+        a search and the other is a sweep.
         """
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
@@ -127,7 +127,7 @@ class Store:
         self.records[key] = Record(outcome.result, outcome.error)
 
     def forget_failures(self, keys: Sequence[str]) -> None:
-        """Removes the records of failed runs, which are then executed again."""
+        """Removes the records of failed runs, so that these runs are executed again."""
         for key in keys:
             if key in self.records and self.records[key].error is not None:
                 del self.records[key]
@@ -137,7 +137,7 @@ class Store:
         ended.
 
         Args:
-            dataset: Rows of the plan, for other tools.
+            dataset: Table for other tools, written to `runs.parquet`.
         """
         keys = sorted(self.records)
         results = pa.table(
@@ -197,7 +197,7 @@ def _locked(folder: Path) -> int:
 
 
 def _has_ended(holder: str) -> bool:
-    """True if the lock was held by a process of this machine that has ended."""
+    """True if the process that held the lock ran on this machine and has ended."""
     match = re.fullmatch(rf"process (\d+) on {re.escape(socket.gethostname())}", holder)
     if match is None:
         return False

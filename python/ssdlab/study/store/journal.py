@@ -44,7 +44,7 @@ def entries(path: Path) -> Iterator[str]:
 
 
 class Journal:
-    """Writes a journal from any thread of one process; creates the file if it is missing."""
+    """Writer of a journal, for all threads of one process; creates the file if it is missing."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Analyses of a study: selects runs, axes and method for effects, curves and the Pareto front."""
+"""Analyses of a study: selection of the runs, axes and methods for effects, curves and the Pareto front."""
 
 import math
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ class Questions(Remarked):
         )
 
     def _gaps(self) -> bool:
-        """True if the study's grid lacks combinations."""
+        """True if the study's grid lacks some combinations of axis values."""
         combinations = math.prod(len(one["levels"]) for one in self.plan["axes"])
         return combinations * int(self.plan["seeds"]) != self.asked
 
@@ -113,7 +113,8 @@ class Questions(Remarked):
         together = {key: one["keys"] for one in self.plan["axes"] for key in one["keys"]}
         if x is None:
             x = next((axis for axis in order if axis not in together.get(by or "", ())), order[0])
-            # By default, `by` is not a sampled axis, because each of its values has too few samples for a curve.
+            # By default, `by` is not a sampled axis, because a single value of a sampled axis has too few samples for a
+            # curve.
             by = by or next((axis for axis in order if axis != x and axis not in parts), None)
         for axis in (x, by):
             if axis is not None and axis not in self.columns:

@@ -37,7 +37,7 @@ class Remarked(Runs):
 
     @cached_property
     def modes(self) -> str:
-        """Replay modes of the runs whose requests have times, to be appended to a title."""
+        """Text to append to a title: the replay modes of the runs whose requests have times."""
         keys = dict.fromkeys(point.key for point in self.points)
         records = (self._records[key] for key in keys if key in self._records)
         return modes_text(record.summary for record in records if record.result is not None)

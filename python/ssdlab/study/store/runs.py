@@ -122,7 +122,7 @@ class Runs(Finding):
         """Returns the complete result of a row, in the form of `Result.to_dict`.
 
         Args:
-            run: Number in the column `run`.
+            run: Number of the row, as in the column `run`.
 
         Raises:
             ConfigError: If the row has no result.

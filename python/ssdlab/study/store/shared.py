@@ -129,7 +129,7 @@ class Shared:
 
     @contextmanager
     def _storage(self, more: str = "") -> Iterator[None]:
-        """Turns the errors of any storage library into ConfigError."""
+        """Converts errors of any storage library to ConfigError."""
         try:
             yield
         except ConfigError:

@@ -33,7 +33,7 @@ class Study(Questions):
 
     @takes(outcomes=["write_amplification"])
     def asked_for(self, outcomes: Sequence[str]) -> "Study":
-        """Returns the study with other outcomes to show first.
+        """Returns a copy of the study in which the given outcomes are shown first.
 
         Raises:
             ConfigError: If no run has one of the outcomes.

@@ -85,7 +85,7 @@ def dataset(
     done = [(number, point) for number, point in enumerate(points) if point.key in records]
     runs = pa.array([number for number, _ in done], pa.int64())
     columns: dict[str, Any] = {RUN: runs}
-    # Column types depend on all points, not only on those whose runs are finished.
+    # Column types depend on all points, not only on points with finished runs.
     columns |= {axis: axis_column([point.values[axis] for point in points]).take(runs) for axis in axes}
     columns[SEED] = pa.array([point.seed for _, point in done], pa.uint64())
     columns[KEY] = pa.array([point.key for _, point in done], pa.string())
@@ -102,5 +102,5 @@ def dataset(
 
 
 def csv_rows(rows: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
-    """Returns a header and the cells of rows for a CSV file; None becomes an empty cell."""
+    """Returns the rows of a CSV file, header first; None becomes an empty cell."""
     return [[*rows[0]], *(["" if cell is None else cell for cell in row.values()] for row in rows)]

@@ -21,7 +21,7 @@ class Ran(NamedTuple):
     """A run of a study that has a result."""
 
     levels: Mapping[str, str]
-    """Values of the axes in this run, in the form of settings."""
+    """Values of the axes in this run, written as settings."""
     config: Config
     summary: Mapping[str, Any]
 

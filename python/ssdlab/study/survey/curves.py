@@ -15,7 +15,7 @@ PARTS = 8
 
 
 class Cell(NamedTuple):
-    """A point of a curve: an outcome at a value of each axis."""
+    """A point of a curve: the outcome at one value of each shown axis."""
 
     x: str
     by: str
@@ -38,7 +38,7 @@ class Curves(Survey):
     x: str
     """Name of the horizontal axis of the curves."""
     by: str | None
-    """Name of the axis whose values each get a curve; None for a single curve."""
+    """Name of the axis that has a curve for each of its values; None if there is a single curve."""
     cells: Sequence[Cell]
     others: Sequence[str]
     """Names of the axes over which the outcome is averaged."""

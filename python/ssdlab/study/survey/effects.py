@@ -27,7 +27,7 @@ class Effect(NamedTuple):
     term: str
     """Name of the axis, or names of two axes joined by `×`."""
     level: str
-    """Value of the axis, or change between two values, that has this effect."""
+    """Axis value that has this effect, or the two axis values between which the outcome changes by this effect."""
     size: float
     """Change of the outcome due to the value of the axis."""
     half_width: float | None
@@ -107,7 +107,7 @@ class Effects(Survey):
 
 
 def _rows(kind: type[Effect | Share | Loss], entries: Sequence[tuple[object, ...]]) -> list[Sequence[object]]:
-    """Returns entries of one class as rows for a CSV file, with a column per field."""
+    """Returns effects, shares or losses as rows of a CSV file, with a column per field."""
     return [kind._fields, *(["" if cell is None else cell for cell in one] for one in entries)]
 
 
@@ -201,7 +201,7 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
 def sampled(
     axes: Sequence[str], points: Sequence[PointValues], remedy: str = SAMPLE_MORE
 ) -> tuple[list[Effect], list[Share], list[str]]:
-    """Fits a linear model of the outcome by least squares, for designs without structure.
+    """Fits a linear model of the outcome by least squares, for designs that have no analysis of their own.
 
     The effect of a numeric axis is the change of the outcome from the minimum to the maximum of the axis. The effect of
     a named value is the difference between the outcome at this value and at the first named value. The error of the

@@ -93,7 +93,7 @@ def null(figure: str) -> str:
 
 
 def check_figure(where: str, figure: str) -> None:
-    """Checks, before the runs, that results can have the metric."""
+    """Checks before the first run that results can contain the metric."""
     if not shape.has_figure(figure):
         raise ConfigError(
             f"{where}: unknown metric {text.path(figure)}; docs/results.md lists all metrics, such as "

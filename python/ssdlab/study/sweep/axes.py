@@ -29,7 +29,7 @@ from ssdlab.study.sweep.spacing import Spacing
 
 TRACE, PRESET = "trace", "preset"
 OTHERS = {TRACE: "the trace that is replayed", PRESET: "the preset that the configuration starts from"}
-"""Axis keys that are not names of settings, with their meaning."""
+"""Axis keys that are not names of settings, with their meanings."""
 
 SWITCH = "`true` or `false`"
 """Type of a Boolean setting, as written in the table of settings."""
@@ -37,7 +37,7 @@ SWITCH = "`true` or `false`"
 _RANGE = re.compile(r"(?P<low>[^:]*?)\.\.(?P<high>[^:]*)(:(?!log$)(?P<steps>[^:]*))?(?P<log>:log)?")
 
 Point = Mapping[str, str]
-"""Values by setting key, written as for `--set`."""
+"""Values by setting key, in the notation of `--set`."""
 
 Values = str | Sequence[object]
 """Values of an axis as users write them: a command-line text or a list."""
@@ -121,7 +121,9 @@ class Axis:
         return replace(self, levels=tuple(levels), stepped={**self.stepped, key: span})
 
     def at(self, share: float) -> Point:
-        """Returns the value at a position on the axis, from 0 to below 1; works for ranges and lists."""
+        """Returns the value at a position on the axis, a number from 0 up to but not including 1. The axis may be a
+        range or a list.
+        """
         if self.range is not None:
             return {self.keys[0]: self.range.at(share)}
         return self.levels[min(int(share * len(self.levels)), len(self.levels) - 1)]

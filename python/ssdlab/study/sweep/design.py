@@ -154,7 +154,7 @@ def _sobol(axes: int, samples: int, seed: int) -> list[list[float]]:
 
 
 def problem(names: Sequence[str]) -> dict[str, object]:
-    """Returns the axes in SALib's form; all values range from 0 to 1."""
+    """Describes the axes in the form that SALib expects; all values range from 0 to 1."""
     return {"num_vars": len(names), "names": [*names], "bounds": [[0.0, 1.0]] * len(names)}
 
 

@@ -4,7 +4,7 @@ Some factors (base factors) are varied in all combinations. Every other factor i
 generator. A word is a set of factors whose product is one, and the resolution is the number of factors in the shortest
 word. Resolution III separates main effects from each other. Resolution IV also separates them from interactions of two
 factors. Resolution V also separates these interactions from each other. A factor is represented by a bit mask of the
-base factors in its product. Every word has at least R letters if no R - 1 masks sum to zero (Box and Hunter, "The
+base factors in its product. Every word has at least R factors if no R - 1 masks sum to zero (Box and Hunter, "The
 2^(k-p) fractional factorial designs", Technometrics 3, 1961).
 """
 
@@ -67,7 +67,7 @@ def points(chosen: list[int]) -> list[tuple[int, ...]]:
 
 
 def _level(column: int, levels: tuple[int, ...], base: int) -> int:
-    # Signs are multiplied, as in the literature; the lower level counts as -1.
+    # As in the literature, the lower level counts as -1 and the level of a product is the product of the signs.
     lower = sum(column >> bit & 1 and not levels[bit] for bit in range(base))
     return int(lower % 2 == 0)
 

@@ -102,7 +102,7 @@ def read(path: Path) -> Written:
 
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Adds the name of the file in front of errors about an axis."""
+    """Puts the name of the file in front of error messages about an axis."""
     try:
         yield
     except ConfigError as error:

@@ -135,8 +135,8 @@ def _covering(axis: Axis, points: Sequence[Point]) -> list[tuple[str, ...]]:
 
 
 def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str, ...]], float] | None:
-    """Returns a function from an axis value to its logarithm, for axes of positive numbers or traces; None for other
-    axes.
+    """Returns a function that maps an axis value to its logarithm, for axes of positive numbers or traces; None for
+    other axes.
     """
     if axis.keys == (TRACE,):
         return lambda level: math.log(Path(level[0]).stat().st_size + 1)

@@ -21,7 +21,7 @@ MANY = 100_000
 """Maximum number of runs of a sweep without confirmation by the user."""
 
 AXIS = "axis"
-"""Name, in messages, of the origin of settings that an axis varies."""
+"""Default prefix of error messages about the settings that an axis varies."""
 
 NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 
@@ -52,7 +52,7 @@ class Question:
     outcomes: tuple[str, ...] = ()
     """Names of the metrics to show first."""
     written: Mapping[str, str] = field(default_factory=dict)
-    """Origins of the axes by key, as named in messages. The default origin is `AXIS`."""
+    """By axis key, the prefix of error messages about the axis; the default prefix is `AXIS`."""
 
     @property
     def replays(self) -> bool:
@@ -67,7 +67,7 @@ class Plan:
     question: Question
     design: Design
     columns: tuple[str, ...]
-    """Setting keys of the axes."""
+    """Keys of the settings that the axes vary."""
     rows: tuple[Row, ...]
     runs: Mapping[str, Run]
     """Runs by key; points with equal settings share a run."""
@@ -104,7 +104,7 @@ def refuse_many(asked: Question, remedy: str) -> None:
 
 
 def plan(asked: Question) -> Plan:
-    """Plans the runs of a sweep; reports the faults of all points."""
+    """Plans the runs of a sweep. If points have faults, raises one error that lists the faults of all points."""
     if asked.seeds < 1:
         raise ConfigError(f"seeds must be at least 1, not {asked.seeds}")
     design = asked.design.checked(asked.axes, asked.conditions)
@@ -159,7 +159,7 @@ def _named(point: Point) -> str:
 
 
 def _where(points: Sequence[Point]) -> str:
-    """Returns the common axis values of the faulty points, with the remedy of excluding these points."""
+    """Returns the end of a message: the axis values that all faulty points share, and how to exclude these points."""
     shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
     named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
     more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"
@@ -211,7 +211,7 @@ class Builder:
 
     Args:
         base: Configuration that the points' settings override.
-        written: Origins of the axes by key, as named in messages. The default origin is `AXIS`.
+        written: By axis key, the prefix of error messages about the axis; the default prefix is `AXIS`.
     """
 
     def __init__(self, base: Config, written: Mapping[str, str] = NOWHERE_ELSE) -> None:

@@ -134,12 +134,12 @@ def _axes(given: Axes) -> list[Axis]:
 
 
 def workers(jobs: int | None, cluster: str | None) -> Workers:
-    """Returns workers of this machine or of a cluster."""
+    """Returns workers on this machine or on a cluster."""
     return LocalWorkers(at_a_time(jobs)) if cluster is None else DaskWorkers(cluster)
 
 
 class Planned(Protocol):
-    """A plan of a study with runs that can be executed."""
+    """Interface of a study's plan whose runs can be executed."""
 
     @property
     def runs(self) -> Mapping[str, Run]:

@@ -12,7 +12,7 @@ from ssdlab.study.survey.outcome import check_figure, is_large, null
 from ssdlab.study.sweep.quantity import quantity
 
 UNITS = {"_ns": ("ns", "a time such as 20ms"), "_bytes": ("bytes", "a size such as 64MiB")}
-"""Units of bounds by suffix of the metric, each with an example of a bound."""
+"""By suffix of the metric's name, the unit of a bound on the metric and an example of a bound."""
 
 
 class Goal(NamedTuple):
@@ -120,7 +120,7 @@ class Aims(NamedTuple):
 
 
 def declared(asked: Sequence[Goal | Constraint]) -> None:
-    """Checks, before the runs, that results can have the metrics of goals and constraints."""
+    """Checks before the first run that results can contain the metrics of goals and constraints."""
     for one in asked:
         for path in one.value.paths:
             check_figure(_where(one), path)
@@ -147,10 +147,10 @@ def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
 
 
 class Measured(NamedTuple):
-    """Measured values of goals and constraints at a point, over its seeds."""
+    """Measured values of goals and constraints at a point, for each of its seeds."""
 
     goals: tuple[tuple[float, ...], ...] = ()
-    """For each goal, the values of the goal by seed."""
+    """For each goal, one value per seed."""
     constraints: tuple[tuple[float, ...], ...] = ()
     error: str | None = None
     """Reason why the point has no values; None if it has values."""

@@ -50,7 +50,7 @@ class Runs:
         self._known: dict[tuple[tuple[str, str], ...], tuple[Row, Run] | str] = {}
 
     def begin(self, phase: str, total: int) -> None:
-        """Starts a phase of `total` runs, about which the monitor is informed."""
+        """Starts a phase of `total` runs. From now on, the monitor is called with this phase and total."""
         self._phase, self._total, self._finished = phase, total, 0
 
     def config(self, point: Point) -> Config:
@@ -113,7 +113,7 @@ class Runs:
 
         executor.execute(left.values(), self._store.keep)
         self._finished += len(left)
-        # Calls the monitor once more, because there was no call if all runs of the batch were already known.
+        # The executor does not call the monitor if all runs of the batch were already known, so it is called here.
         self.stopped = executor.stopped.is_set() or (self._monitor is not None and watch(self._phase, 0, None, 0))
         return not self.stopped
 
@@ -141,7 +141,7 @@ class Runs:
         return summaries
 
     def ran(self, points: Sequence[Point], seeds: range) -> list[Ran]:
-        """Returns the distinct runs of points that have a result."""
+        """Returns the runs of the given points that have a result; points may share a run, which is returned once."""
         ran: dict[str, Ran] = {}
         for point in points:
             for run in self._runs(point, seeds):
@@ -151,7 +151,7 @@ class Runs:
         return [*ran.values()]
 
     def measured(self, point: Point, seeds: range) -> Measured:
-        """Returns the measurements of a point after its runs."""
+        """Returns the measured values of a point whose runs have ended."""
         summaries = self.summaries(point, seeds)
         if isinstance(summaries, str):
             return Measured(error=summaries)

@@ -184,8 +184,8 @@ class Search:
         )
 
     def importance(self) -> dict[str, dict[str, float]]:
-        """Returns the importance of each axis as a fraction, for each goal and constraint. The importance, computed by
-        PED-ANOVA, is the relative influence of the axis on whether a point is among the best tenth.
+        """Returns the importance of each axis as a fraction, for each goal and constraint. Importance is the relative
+        influence of the axis on whether a point is among the best tenth, computed by PED-ANOVA.
         """
         complete = [one for one in self._study.get_trials(deepcopy=False) if one.values is not None]
         if len({str(one.params) for one in complete}) < LEAST_FOR_IMPORTANCE:
@@ -235,7 +235,7 @@ def _storage(path: Path) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppresses Optuna's warnings while the context lasts."""
+    """Context manager that suppresses Optuna's warnings."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:

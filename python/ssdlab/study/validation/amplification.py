@@ -33,7 +33,9 @@ QUICK_EVERY = 13
 """Step of the quick subset: every 13th row, which covers all policies, block sizes and types of workloads."""
 
 ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
-"""Spare factors that are exact in the reference table. All other rows have an exact over-provisioning instead."""
+"""Spare factors that are exact in the reference table. In all other rows, the over-provisioning is exact and the spare
+factor is rounded.
+"""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Row:
 
     @property
     def reference(self) -> float:
-        """Write amplification according to the closed formula or, without a formula, to the reference simulation."""
+        """Write amplification from the closed formula; if there is no formula, from the reference simulation."""
         return self.simulated if self.analytic is None else self.analytic
 
     @property

@@ -1,4 +1,4 @@
-"""Validates fits of drives, with simulated drives of known parameters and with real drives.
+"""Validates drive fits against simulated drives with known parameters and against real drives.
 
 A black box is a simulated drive whose parameters are drawn at random. The fit must find the parameters that the
 measurements determine.

@@ -66,10 +66,12 @@ class Below(NamedTuple):
 
 
 def issued(workload: Trace, taking: Taking) -> Trace:
-    """Returns a workload's requests, moved into the partition. If `taking.sync` is set, all writes are synchronous."""
+    """Returns a workload's requests, with their addresses shifted into the partition. If `taking.sync` is set, all
+    writes are synchronous.
+    """
     columns = workload.columns()
     if taking.partition:
-        # Flushes have no address that could be moved to the partition.
+        # Flushes have no address to shift.
         before = np.uint64(taking.partition * SECTOR_BYTES)
         columns["offset"] = np.where(columns["bytes"] > 0, columns["offset"] + before, columns["offset"])
     if taking.sync:

@@ -368,8 +368,8 @@ class DaskWorkers(Workers):
 
 
 def _mute_dask() -> Callable[[], None]:
-    """Mutes Dask's tracebacks of lost connections, because ssdlab reports a lost connection in one line. Returns a
-    function that ends the muting.
+    """Silences Dask's tracebacks of lost connections, because ssdlab reports a lost connection in one line. Returns a
+    function that restores the log levels.
     """
     levels = {name: logging.getLogger(name).level for name in LOGGERS}
     for name in LOGGERS:
@@ -400,12 +400,12 @@ async def _greet(address: str) -> None:
 
 
 def _same_file(path: str, digest: str) -> str | None:
-    """Runs on a worker. Returns the path if the file at this path has the given checksum; otherwise None."""
+    """Returns the path if the file at this path has the given checksum; otherwise None. Called on a worker."""
     return path if identified({"kind": "trace", "paths": [path]})["sha256"] == [digest] else None
 
 
 def _receive(digest: str, name: str, offset: int, chunk: bytes) -> str:
-    """Runs on a worker. Writes a chunk of a file and returns the file's path."""
+    """Writes a chunk of a file and returns the file's path. Called on a worker."""
     path = Path(distributed.get_worker().local_directory) / "ssdlab-traces" / digest / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("r+b" if offset else "wb") as file:

@@ -132,7 +132,7 @@ class _Process:
 
 
 class LocalWorkers(Workers):
-    """Worker processes of this machine, started on demand.
+    """Worker processes on this machine, started on demand.
 
     Args:
         jobs: Maximum number of processes.

@@ -34,7 +34,7 @@ def _outcome(message: bytes) -> Outcome:
     try:
         run: Run = pickle.loads(message)
     except SsdlabError as error:
-        # For example, this process may not find a plug-in that the configuration names.
+        # Reading the run can fail: for example, this process may not find a plug-in that the configuration names.
         return Outcome(None, f"{type(error).__name__}: {error}")
     return execute(run)
 

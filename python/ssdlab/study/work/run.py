@@ -1,4 +1,4 @@
-"""Runs in the form that workers receive, and the outcomes of runs."""
+"""Runs, in the form that is sent to workers, and their outcomes."""
 
 import hashlib
 import json
@@ -54,7 +54,7 @@ class TraceRef(NamedTuple):
 
     @classmethod
     def of(cls, trace: TraceFile) -> "TraceRef":
-        """Returns a reference to a trace with its present contents."""
+        """Returns a reference to a trace file, with checksums of its current contents."""
         paths = tuple(str(path.absolute()) for path in trace.paths)
         for path in trace.paths:
             if not path.exists():
@@ -103,7 +103,7 @@ class Run(NamedTuple):
     """A simulation to execute."""
 
     key: str
-    """Checksum of all inputs of the run's result."""
+    """Checksum of all inputs that determine the run's result."""
     config: Config
     """Configuration of the run, including its layers of settings. The layers show which settings have default values; a
     trace may change only these settings.
@@ -170,7 +170,7 @@ class Outcome(NamedTuple):
 
 
 def execute(run: Run) -> Outcome:
-    """Executes a run. An error is returned as an outcome instead of raised, because the same run would fail again."""
+    """Executes a run. Errors are returned as outcomes instead of raised, because the same run would fail again."""
     try:
         if run.below is None:
             result = simulate(run.config, None if run.trace is None else run.trace.file()).to_dict()

@@ -1,1 +1,1 @@
-"""Charts of the results as data, with one module for each subject."""
+"""Functions that turn results into charts, with one module for each subject."""

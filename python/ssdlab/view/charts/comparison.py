@@ -29,7 +29,7 @@ from ssdlab.view.pages.figures import form_of
 from ssdlab.view.pages.summary import HEADLINES
 
 DRAWN = (*HEADLINES, BY_NAME["latency.read.p99_ns"], BY_NAME["latency.write.p99_ns"])
-"""Metrics with a bar for each case."""
+"""Metrics that are drawn with a bar for each case."""
 
 MOST_CHANGE = 1_000.0
 """Maximum change drawn, in percent; larger changes would flatten the other bars."""

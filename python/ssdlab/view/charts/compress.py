@@ -1,4 +1,4 @@
-"""Charts of a measurement of codecs, as in Harper 2018."""
+"""Charts of codec measurements, as in Harper 2018."""
 
 from collections.abc import Callable
 

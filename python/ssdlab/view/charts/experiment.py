@@ -51,7 +51,7 @@ def _strengths(result: TableResult, which: Which) -> Numbers:
 
 
 def lines(result: TableResult) -> Chart:
-    """Draws solid lines of our values, and dashed lines of the document's values, along the axis with ordered labels.
+    """Draws our values as solid lines and the document's values as dashed lines, along the axis with ordered labels.
 
     Raises:
         ValueError: If neither axis has labels with numbers.
@@ -78,5 +78,5 @@ def lines(result: TableResult) -> Chart:
 def _colours(labels: Sequence[str]) -> list[str]:
     if len(labels) <= len(PALETTE):
         return [*PALETTE[: len(labels)]]
-    # Neighbours get similar colours, because the labels are ordered.
+    # Neighbouring labels get similar colours, because the labels are ordered.
     return [blended(at / (len(labels) - 1)) for at in range(len(labels))]

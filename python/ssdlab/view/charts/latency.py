@@ -132,7 +132,7 @@ def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
 
 
 def _over_the_run(result: Result) -> CourseColumns:
-    """Returns the times of requests over the run.
+    """Returns the response times per interval of simulated time, with their parts and the slowest requests.
 
     Raises:
         ValueError: If parts of response times were not recorded.

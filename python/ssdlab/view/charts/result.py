@@ -29,8 +29,8 @@ def write_amplification(result: Result) -> Chart:
 
 
 def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
-    """Returns the upper end of the write-amplification axis, and a note on epochs above it, which would flatten all
-    other epochs.
+    """Returns the upper end of the write-amplification axis, and a note on the epochs that exceed it. If the axis
+    included these epochs, it would flatten the curve in all other epochs.
     """
     finite = each[np.isfinite(each)]
     top = max(float(np.percentile(finite, 99)) * 1.25, 1.5)
@@ -44,7 +44,7 @@ def erase_counts(result: Result) -> Chart:
 
 
 def operations(result: Result) -> Chart:
-    """Draws the share of each cause in the flash reads, programs and erases. The totals are shown next to the bars."""
+    """Draws, for flash reads, programs and erases, the share of each cause. The totals are shown next to the bars."""
     causes, rows = tables.operations(result.summary)
     if not causes:
         return nothing("The flash executed no operations.", 2.2)

@@ -37,8 +37,8 @@ TINTS = 8
 
 
 def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
-    """Returns the positions of axis values along a chart axis, and True if all values are numbers. If they are not, the
-    positions are evenly spaced.
+    """Returns the positions of axis values along a chart axis, and a flag that is True if all values are numbers. If
+    some values are not numbers, the positions are evenly spaced.
     """
     known = [parsed.value for value in values if (parsed := number(value)) is not None]
     if len(known) == len(values) and len(values) > 1:

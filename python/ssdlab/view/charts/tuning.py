@@ -8,7 +8,7 @@ from ssdlab.view.pages.figures import form_name
 
 
 def history(tuned: Tuned) -> Chart:
-    """Draws the first outcome of each trial, and the best outcome so far of trials that meet the constraints."""
+    """Draws the first outcome of each trial, and the best value so far among the trials that meet the constraints."""
     goal = tuned.goals[0]
     choose = np.fmax if goal.large else np.fmin
     tried = [(at, trial) for at, trial in enumerate(tuned.trials, 1) if trial.measured.error is None]

@@ -22,7 +22,7 @@ ECHARTS_SHA256 = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0f
 
 
 def library() -> str:
-    """Returns the compressed ECharts library as base64 text, which pages contain."""
+    """Returns the compressed ECharts library as base64 text, for embedding in pages."""
     return base64.b64encode((HERE / "echarts.min.js.gz").read_bytes()).decode()
 
 
@@ -48,7 +48,7 @@ def data(charts: list[Chart]) -> str:
 
 def _plain(value: Any) -> Any:
     """Converts a value of a chart for JSON: numbers are rounded to six significant digits, and NaN becomes null."""
-    # Tests the most frequent type first, to be fast.
+    # Tests the most frequent type first, for speed.
     if isinstance(value, float):
         return float(f"{value:.6g}") if isfinite(value) else None
     if isinstance(value, str):

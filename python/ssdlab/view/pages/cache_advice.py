@@ -91,7 +91,7 @@ def _named(choice: CacheChoice) -> str:
 
 
 def _advised(advice: CacheAdvice) -> list[str]:
-    """Returns the recommended combination, and the benefit of more memory, in sentences."""
+    """Returns sentences that state the recommended combination and the benefit of more memory."""
     if advice.partial or not advice.has_goal:
         return []
     best = advice.best

@@ -33,8 +33,8 @@ def page(calibration: Calibration) -> Page:
 
 
 def _drawn(calibration: Calibration, op: str) -> list[Figure]:
-    """Returns the figures with throughput curves. Returns none if only one number of requests in flight was measured,
-    because the table is then enough.
+    """Returns the figures with throughput curves. Returns an empty list if only one number of requests in flight was
+    measured, because the table then suffices.
     """
     return [Figure(partial(calibration.plot.chart, op))] if len(calibration.in_flight) > 1 else []
 
@@ -58,7 +58,7 @@ def _how(calibration: Calibration) -> str:
 
 
 def _table(calibration: Calibration, op: str) -> Table:
-    """Returns a throughput table with a row for each region, in which the region's knee is marked."""
+    """Returns a throughput table with a row for each region; each row marks the region's knee."""
     first, *others = map(text.count, calibration.in_flight)
     rows = []
     for row, region in enumerate(calibration.regions):

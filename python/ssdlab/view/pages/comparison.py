@@ -50,7 +50,7 @@ def page(comparison: Comparison) -> Page:
         and (len(results) == 1 or line.differs or (at_rate and line.metric.name.startswith("lifetime.host_bytes")))
     ]
     equal = [line for line in lines if line not in first and line not in differing]
-    # Remarks above the table explain response times, even if only some rows are shown.
+    # The remarks above the table include remarks on response times, even if only some rows are shown.
     notes = _by_case(
         {
             label: [remark.text for remark in remarks_on(run) if remark.summed != OVERLOADED]
@@ -197,7 +197,7 @@ def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) ->
 
     Nothing is marked if a case was cut short, or if the cases differ in flash or in their model of time. Metrics of
     requests below a cache or block layer are not marked either, because the case that is best for the host may send
-    only slow requests to the drive. Neither are metrics of times that include waiting in only some cases.
+    only slow requests to the drive. Time metrics are not marked if the times include waiting in only some cases.
     """
     unranked = {*_below(comparison), *([TIMES] if len(_names_of_times(comparison)) > 1 else [])}
     alike = not comparison.cut_short and unlike(comparison.results) is None
@@ -222,7 +222,7 @@ def _names_of_times(comparison: Comparison) -> list[str]:
 
 
 def _titles(comparison: Comparison) -> dict[str, str]:
-    """Returns the titles of the sections whose titles differ from their names."""
+    """Returns titles by section name, for the sections whose title differs from their name."""
     titles, names = _below(comparison), _names_of_times(comparison)
     if len(names) > 1:
         titles[TIMES] = " or ".join(names).capitalize()

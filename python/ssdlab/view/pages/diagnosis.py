@@ -1,4 +1,6 @@
-"""Builds the report page of a diagnosis: findings, parts of the response times, and the effect of the changes tried."""
+"""Builds the report page of a diagnosis: findings, parts of the response times, and the effects of the changes that
+were tried.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
@@ -63,7 +65,7 @@ WORK = {
     "collection": "garbage collection",
     "merges": "merges",
 }
-"""Names of the types of work that dies do."""
+"""Names of the types of work on dies."""
 
 HOST = {
     "drive": "waiting for the drive",
@@ -302,7 +304,7 @@ def _settings(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def findings(diagnosis: Diagnosis) -> list[Paragraph]:
-    """Returns findings with their evidence and the changes to try, most important first."""
+    """Returns the findings, most important first, each with its evidence and the changes worth trying."""
     paragraphs = []
     for number, finding in enumerate(diagnosis.findings, 1):
         headline, evidence = words(finding)

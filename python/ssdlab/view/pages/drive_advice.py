@@ -53,7 +53,7 @@ def page(advice: DriveAdvice) -> Page:
 
 
 def _without_sizing(notes: Iterable[str]) -> list[str]:
-    """Returns the notes without remarks that the lifetime is unknown."""
+    """Returns the notes, omitting remarks that state that the lifetime is unknown."""
     return [note.removesuffix(f". {SIZED}") for note in notes if note != NO_LIFETIME]
 
 

@@ -1,4 +1,4 @@
-"""Builds the report page of an experiment: every cell, heat maps, lines and the verdict of each table."""
+"""Builds the report page of an experiment: for each table, all cells, a heat map, a line chart and a verdict."""
 
 import math
 from collections.abc import Callable, Iterator

@@ -73,7 +73,7 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
 
 
 def _reckoned(fleet: Fleet) -> list[Paragraph]:
-    """States the write rate that is used to compute lifetimes, unless no drive has a lifetime."""
+    """States the write rate that is used to compute lifetimes; empty if no lifetime was computed."""
     rate = "replay, because the trace has no timestamps"
     if fleet.rate == "trace":
         rate = f"trace, which repeats every {text.duration(1e9 * fleet.seconds)}"

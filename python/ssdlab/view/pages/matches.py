@@ -8,7 +8,7 @@ from ssdlab.view.page import Page, Section, Table
 
 
 def page(query: str, found: Sequence[Named]) -> Page:
-    """Builds a page with a row for each matching name, which also shows the first sentence of its description."""
+    """Builds a page with a row for each matching name: the name and the first sentence of its description."""
     rows = [(one.name, one.kind, one.help.partition(". ")[0]) for one in found]
     return Page(
         title=f"{text.counted(len(found), 'results')} for {query!r}",

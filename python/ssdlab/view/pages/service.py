@@ -12,7 +12,7 @@ from ssdlab.view.page import Beside, Facts, Page, Section, Table
 from ssdlab.view.pages.tables import operation_cells, response_times
 
 BEHIND = 0.1
-"""If the mean delay of replies exceeds this share of the mean response time, the page reports the delay."""
+"""Limit of the mean delay of replies, as a share of the mean response time. The page reports larger delays."""
 
 
 def page(service: Service) -> Page:

@@ -101,7 +101,7 @@ def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
 
 
 def operations(summary: Summary) -> tuple[list[str], list[tuple[str, list[int]]]]:
-    """Returns the causes of flash operations that occurred, and the counts by cause of each type of operation."""
+    """Returns the causes of flash operations that occurred and, for each type of operation, the counts by cause."""
     flash: Mapping[str, Mapping[str, int]] = summary["flash"]
     found = {cause for kind in OPERATIONS for cause in flash.get(kind, {})}
     causes = [cause for cause in CAUSES if cause in found]

@@ -9,8 +9,8 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 STEPS = (1, 2, 5, 17, 65, 257)
-"""Smallest distance covered by each row of the deviation table, in address ranges. The rows are the same for both
-directions.
+"""Smallest deviation covered by each row of the deviation table, in address ranges. The same rows are used ahead of and
+behind the previous request.
 """
 
 TOP = 8
@@ -206,6 +206,6 @@ def _dispersion(figures: Mapping[str, Any]) -> list[Table]:
         for scale in figures["dispersion"]
         if scale["index"] is not None
     ]
-    # Burstiness has no rows if all requests arrive within two milliseconds, as in a closed loop.
+    # The table of burstiness has no rows if all requests arrive within two milliseconds, as in a closed loop.
     headers = ["arrivals in", "stretches", "variance / mean"]
     return [Table(headers, rows, "Burstiness")] if rows else []

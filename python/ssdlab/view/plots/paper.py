@@ -20,7 +20,7 @@ def papers(page: Page, format: FigureFormat, only: Sequence[str] = ()) -> dict[s
     `only` selects figures by words in their titles.
 
     Raises:
-        ConfigError: If the format does not exist, or no figure has a name in `only`.
+        ConfigError: If the format does not exist, or a name in `only` matches no figure.
     """
     if format not in get_args(FigureFormat):
         raise ConfigError(f"figures: unknown format {format!r}; choose one of {', '.join(get_args(FigureFormat))}")

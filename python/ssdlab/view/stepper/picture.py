@@ -139,8 +139,8 @@ class _Lane:
         return f"Request {begun} of {len(requests)}: {op} {page}{f'–{page + count - 1}' if count > 1 else ''}"
 
     def _around(self, after: int) -> list[int]:
-        """Returns the numbers of the spans that contain the last step, longer spans first. The span of the request is
-        left out.
+        """Returns the numbers of the spans (ranges of steps) that contain the last step, longer spans first. Spans of
+        requests are left out.
         """
         spans = enumerate(self._recording["spans"])
         return [at for at, span in spans if span["from"] < after <= span["to"] + 1 and span["span"] != "request"]
