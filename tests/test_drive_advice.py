@@ -61,7 +61,7 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     advised = advice(drives)
     assert advised.best is not None and advised.best.levels == {"device.op": "30%"}
     lines = [sentence.text for sentence in advised.page().conclusion]
-    assert lines[0] == "Choose device.op=30%: the least flash that meets the goal."
+    assert lines[0] == "Choose device.op=30%: it meets the goal with the least flash."
     assert lines[1] == "This result comes from one seed; use --seeds 5 to estimate its error."
     assert lines[2] == "The next smaller drive, device.op=25%, has a p99 of 30 ns."
     assert lines[3].startswith(
@@ -93,7 +93,7 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
     advised = DriveAdvice(study=study, choices=choices, dwpd=1.0, years=5.0, p99_ns=25.0)
     assert [(drive["meeting"], drive["seeds"]) for drive in advised.to_dict()["drives"]] == [(2, 3), (3, 3)]
     assert [sentence.text for sentence in advised.page().conclusion] == [
-        "Choose device.op=20%: the least flash that meets the goal.",
+        "Choose device.op=20%: it meets the goal with the least flash.",
         "It meets the goal with 2 of 3 seeds.",
         "device.op=30% meets the goal with every seed.",
         "The next larger drive, device.op=30%, needs 20 % more flash; its write amplification is equal within the "
@@ -135,7 +135,7 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[:2] == [
         "The life of the drives is unknown; set the write rate with --dwpd.",
-        "Choose device.op=20%, the drive with the least flash, if its life is long enough.",
+        "Choose device.op=20% if its life is long enough: it has the least flash.",
     ]
     assert not any(line.startswith("Choose") for line in lines)
     assert advised.page().lead[0].text == "goal: the least flash for 5 years of life"

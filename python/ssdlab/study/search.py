@@ -35,8 +35,8 @@ def corrected(query: str, known: Iterable[Named]) -> str:
 
 
 def unknown_setting(key: str, known: Sequence[str]) -> str:
-    """Returns the error for an unknown setting or table of settings. The error states the new name, or suggests similar
-    names.
+    """Returns the error for an unknown setting or table of settings. For a renamed setting, the error states the new
+    name; otherwise it suggests similar names.
     """
     renamed = _ssdlab.renamed(key)
     if renamed:

@@ -40,7 +40,7 @@ def render(page: pages.Page, of: str) -> str:
 
     Args:
         page: Contents of the page.
-        of: Kind of the finding, as in the name of the JSON file next to the page.
+        of: Kind of the result, as in the name of the JSON file next to the page.
     """
     charts: list[Chart] = []
 

@@ -1,4 +1,4 @@
-"""A local web server for a saved finding: its page, the files next to it, and further operations of a Gantt chart.
+"""A local web server for a saved result: its page, the files next to it, and further operations of a Gantt chart.
 
 Operations are read when first requested and kept in memory, which takes about ten megabytes at most.
 """

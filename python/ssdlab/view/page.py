@@ -1,4 +1,4 @@
-"""A page: the form in which a finding is shown on a terminal or as HTML."""
+"""A page: the form in which a finding (any kind of result) is shown on a terminal or as HTML."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -25,7 +25,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Curves(Survey):
-    """An outcome over one or two axes, with its confidence band over seeds.
+    """An outcome as a function of one or two axes, with its confidence band over seeds.
 
     Files: `report.html`, `curves.json` and `curves.csv`, with a line per point.
     """

@@ -1,4 +1,4 @@
-"""Runs sweeps: the functions that users call."""
+"""The functions that users call to run sweeps."""
 
 import os
 import tempfile

@@ -1,1 +1,1 @@
-"""One module for each kind of finding; its function `page` builds the page."""
+"""Builds report pages. There is one module for each kind of result; its function `page` builds the page."""

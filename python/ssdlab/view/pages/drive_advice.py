@@ -106,13 +106,13 @@ def _advised(advice: DriveAdvice) -> list[str]:
         return [_none(advice)]
     if advice.lasts(best) is None:
         why = "set the write rate with --dwpd" if advice.dwpd is None else "the host wrote too little data"
-        in_time = "" if advice.p99_ns is None else " that meets the p99 goal"
+        in_time = "" if advice.p99_ns is None else " of the drives that meet the p99 goal"
         lines = [
             f"The life of the drives is unknown; {why}.",
-            f"Choose {_named(advice, best)}, the drive with the least flash{in_time}, if its life is long enough.",
+            f"Choose {_named(advice, best)} if its life is long enough: it has the least flash{in_time}.",
         ]
     else:
-        lines = [f"Choose {_named(advice, best)}: the least flash that meets the goal."]
+        lines = [f"Choose {_named(advice, best)}: it meets the goal with the least flash."]
     if advice.p99_ns is not None or best.years is not None:
         lines += _certainty(advice, best)
     at = advice.choices.index(best)
