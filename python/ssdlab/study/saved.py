@@ -75,7 +75,7 @@ def _written(path: Path, finding: Finding) -> Path:
 
 
 def _kind_of(page: Path) -> str | None:
-    """Returns the kind of result that a page shows; None if the page does not contain the kind."""
+    """Returns the kind of result that a page shows; None if the page does not state it."""
     with page.open(encoding="utf-8", errors="replace") as file:
         kind = re.search(r'<meta name="ssdlab-kind" content="([a-z-]+)">', file.read(HEAD_BYTES))
     return kind and kind[1]

@@ -10,7 +10,7 @@ from ssdlab.lazy import Counts, Numbers, np, npt
 Form = Literal[
     "number", "count", "short count", "duration", "size", "decimal size", "bandwidth", "ratio", "percent", "significant"
 ]
-"""Formats of values on an axis of a chart."""
+"""Formats in which a chart axis can show values."""
 
 FORMS: Mapping[Form, Callable[[float], str]] = {
     "number": lambda value: f"{value:.4g}",
@@ -186,7 +186,9 @@ class Bars:
 
 @dataclass(frozen=True)
 class Share:
-    """One part of every stacked bar, with one bar per row; the parts of a bar are drawn end to end."""
+    """One series of a chart of stacked bars: the length of its part of the bar in each row. The parts of a bar are
+    drawn end to end.
+    """
 
     name: str
     lengths: Numbers

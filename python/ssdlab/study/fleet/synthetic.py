@@ -132,7 +132,7 @@ class _Random:
         self._bits = np.random.PCG64(seed)
 
     def integers(self, count: int) -> "npt.NDArray[np.uint64]":
-        """Returns random integers of 53 bits."""
+        """Returns random 53-bit integers."""
         return np.asarray(self._bits.random_raw(count), np.uint64) >> np.uint64(11)
 
     def shares(self, count: int) -> "npt.NDArray[np.float64]":

@@ -31,7 +31,7 @@ SCREENING = "screening"
 
 MEANINGS = {
     **DESIGNS,
-    SEARCH: "points that a search tried",
+    SEARCH: "points that a search has tried",
     SCREENING: "a fraction of all two-level combinations, then all combinations of the strongest factors",
 }
 """Descriptions of all types of studies: sweeps, searches, screenings."""

@@ -18,8 +18,8 @@ FRONT = 12
 
 
 def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hashable]) -> list[list[Trial]]:
-    """Returns batches of trials to repeat. A further batch is needed only if all earlier trials violate the constraints
-    with fresh seeds.
+    """Returns the trials to repeat with fresh seeds, in batches. The next batch is repeated only if, with fresh seeds,
+    all trials of the earlier batches violate the constraints.
 
     Points with equal `drive` have the same runs and count once. With one outcome, the finalists are the best points.
     With several outcomes, they are points on the Pareto front, evenly spaced along the first outcome. If no trial

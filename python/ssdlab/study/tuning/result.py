@@ -36,8 +36,7 @@ class Finalist(NamedTuple):
     spare: Spare | None = None
     """Spare space of the drive, if it differs from the requested spare space."""
     as_given: bool = False
-    """True for the unchanged configuration. Also true for a trial whose drive is the same, although the trial requests
-    another spare space.
+    """True for the unchanged configuration, and for a trial that requests different spare space but has the same drive.
     """
 
 
@@ -105,7 +104,7 @@ class Tuned(Finding):
         return self.best is not None and self.best.fresh.feasible(self.constraints)
 
     def lead(self) -> Estimate | None:
-        """Returns the lead of the best finalist over the second-best finalist, computed from the differences for each
+        """Returns the lead of the best finalist over the second-best finalist, computed from their difference at each
         seed. Returns None with several outcomes, or if only one of the two meets the constraints.
         """
         if len(self.goals) > 1 or len(self.finalists) < 2:

@@ -230,7 +230,7 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
 
 
 def _check_values(space: Space, runs: Runs) -> None:
-    """Raises an error, before any run, for axis values that are invalid in every combination with other values."""
+    """Raises an error, before any run, if an axis value is invalid with all values of the other axes."""
     faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
         at_corners = [fault for point in corners if (fault := runs.fault(point))]

@@ -223,7 +223,9 @@ class Amplification(Finding):
 
 
 def run(chosen: Sequence[Row], *, jobs: int | None = None, monitor: Monitor | None = None) -> Amplification:
-    """Simulates the chosen rows in parallel; omits rows that the monitor stopped."""
+    """Simulates the chosen rows in parallel. If the monitor stops the simulations, unfinished rows are omitted from the
+    result.
+    """
     executor = Executor("simulate", sum(len(row.pools) for row in chosen), jobs=jobs, monitor=monitor)
 
     def simulate(row: Row) -> Outcome | None:

@@ -14,7 +14,7 @@ from ssdlab.model.trace import Trace, generate
 
 READ, WRITE = 0, 1
 SYNC = 1
-"""Bit of `flags` that marks synchronous requests: a process waits for them."""
+"""Bit of `flags` that marks synchronous requests, for which a process waits."""
 
 SECTOR_BYTES = 512
 
@@ -51,8 +51,8 @@ class Below(NamedTuple):
     taking: Taking
 
     def results(self, above: Config) -> dict[str, Any]:
-        """Returns the result of the first drive's run. The key `below` of the result holds the result of the second
-        drive, which replays the requests that the first drive's scheduler dispatched.
+        """Simulates the first drive, and then the second drive, which replays the requests that the first drive's
+        scheduler dispatched. Returns the first drive's result, with the second drive's result under the key `below`.
         """
         queued = issued(generate(above), self.taking)
         first = simulate(above, queued, diagnose=False)

@@ -349,7 +349,9 @@ class DaskWorkers(Workers):
                 offset += len(chunk)
 
     def stop(self) -> None:
-        """Fails pending runs and abandons runs in flight. The results of abandoned runs are ignored."""
+        """Cancels pending runs, and abandons runs that workers are executing. The results of abandoned runs are
+        ignored.
+        """
         self._is_stopped = True
         self._dispatch()
 
@@ -362,7 +364,7 @@ class DaskWorkers(Workers):
         self._carriers.shutdown()
         with suppress(Exception):
             self._client.close()
-        # Logging stays muted after a lost connection, because Dask would report it again and again.
+        # After a lost connection, logging stays muted, because Dask would report the loss repeatedly.
         if not is_lost:
             self._unmute()
 

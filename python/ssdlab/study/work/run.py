@@ -76,8 +76,8 @@ class TraceRef(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Returns a text with all properties of the trace that affect results: contents, names and options, but not
-        paths.
+        """Returns a string that contains all properties of the trace that affect results: contents, names and options,
+        but not paths.
         """
         names = [Path(path).name for path in self.paths]
         is_plugin = self.format is not None and self.format.startswith(PLUGIN)

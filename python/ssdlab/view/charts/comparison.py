@@ -34,7 +34,7 @@ DRAWN = (*HEADLINES, BY_NAME["latency.read.p99_ns"], BY_NAME["latency.write.p99_
 MOST_CHANGE = 1_000.0
 """Maximum change drawn, in percent; larger changes would flatten the other bars."""
 MOST_LENGTHS = 3
-"""Maximum ratio of the longest to the shortest run at which the runs share a time axis."""
+"""Maximum ratio of the longest to the shortest run time at which all runs share a time axis."""
 
 
 def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:

@@ -208,7 +208,9 @@ def _changes(result: TableResult) -> list[str]:
 
 
 def _winners(result: TableResult) -> list[str]:
-    """States, in sentences, how many winners agree with the document, and which do not."""
+    """States, in sentences, in how many rows or columns our winner agrees with the document's winner, and where they
+    differ.
+    """
     winners = result.winners
     compared = [winner for winner in winners if winner.agrees is not None]
     if not compared:

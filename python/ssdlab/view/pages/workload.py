@@ -137,7 +137,9 @@ def _overview(analysis: TraceAnalysis, figures: Mapping[str, Any], kinds: list[s
 
 
 def _top(columns: Any, kinds: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yields the rows with the most requests: index of the row, requests by operation, and share of all requests."""
+    """For each row with the most requests, yields the row's index, then its requests by operation and its share of all
+    requests.
+    """
     totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
     whole = int(totals.sum())
     for row in (-totals).argsort(kind="stable")[:TOP]:
@@ -157,7 +159,9 @@ def _sizes(analysis: TraceAnalysis, kinds: list[str]) -> Table:
 
 
 def _steps() -> list[tuple[str, float, float]]:
-    """Returns the rows of the deviation table, each with its name and its first and last deviation."""
+    """Returns the rows of the deviation table: for each row, its name and the smallest and largest deviation that it
+    covers.
+    """
     ends = [*(step - 1 for step in STEPS[1:]), float("inf")]
     ahead = [
         (f"{low}" if low == high else f"{low} or more" if high == float("inf") else f"{low} to {high}", low, high)

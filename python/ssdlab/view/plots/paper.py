@@ -12,7 +12,7 @@ from ssdlab.view.page import Beside, Figure, Page
 from ssdlab.view.plots.drawing import drawn
 
 WIDTHS = {"": 3.5, "-wide": 7.16}
-"""Widths of one and two columns of IEEE papers in inches; columns of ACM and USENIX differ by less than a tenth."""
+"""Widths in inches of one and two columns of IEEE papers; ACM's and USENIX's columns differ by less than a tenth."""
 
 
 def papers(page: Page, format: FigureFormat, only: Sequence[str] = ()) -> dict[str, bytes]:
