@@ -247,4 +247,4 @@ def test_truncated_bars_are_marked(small: ssdlab.Config) -> None:
     slower = slow.with_overrides({"nand.read": "1100us"})
     for first, second, cut in ((quick, slow, True), (slow, slower, False)):
         [panel] = ssdlab.compare({"one": first, "two": second}).plot_differences.chart().panels
-        assert panel.x.title.endswith("; bars that touch the frame are longer than shown") == cut
+        assert panel.x.title.endswith("; bars that end at the frame are cut off") == cut

@@ -172,7 +172,7 @@ def test_concentrated_writes_have_a_share() -> None:
         "what_ifs": ["placement"],
     }  # fmt: skip
     wording = words.words(finding)[1]
-    assert "as uniform writes to 0.21 % of the pages" in wording
+    assert "as if they went uniformly to 0.21 % of the pages" in wording
     assert wording.endswith("1.000; use --set ftl.page.survivors=own and a victim policy that considers block age")
     # Separation is not advised if garbage collection already writes to its own open block.
     assert words.words({**finding, "what_ifs": []})[1].endswith("1.000; use a victim policy that considers block age")

@@ -474,7 +474,7 @@ def test_an_impossible_range_end_is_named(axis: str, words: str) -> None:
         (["-A", "device.op=5%..9%"], "the search has no outcome"),
         (["-A", "device.opp=5%..9%", "-O", "seed"], "did you mean device.op"),
         (["-A", "device.op", "-O", "seed"], "device.op: the setting has no named values (type: share, 0% to 1000%)"),
-        (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "axis device.op: the range cannot end"),
+        (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "axis device.op: 9000% is not a valid end of the range"),
         (["-A", "trace=a.csv", "-O", "seed"], "a search cannot vary the trace"),
         (["-A", "device.op=5%..9%", "-O", "write_amplificatoin"], "did you mean write_amplification?"),
         (["-A", "device.op=5%..9%", "-O", "a=2**3"], "is not arithmetic on metrics"),

@@ -158,7 +158,7 @@ class _Server(socketserver.ThreadingMixIn, WSGIServer):
         super().__init__(address, handler)
 
     def server_bind(self) -> None:
-        # HTTPServer.server_bind would look up the host name on the network.
+        # Bypasses HTTPServer.server_bind, which would look up the host name on the network.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "localhost", 0
         self.setup_environ()

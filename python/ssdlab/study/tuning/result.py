@@ -81,7 +81,7 @@ class Tuned(Finding):
     notes: Sequence[str] = ()
     """Notes on the runs of the search."""
     modes: str = ""
-    """Replay modes of the runs whose requests have times, to be appended to a title."""
+    """Text to append to a title: the replay modes of the runs whose requests have times."""
 
     @property
     def partial(self) -> bool:

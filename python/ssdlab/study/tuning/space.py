@@ -53,7 +53,7 @@ class Space:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Setting keys of the axes."""
+        """Keys of the settings that the axes vary."""
         return tuple(key for axis in self.axes for key in axis.keys)
 
     def applies(self, axis: Axis, point: Mapping[str, str]) -> bool:

@@ -93,7 +93,7 @@ def differences(comparison: Comparison) -> Chart:
     lengths = np.array([0.0, *(change for of in changes.values() for change in of.values())])
     shown = np.clip(lengths, None, MOST_CHANGE)
     low, high = float(shown.min()) * 1.05, float(shown.max()) * 1.05
-    cut = "; bars that touch the frame are longer than shown" if lengths.max() > MOST_CHANGE else ""
+    cut = "; bars that end at the frame are cut off" if lengths.max() > MOST_CHANGE else ""
     [name] = text.shortened([text.path(first)], LONGEST_NAME).values()
     words = f"change from {name} (%){cut}"
     across = Axis(words, low=low, high=high if high > low else low + 1)
