@@ -1,6 +1,6 @@
-//! Doubly linked lists of numbered items. An item is in at most one list, and one node holds its whole state.
+//! Doubly linked lists of numbered items. Each item is in at most one list, and a single node holds all of its state.
 //!
-//! A node is an aligned quarter of a cache line, so that accessing an item costs one cache miss.
+//! A node takes 16 bytes and is aligned to 16, so that accessing an item causes only one cache miss.
 
 use ssdlab_core::HugeVec;
 use ssdlab_core::list::{self, Link, List, NONE};
@@ -68,12 +68,12 @@ impl<const N: usize> Lists<N> {
         Self { nodes: HugeVec::filled(ABSENT, items as usize), ends }
     }
 
-    /// Enlarges the table of nodes, so that the lists can hold items `0..items`.
+    /// Grows the node table so that the lists can hold items `0..items`.
     pub fn grow(&mut self, items: u32) {
         grow(&mut self.nodes, ABSENT, items as usize);
     }
 
-    /// Returns the memory of the nodes in bytes.
+    /// Returns the memory used by the nodes, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.nodes)
     }
@@ -140,8 +140,8 @@ impl<const N: usize> Lists<N> {
         from.units -= u64::from(size);
         let Link { older, newer } = from.order.remove(&mut self.nodes, item);
         if older == NONE && newer != NONE {
-            // The next oldest item of the list will probably be removed soon, which updates the item after it.
-            // Prefetches the node of that second item.
+            // The list's new oldest item will probably be removed soon. Removing it updates the next newer item, so the
+            // node of that item is prefetched.
             prefetch(&self.nodes, self.nodes[newer as usize].link.newer as usize);
         }
     }
@@ -198,7 +198,8 @@ impl<const N: usize> Lists<N> {
         Some(item)
     }
 
-    /// Removes and returns the oldest item with mark 0. Each older item becomes the newest, with its mark decremented.
+    /// Removes and returns the oldest item with mark 0. Items passed over on the way get their marks decremented and
+    /// move to the newest end of the list.
     #[inline]
     pub fn pop_second_chance(&mut self, list: u8) -> Option<u32> {
         loop {

@@ -33,7 +33,8 @@ pub struct CompressedPool {
 }
 
 counters! {
-    /// Numbers of page transitions between the two pools and the backing store, as in flowchart 2b of Harper 2018.
+    /// Numbers of pages that moved between the two pools and the backing store, by type of transition, as in flowchart
+    /// 2b of Harper 2018.
     pub struct Transitions {
         raw_hits: "pages", "Read accesses to raw pages.";
         compressed_hits: "pages", "Read accesses to compressed pages; the pages move to the raw pool.";
@@ -53,8 +54,8 @@ counters! {
 }
 
 impl Transitions {
-    /// Returns the number of pages evicted from the uncompressed pool. If there is a compressed pool, the cache has
-    /// tried to compress each of these pages.
+    /// Returns the number of pages evicted from the uncompressed pool. If there is a compressed pool, the cache tried
+    /// to compress each of them.
     pub fn demoted(&self) -> u64 {
         self.compressed + self.incompressible_dropped + self.raw_dropped
     }
@@ -170,7 +171,7 @@ impl Pools {
         self.raw.remove(item);
         if let Some(pool) = &mut self.compressed {
             self.counts.compressed_trimmed += u64::from(pool.take(item));
-            // The policy may still remember the page as a ghost.
+            // The policy may still have a ghost entry for the page; removes that too.
             pool.policy.remove(item);
         }
     }

@@ -20,7 +20,7 @@ const ROWS: usize = 4;
 const PROBES: usize = 2;
 /// Largest value of a four-bit counter.
 const COUNTER_MAX: u8 = 15;
-/// Largest supported cache size, in items; at this size the counters take 1 GiB.
+/// Largest supported cache size, in items. At this size, the counters occupy 1 GiB.
 pub(crate) const LARGEST: u64 = 1 << 26;
 
 /// Options of a sketch.
@@ -56,7 +56,7 @@ pub(crate) fn mix(number: u64) -> u64 {
 }
 
 impl Sketch {
-    /// Creates a sketch in which no access is recorded.
+    /// Creates an empty sketch.
     pub fn new(options: SketchOptions) -> Self {
         let capacity = options.capacity.clamp(1, LARGEST);
         let row = (capacity * 4).next_power_of_two().max(16);

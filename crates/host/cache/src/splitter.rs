@@ -24,7 +24,7 @@ pub enum Granularity {
 }
 
 impl Granularity {
-    /// True if every item takes one unit of the capacity.
+    /// True if the capacity counts items, so that each item takes one unit.
     pub const fn one_size(self) -> bool {
         !matches!(self, Self::SizedObjects)
     }
@@ -64,7 +64,7 @@ pub struct Splitter {
     granularity: Granularity,
     trims: Trims,
     universe: Universe,
-    /// Ids and sizes of accesses that are held back while the hash slots of their ids are prefetched.
+    /// Ids and sizes of pending accesses: the hash slots of their ids are still being prefetched.
     pending: Vec<(u64, u32)>,
     filter: Option<HashFilter>,
 }
@@ -75,8 +75,8 @@ pub(crate) struct HashFilter {
     pub seed: u64,
     /// Items pass the filter if their hashes are below this value.
     pub threshold: u64,
-    /// Total number of accesses, including those that the filter drops; `units` is the sum of their sizes, in units of
-    /// the cache capacity.
+    /// Total number of accesses, including those that the filter drops. `units` is the total size of these accesses, in
+    /// units of the cache capacity.
     pub accesses: u64,
     pub units: u64,
 }
@@ -91,7 +91,7 @@ impl HashFilter {
 /// Prefetch distance: the hash slot of an id is prefetched this many ids before the id is looked up.
 const AHEAD: usize = 48;
 
-/// Maximum number of ids collected before they are numbered.
+/// Maximum number of pending ids; they are then converted to item numbers as a batch.
 const PENDING_MAX: usize = 1 << 16;
 
 impl Splitter {
@@ -106,7 +106,7 @@ impl Splitter {
         Ok(Self { filter: Some(filter), ..Self::new(granularity, trims)? })
     }
 
-    /// Returns the filter, and the ids of the items numbered `first` and above.
+    /// Returns the filter, and the ids of all items from number `first` on.
     ///
     /// # Panics
     /// Panics if the splitter has no filter.

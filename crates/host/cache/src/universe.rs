@@ -1,7 +1,7 @@
 //! Dense numbers for the items of a trace, in order of first appearance, from 0.
 //!
-//! One look-up per access serves any number of simulated policies and sizes. The hash table uses linear probing and is
-//! between an eighth and half full, so that the slot of an id can be prefetched.
+//! One look-up per access serves any number of simulated policies and cache sizes. The hash table uses linear probing
+//! and is between an eighth and half full, so that the slot of an id can be prefetched.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use crate::CacheError;
 
 /// Number that marks a free slot of the hash table.
 const EMPTY: u32 = u32::MAX;
-/// Maximum number of items. Two numbers are reserved: one for free slots, and one for items that stack distances no
-/// longer track.
+/// Maximum number of items. Two item numbers are reserved: one marks free slots, the other marks items that the
+/// stack-distance algorithm no longer tracks.
 const ITEMS_MAX: usize = u32::MAX as usize - 1;
 
-/// A full table grows fourfold. In total, this moves a third as many ids as doubling would.
+/// A full table grows to four times its size. This rehashes only a third as many ids in total as doubling would.
 const GROWTH_BITS: u32 = 2;
 
 /// Binary logarithm of the initial number of hash slots.
@@ -51,7 +51,7 @@ impl Universe {
         self.ids.len() as u32
     }
 
-    /// True if no item was seen.
+    /// True if no item has been seen yet.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }

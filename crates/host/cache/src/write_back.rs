@@ -46,9 +46,9 @@ pub struct WriteBackOptions {
     pub capacity_pages: u64,
     /// Write mode: write-back or write-through.
     pub writes: WriteMode,
-    /// Dirty share of the uncompressed pages above which [`WriteBackCache::background`] writes back, in percent.
+    /// Percentage of dirty pages in the uncompressed pool above which [`WriteBackCache::background`] writes pages back.
     pub background_percent: u32,
-    /// Dirty share of the uncompressed pages above which writers wait, in percent.
+    /// Percentage of dirty pages in the uncompressed pool above which writers must wait.
     pub hard_percent: u32,
 }
 
@@ -139,7 +139,8 @@ pub struct WriteBackCache {
     counters: WriteBackCounters,
     /// Pages to write back for the current request.
     writes: Vec<(Why, u64)>,
-    /// Pages to read for the current request: misses of a read, or at most two fills of a write.
+    /// Pages to read for the current request: the misses of a read, or the partially overwritten pages of a write (at
+    /// most two).
     reads: Vec<(Why, u64)>,
     evicted: Vec<u32>,
 }
@@ -151,7 +152,7 @@ struct RequestContext<'a, F> {
 }
 
 impl WriteBackCache {
-    /// Creates an empty cache of uncompressed pages; `changes` override defaults of the policy's parameters.
+    /// Creates an empty cache of uncompressed pages; `changes` overrides the default values of the policy's parameters.
     pub fn new(info: &PolicyInfo, changes: &[(String, u64)], options: WriteBackOptions) -> Result<Self, CacheError> {
         let WriteBackOptions { page_bytes, capacity_pages, background_percent, hard_percent, .. } = options;
         Granularity::Pages { page_bytes }.check()?;
@@ -249,8 +250,9 @@ impl WriteBackCache {
         }
     }
 
-    /// If more pages are dirty than the background limit allows, writes back the excess, but at most `most` pages,
-    /// longest dirty first. Returns the number of pages written back. The backing requests get the timestamp `now_ns`.
+    /// If the number of dirty pages exceeds the background limit, writes back the excess, up to `most` pages, starting
+    /// with the pages that have been dirty longest. Returns the number of pages written back. The backing requests get
+    /// the timestamp `now_ns`.
     pub fn background<F: FnMut(Request, Why)>(&mut self, most: u64, now_ns: u64, below: &mut F) -> u64 {
         let pages = self.dirty_pages().saturating_sub(self.background_pages).min(most);
         let request = Request { time_ns: now_ns, offset: 0, bytes: 0, op: Op::Write, flags: 0, stream: 0 };

@@ -38,14 +38,14 @@ impl Flags {
     pub const META: Self = Self(1 << 1);
     /// The process sends no related request after this one, so idling for it is pointless.
     pub const NOIDLE: Self = Self(1 << 2);
-    /// Unplugs a plugged queue because the submitter waits (single-queue layer).
+    /// The submitter waits for this bio, so a plugged queue is unplugged at once (single-queue layer).
     pub const UNPLUG: Self = Self(1 << 3);
-    /// Flushes the volatile cache before the data; without sectors, a plain flush.
+    /// The volatile cache is flushed before the data is written. A bio without sectors is a plain flush.
     pub const FLUSH: Self = Self(1 << 4);
     /// Forced unit access: the data is on stable media at completion.
     pub const FUA: Self = Self(1 << 5);
-    /// Barrier: no request passes it in either direction (single-queue layer). Treated as flush and FUA in the
-    /// multi-queue layer.
+    /// Barrier: no request is reordered across it, in either direction (single-queue layer). Treated as flush and FUA
+    /// in the multi-queue layer.
     pub const BARRIER: Self = Self(1 << 6);
     /// Discard: the sectors are no longer needed.
     pub const DISCARD: Self = Self(1 << 7);

@@ -6,8 +6,8 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::bio::{Bio, Direction, Flags, Priority};
 
-/// Number of a request: ascending in the order of allocation, never reused. The low bits are the request's slot, an
-/// array index that is reused after the request is freed.
+/// Request number: ascending in order of allocation, and never reused. The low bits are the request's slot, an array
+/// index that is reused after the request is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
@@ -47,8 +47,8 @@ pub struct Request {
     pub bios: SmallVec<[Bio; 1]>,
     /// Number of memory segments of the request.
     pub segments: u32,
-    /// True if a merge with another request failed because the merged request would be too large. No further merge is
-    /// tried.
+    /// True if merging with another request failed because the result would be too large. No further merge is
+    /// attempted.
     pub(crate) nomerge: bool,
     /// True if the request went through the scheduler, which is then notified of its completion.
     pub(crate) in_elevator: bool,
@@ -75,7 +75,7 @@ impl Request {
         }
     }
 
-    /// Reuses the request in place for another bio, which avoids moving the structure.
+    /// Turns the request into a new request for another bio in place, which avoids moving the structure.
     #[inline(always)]
     fn renew(&mut self, id: RequestId, bio: Bio, segments: u32, cpu: u16, now: u64) {
         self.id = id;

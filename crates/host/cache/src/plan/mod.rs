@@ -11,8 +11,7 @@ pub use popularity::Popularity;
 
 use thiserror::Error;
 
-/// Number of steps in the search for the best fraction of compressed memory, and for the smallest fraction that pays
-/// off.
+/// Number of steps in which the search varies the compressed share of the memory.
 const STEPS: u32 = 1_000;
 
 /// Error: a parameter is out of range.
@@ -78,7 +77,7 @@ pub enum Correction {
 }
 
 impl Correction {
-    /// Every correction, with its name.
+    /// All corrections and their names.
     pub const ALL: [(Self, &'static str); 4] = [
         (Self::EmptyPoolIsFree, "empty-pool-is-free"),
         (Self::HotPagesRaw, "hot-pages-raw"),
@@ -87,7 +86,7 @@ impl Correction {
     ];
 }
 
-/// Predicted performance of the cache if a given share of the memory holds compressed pages.
+/// Predicted performance of the cache when a given share of the memory holds compressed pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Share of the memory that holds compressed pages: `C_%`.
@@ -143,8 +142,8 @@ impl Plan {
         self.memory.device_us * (1.0 - self.raw_hit_ratio())
     }
 
-    /// Predicts the performance of the cache if `share` of its memory holds compressed pages; without corrections this
-    /// is Harper's model.
+    /// Predicts the performance of the cache when a fraction `share` of its memory holds compressed pages. Without
+    /// corrections, this is Harper's model.
     ///
     /// Hits are `g` of the section "Introduction" of chapter 4. Costs follow the generalised function before figure 12:
     /// `R_cost * HR% * %ChanceComp + miss cost * (1 - HR%)`.
@@ -217,7 +216,7 @@ impl Plan {
         let fast = Self { memory: Memory { device_us: 0.0, ..self.memory.clone() }, compressor: self.compressor };
         (1..=STEPS)
             .map(|step| fast.at(f64::from(step) / f64::from(STEPS), corrections))
-            // Ignores gains in hit ratio that are only rounding errors.
+            // Ignores hit-ratio gains that are within the rounding error.
             .filter(|point| point.hit_ratio - raw_hits > 1e-12)
             .map(|point| point.us / (point.hit_ratio - raw_hits))
             .reduce(f64::min)
@@ -228,8 +227,8 @@ impl Plan {
     }
 }
 
-/// Returns the smallest time that is exceeded by at most the fraction `share` of the requests. `times` lists pairs of a
-/// time and the fraction of the requests that take this time. All other requests take no time.
+/// Returns the smallest time that at most a fraction `share` of the requests exceeds. `times` lists pairs (time,
+/// fraction of the requests that take this time); all remaining requests take no time.
 fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
     times.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut slower = 0.0;
@@ -244,7 +243,7 @@ fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
 
 /// Returns the smallest compressed share of the memory at which `function` is negative.
 fn first_below_zero(function: impl Fn(f64) -> f64) -> Option<f64> {
-    // Ignores negative values that are only rounding errors.
+    // Treats negative values within the rounding error as zero.
     let negative = |share: f64| function(share) < -1e-9;
     let step = (0..=STEPS).find(|&step| negative(f64::from(step) / f64::from(STEPS)))?;
     let (mut above, mut below) = (f64::from(step.max(1) - 1) / f64::from(STEPS), f64::from(step) / f64::from(STEPS));

@@ -4,13 +4,13 @@ use std::str::FromStr;
 
 use super::PlanError;
 
-/// Number of most popular Zipf ranks that are summed exactly. The sum over the other ranks is approximated by an
-/// integral.
+/// Number of leading (most popular) Zipf ranks that are summed exactly. The sum over the remaining ranks is
+/// approximated by an integral.
 const EXACT_RANKS: f64 = 64.0;
 
 /// Distribution of requests over pages. `80/20` sends 80 % of the requests to the most popular 20 % of the pages.
 ///
-/// Written as text: `even`, `80/20`, `pareto`, `zipf:THETA`.
+/// Text forms: `even`, `80/20`, `pareto`, `zipf:THETA`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Popularity {
     /// Piecewise linear curve through points (share of the pages, share of the requests), from the origin to (1, 1).

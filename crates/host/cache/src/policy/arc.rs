@@ -98,7 +98,8 @@ impl Policy for Arc {
         false
     }
 
-    /// Evicts an item as in case IV of the ARC paper; a ghost hit adapts p only afterwards.
+    /// Evicts an item as in case IV of the ARC paper. If the access is a ghost hit, p is adapted only after this
+    /// eviction.
     fn victim(&mut self) -> Option<u32> {
         if self.forget() { self.lists.pop_oldest(T1) } else { self.replace(NOWHERE) }
     }

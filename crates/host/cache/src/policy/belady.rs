@@ -43,7 +43,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 #[derive(Debug)]
 struct Belady {
-    /// Cached items by position of the next use, the farthest on top; the lowest item number on ties.
+    /// Cached items, keyed by the position of their next use: farthest use on top; on ties, the lowest item number.
     heap: Heap<(Reverse<u32>, u32)>,
     bypass: bool,
     capacity: u64,

@@ -72,8 +72,8 @@ const Q: u8 = 1;
 /// Number of the linked list that holds the history of LRU evictions. The next list holds the history of LFU evictions.
 const HISTORY: u8 = 2;
 
-/// Mark bits of an item: demoted from the LRU queue S to the LRU queue Q; new (inserted after the first eviction,
-/// without a ghost hit).
+/// Mark bits of an item. Demoted: the item was moved from LRU queue S to LRU queue Q. New: the item was inserted after
+/// the first eviction, without a ghost hit.
 const DEMOTED: u8 = 1;
 const NEW: u8 = 2;
 

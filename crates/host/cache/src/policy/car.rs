@@ -59,8 +59,8 @@ impl Policy for Car {
             evicted.extend(self.victim());
         }
         if !came_back {
-            // Evicting an item to a ghost list changes neither |T1| + |B1| nor the total size of the four lists. In a
-            // cache that is not full, these sums reach their limits only if items were removed.
+            // Moving an evicted item to a ghost list changes neither |T1| + |B1| nor the total size of the four lists.
+            // If the cache is not full, these sums can reach their limits only after items were removed.
             let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
             if t1 + b1 >= self.capacity {
                 self.lists.pop_oldest(B1);
@@ -87,7 +87,7 @@ impl Policy for Car {
     fn victim(&mut self) -> Option<u32> {
         loop {
             let once = self.lists.units(T1);
-            // Removals of items may have emptied T2.
+            // T2 may be empty because its items were removed.
             let first = once as f64 >= self.target.max(1.0) || self.lists.units(T2) == 0;
             let (from, to) = if first { (T1, B1) } else { (T2, B2) };
             let item = self.lists.oldest(from)?;

@@ -60,7 +60,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Number of units ever inserted into the small FIFO: total, and at each item's insertion.
+/// Running total of units inserted into the small FIFO, and the value of this total when each item was inserted.
 #[derive(Debug)]
 struct Arrivals {
     all: u64,

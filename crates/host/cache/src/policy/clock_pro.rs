@@ -57,7 +57,7 @@ const EVICTED: u8 = 8;
 
 #[derive(Debug)]
 struct ClockPro {
-    /// Items on the clock: HAND-hot is at the oldest item, and the head at the newest.
+    /// Items on the clock, as a list: HAND-hot points to the oldest item, and the head is at the newest.
     clock: Lists<1>,
     hand_cold: Option<u32>,
     hand_test: Option<u32>,
@@ -205,7 +205,7 @@ impl Policy for ClockPro {
                 }
                 return Some(item);
             }
-            // HAND-test does not follow the item to the head.
+            // If HAND-test points to the item, it advances first, because the item moves to the head.
             if self.hand_test == Some(item) {
                 self.hand_test = self.next(item).filter(|&next| next != item);
             }

@@ -52,7 +52,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Number of uses of an item since its insertion, and time of the insertion.
+/// Number of uses of an item since it was inserted, and the time of its insertion.
 #[derive(Clone, Copy, Debug)]
 struct Uses {
     count: u64,

@@ -61,8 +61,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Factor that discounts an expert's mistake noticed after N accesses, where N is the largest number of items ever
-/// cached.
+/// Factor that reduces the penalty for an eviction mistake that is noticed N accesses after the eviction. N is the
+/// largest number of items ever cached.
 const DISCOUNT: f64 = 0.005;
 
 /// Weights of LRU and LFU.
@@ -94,7 +94,7 @@ const CACHED: u8 = 0;
 /// Number of the list that holds the history of LRU evictions. The next list holds the history of LFU evictions.
 const HISTORY: u8 = 1;
 
-/// State of an evicted item in a history.
+/// State of an evicted item while it is in a history list.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     uses: u64,

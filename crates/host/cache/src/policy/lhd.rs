@@ -77,17 +77,17 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Minimum and maximum number of distinct ages, both powers of two. Between these limits, one age per four units of
-/// capacity keeps the tables small relative to the cache.
+/// Upper and lower limits on the number of distinct ages, both powers of two. Between them, there is one age per four
+/// units of capacity, which keeps the tables small relative to the cache.
 const AGES_MOST: u64 = 4096;
 const AGES_LEAST: u64 = 64;
 /// Minimum range of the age table, in accesses per cached item.
 const SPAN: u64 = 32;
 const SAMPLE: usize = 32;
 const SUSPECTS: usize = 8;
-/// Reciprocal of the share of explorers: one item in this many becomes an explorer.
+/// One in this many inserted or hit items becomes an explorer.
 const EXPLORERS: u64 = 32;
-/// Weight of one event in the fixed-point counts.
+/// Fixed-point value by which one event increases a count.
 const ONE: u64 = 1 << 20;
 
 /// Hit densities by class and age.
@@ -95,8 +95,9 @@ const ONE: u64 = 1 << 20;
 struct Densities {
     /// Number of distinct ages, a power of two; the last age includes all higher ages.
     ages: usize,
-    /// Hits by class and age. Class 0 contains items whose ages at their last two hits sum to `ages` or more. The
-    /// minimum sum halves from each class to the next; the last class contains items with a sum of 0.
+    /// Hits by class and age. The class follows from the sum of an item's ages at its last two hits: class 0 starts at
+    /// a sum of `ages`, each further class starts at half the sum of the previous class, and the last class is for a
+    /// sum of 0.
     hits: Vec<u64>,
     evictions: Vec<u64>,
     densities: Vec<f64>,
@@ -121,7 +122,7 @@ impl Densities {
         }
     }
 
-    /// Converts the number of accesses since an item's insertion or last hit to the item's age, which has coarser
+    /// Converts a number of accesses since an item's insertion or last hit to an age, which is measured in coarser
     /// units.
     fn age(&self, accesses: u64) -> usize {
         (accesses >> self.shift).min(self.ages as u64 - 1) as usize

@@ -128,7 +128,7 @@ impl Policy for Lirs {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // If removals of items emptied Q, the LIR item at the bottom is evicted.
+        // If Q is empty because its items were removed, evicts the LIR item at the bottom of the stack.
         self.queue.pop_oldest(0).or_else(|| {
             let bottom = self.stack.oldest(0)?;
             self.remove(bottom);

@@ -81,7 +81,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Offset added to the time of the K-th most recent use of correlated items, so that all other items are evicted first.
+/// Offset added to the heap keys of correlated items, so that all other items are evicted before them.
 const PROTECTED: u64 = 1 << 63;
 
 #[derive(Debug)]
@@ -98,17 +98,16 @@ struct LruK {
     /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     capacity: u64,
-    /// List of items that were correlated when they entered the list, in the order of last use. Empty if `correlated`
-    /// is 0.
+    /// Items that were correlated when they were added, in order of last use. Empty if `correlated` is 0.
     recent: Lists<1>,
 }
 
 impl LruK {
-    /// Adds a use to the history of an item; the times of earlier uses advance by `period`.
+    /// Adds a use to an item's history; shifts the times of earlier uses forward by `period`.
     fn note(&mut self, item: u32, period: u64) {
         let history = &mut self.history[item as usize * self.k..][..self.k];
         for i in (1..history.len()).rev() {
-            // Time 0 means that the item has fewer recorded uses.
+            // 0 means that no such use is recorded.
             history[i] = if history[i - 1] == 0 { 0 } else { history[i - 1] + period };
         }
         history[0] = self.now;

@@ -47,7 +47,7 @@ use crate::access::Access;
 use crate::counts::Counts;
 use crate::curve::exact::OnePass;
 
-/// A cache of limited capacity, and its choice of victims.
+/// A cache of limited capacity that chooses its own victims.
 ///
 /// Contract: Item numbers are below the number of items last passed to [`Policy::grow`]. An access to an uncached item
 /// inserts it and appends all items evicted for it to `evicted`, which may include the newcomer itself if the policy
@@ -57,10 +57,10 @@ pub trait Policy: Send + Debug {
     /// Accesses an item; returns true if it was cached. Sizes of uncached items must be 1..=capacity.
     fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool;
 
-    /// Evicts and returns an item before the next accessed item is known; returns None if nothing is cached.
+    /// Evicts and returns an item without knowing which item will be accessed next; returns None if nothing is cached.
     ///
-    /// The policy decides as if the cache were full and a new item arrived. Effects that depend on that item, such as
-    /// adaptation to a ghost hit, happen when it arrives.
+    /// Chooses the victim as if the cache were full and a new item arrived. Effects that depend on the new item, such
+    /// as adapting to a ghost hit, happen only when that item arrives.
     fn victim(&mut self) -> Option<u32>;
 
     /// Removes an item from the cache and from the policy's history of evicted items.
@@ -130,8 +130,8 @@ pub fn simulate<P: Policy + ?Sized>(policy: &mut P, accesses: &[Access], counts:
 const AHEAD: usize = 12;
 
 /// Implements the rest of a [`Policy`] that keeps its items in the lists `$lists`; the first `$cached` lists hold the
-/// cached items. With `remove`, the macro also implements removal, which only unlinks the item. `and` names another
-/// structure with per-item state. With `only`, it omits `grow`, `bytes` and `prefetch`.
+/// cached items. With `remove`, the macro also implements removal as a plain unlinking of the item. `and` names a
+/// further field with per-item state. With `only`, it omits `grow`, `bytes` and `prefetch`.
 macro_rules! listed {
     ($lists:ident, $cached:expr, remove $(, and $other:ident)?) => {
         fn remove(&mut self, item: u32) {
@@ -178,8 +178,8 @@ macro_rules! listed {
     };
 }
 
-/// Implements the rest of a [`Policy`] that keeps its cached items in the heap or bag `$heap`; `alone` means that there
-/// is no other per-item state.
+/// Implements the rest of a [`Policy`] that keeps its cached items in the heap or bag `$heap`; `alone` means that the
+/// policy has no other per-item state.
 macro_rules! held {
     ($heap:ident, alone) => {
         fn remove(&mut self, item: u32) {

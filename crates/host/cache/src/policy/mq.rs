@@ -98,9 +98,9 @@ struct Mq {
     ages: HugeVec<Age>,
     /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
-    /// Time until an unused item moves to the next lower queue, in accesses per cached item.
+    /// Time, in accesses per cached item, after which an unused item drops to the next lower queue.
     lifetime: u64,
-    /// Number of cached items: current, and the maximum so far.
+    /// Number of cached items: the current number and the highest so far.
     cached: u64,
     most_items: u64,
     queues: u8,
@@ -110,7 +110,7 @@ struct Mq {
 }
 
 impl Mq {
-    /// Returns the time at which an item used or moved now must move to the next lower queue.
+    /// Returns the time at which an item that is used or moved now is due to drop to the next lower queue.
     fn until(&self) -> u64 {
         self.now + self.lifetime * self.most_items
     }
@@ -138,7 +138,7 @@ impl Policy for Mq {
         self.most_items = self.most_items.max(self.cached);
         let until = self.until();
         let age = &mut self.ages[item as usize];
-        // The evictions for this access may have pushed the item out of Qout.
+        // Evictions made for this access may have pushed the item itself out of Qout.
         age.uses = if self.lists.has(item) { age.uses + 1 } else { 1 };
         age.until = until;
         let queue = age.uses.ilog2().min(u32::from(self.queues) - 1) as u8;

@@ -14,12 +14,12 @@ pub(super) const GHOST: u8 = 2;
 pub(super) struct Rules {
     /// Maximum use count of an item.
     pub most_uses: u8,
-    /// Number of uses in the small FIFO that promotes an item to the main FIFO.
+    /// Number of uses in the small FIFO after which an item is promoted to the main FIFO.
     pub promoted_at: u8,
     /// True if promoted items keep their use count.
     pub keeps_uses: bool,
-    /// If true, evicts from the small FIFO unless the main FIFO exceeds its share. Newcomers then fill the main FIFO
-    /// before the first eviction. If false, evicts from the small FIFO only while it is full.
+    /// If true, evictions come from the small FIFO unless the main FIFO exceeds its share, and newcomers fill the main
+    /// FIFO until the first eviction. If false, evictions come from the small FIFO only while it is full.
     pub fills_main: bool,
 }
 
@@ -97,7 +97,7 @@ impl ThreeQueues {
         remembered
     }
 
-    /// Inserts an item. Calls `gone` with item, queue and size of each evicted item.
+    /// Inserts an item. Calls `gone` for each evicted item, with the item, its queue and its size.
     pub fn insert(&mut self, item: u32, size: u32, mut gone: impl FnMut(u32, u8, u32)) {
         let known_before = self.rules.fills_main && self.leave_ghost(item);
         while self.used() + u64::from(size) > self.capacity {
@@ -114,8 +114,8 @@ impl ThreeQueues {
             }
         }
         let small_is_full = self.rules.fills_main && self.cold && self.lists.units(SMALL) >= self.small;
-        // With `fills_main`, the item was removed from the ghost list before the evictions, which could otherwise have
-        // dropped it.
+        // With `fills_main`, the item leaves the ghost list before the evictions, because they could otherwise drop it
+        // from that list.
         let came_back = known_before || self.leave_ghost(item);
         self.lists.set_mark(item, 0);
         self.lists.push(if came_back || small_is_full { MAIN } else { SMALL }, item, size);
@@ -182,8 +182,8 @@ impl Policy for ThreeQueues {
     }
 }
 
-/// Implements the methods that all policies with three queues share. `$queues` is the field with the queues; `$other`
-/// is the field with the state of each item.
+/// Implements the methods shared by all three-queue policies. `$queues` is the field with the queues; `$other` is the
+/// field with the state of each item.
 macro_rules! queued {
     ($queues:ident, $other:ident) => {
         fn contains(&self, item: u32) -> bool {

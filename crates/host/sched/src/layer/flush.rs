@@ -2,8 +2,8 @@
 //!
 //! Multi-queue layer (block/blk-flush.c): a request has up to three steps: flush, data, flush. Flushes are shared: one
 //! flush is at the device at a time, and the next flush serves all requests that arrived in the meantime. Other
-//! requests are not ordered. While the device writes the data of a flushing request, the next flush waits for more
-//! requests to join, at most five seconds.
+//! requests are not ordered. While the device writes the data of a request with flush steps, the next flush is delayed
+//! for up to five seconds so that more requests can join it.
 //!
 //! Single-queue layer (block/blk-barrier.c, `QUEUE_ORDERED_DRAIN_FLUSH`): a barrier waits for all earlier requests to
 //! complete. Then its flush, data and second flush run alone, in this order; later requests wait.
@@ -15,7 +15,7 @@ use crate::MS;
 use crate::bio::{Bio, Direction, Flags, Priority};
 use crate::request::RequestId;
 
-/// Maximum time that a flush waits for more requests to join it (`FLUSH_PENDING_TIMEOUT`).
+/// Maximum time for which a flush is delayed so that more requests can join it (`FLUSH_PENDING_TIMEOUT`).
 const PENDING_NS: u64 = 5_000 * MS;
 
 /// Remaining steps of a bio that requires ordering or durability.
@@ -72,7 +72,7 @@ impl Flushes {
         self.barrier.is_some()
     }
 
-    /// Returns the deadline for issuing a flush that waits for more requests; `None` if no flush waits.
+    /// Returns the deadline for issuing a delayed flush; `None` if no flush is delayed.
     pub fn timer_ns(&self) -> Option<u64> {
         let waits = !self.pending.is_empty() && self.flush.is_none() && !self.data.is_empty();
         waits.then_some(self.pending_since + PENDING_NS)
@@ -94,7 +94,7 @@ impl BlockLayer {
         let cache = self.options.volatile_cache;
         let data = bio.sectors > 0;
         if self.options.kind == BlockLayerKind::SingleQueue {
-            // Linux 2.6.32 only has barriers.
+            // Linux 2.6.32 only supports barriers, so flush and FUA are treated as barriers too.
             return Some(Steps { before: cache, data, after: cache && data });
         }
         let steps = Steps {
@@ -102,7 +102,7 @@ impl BlockLayer {
             data,
             after: cache && data && demands(Flags::FUA | Flags::BARRIER) && !self.options.fua,
         };
-        // A request with data that needs no separate flush is treated as an ordinary request.
+        // A request that has data and needs no separate flush is treated as an ordinary request.
         (steps.before || steps.after || !data).then_some(steps)
     }
 
@@ -166,7 +166,7 @@ impl BlockLayer {
             flushes.flush = None;
             self.requests.free(id);
             for mut sequence in std::mem::take(&mut self.queues[queue].flushes.running) {
-                // After the flush that precedes the data, the data is written. Otherwise the request is complete.
+                // If this flush preceded the data, the data is written next. Otherwise the request is complete.
                 let before = std::mem::take(&mut sequence.steps.before);
                 if before && sequence.steps.data {
                     self.write_data(sequence);
@@ -221,7 +221,7 @@ impl BlockLayer {
             self.requests.free(id);
         }
         let steps = &mut barrier.sequence.steps;
-        // Clears the step that was just completed: the first remaining step in the order flush, data, second flush.
+        // The step just completed is the first one that remains, in the order flush, data, second flush. Clears it.
         if steps.before {
             steps.before = false;
         } else if steps.data {

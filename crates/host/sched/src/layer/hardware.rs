@@ -28,7 +28,7 @@ pub(super) struct HardwareQueue {
     /// Bios that wait for a free request: asynchronous bios at index 0, synchronous bios at index 1.
     pub waiting: [VecDeque<Bio>; 2],
     pub flushes: Flushes,
-    /// True if the queue is marked to run; used with several queues only.
+    /// True if the queue is due to run; used only if there are several queues.
     pub runs: bool,
 }
 
@@ -44,7 +44,7 @@ impl HardwareQueue {
         }
     }
 
-    /// Takes a request for a bio; returns false if no request is available.
+    /// Reserves a request for a bio; returns false if none is available.
     #[inline(always)]
     pub fn take_request(&mut self, bio: &Bio, scheduler: &dyn IoScheduler, options: &Options, now: u64) -> bool {
         match options.kind {
@@ -108,7 +108,7 @@ impl BlockLayer {
     /// Returns the index of the hardware queue that a process uses.
     #[inline(always)]
     pub(super) fn queue_of(&self, pid: u32) -> u16 {
-        // The test for a single queue avoids a division.
+        // Avoids the division if there is only one queue.
         if self.queues.has_others() { (pid % u32::from(self.queues.len())) as u16 } else { 0 }
     }
 
@@ -123,8 +123,8 @@ impl BlockLayer {
         self.queues.iter_mut().for_each(|queue| queue.runs = true);
     }
 
-    /// Marks the queues to run after a completion: the queue of the request, or all queues if the scheduler may have
-    /// refused requests to other queues.
+    /// After a completion, marks the queues that are due to run: only the request's queue, or all queues if the
+    /// scheduler may have refused to serve other queues.
     #[inline(never)]
     pub(super) fn run_after(&mut self, queue: u16) {
         if self.info.role.by_queue { self.run_all() } else { self.queues[queue].runs = true }

@@ -8,10 +8,10 @@ use crate::MS;
 
 /// Number of requests that a batcher may take from a full queue.
 const BATCH_REQUESTS: u32 = 32;
-/// Time for which a process stays a batcher: HZ / 50.
+/// Time after which a process is no longer a batcher: HZ / 50.
 const BATCH_NS: u64 = 20 * MS;
 
-/// A process that may take requests from a full queue for a while, so that it does not sleep for each request.
+/// A process that may temporarily take requests from a full queue, so that it need not sleep before each request.
 #[derive(Clone, Copy, Debug)]
 struct Batcher {
     left: u32,
@@ -54,7 +54,7 @@ impl Limits {
         if self.used[kind] + 1 >= self.congestion_on() {
             if self.used[kind] + 1 >= self.nr_requests {
                 if !self.full[kind] {
-                    // The process that fills the queue becomes a batcher: it may take a further batch of requests.
+                    // The process that fills up the queue becomes a batcher, so it may take another batch of requests.
                     self.make_batcher(pid, now);
                     self.full[kind] = true;
                 } else if !must && !self.is_batcher(pid, now) {

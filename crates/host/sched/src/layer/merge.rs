@@ -215,7 +215,7 @@ impl BlockLayer {
         let (Some(first), Some(second)) = (first, second) else { return };
         let (a, b) = (&self.requests[first], &self.requests[second]);
         let alike = kind(a.direction, a.flags, a.priority) == kind(b.direction, b.flags, b.priority);
-        // `allow_merge` takes a bio, so the scheduler is asked about the first bio of the second request.
+        // `allow_merge` expects a bio, so the first bio of the second request represents the whole request.
         let joins = a.end() == b.start && alike && !a.nomerge && !b.nomerge;
         if joins && self.fits(first, b.sectors, b.segments) && self.scheduler.allow_merge(a, &b.bios[0]) {
             self.join(first, second);

@@ -27,7 +27,7 @@ pub use options::{BlockLayerKind, NoMerges, Options};
 pub use report::{BlockCounters, Dispatched, Left, Operation, Submitted};
 pub use wbt::ThrottleCounters;
 
-/// Properties of a freed request that the layer needs to release the request's resources.
+/// Properties of a freed request that the layer still needs to release its resources.
 #[derive(Clone, Copy)]
 struct Freed {
     id: RequestId,
@@ -56,7 +56,7 @@ pub struct BlockLayer {
     ends: Ends,
     /// Number of requests in the scheduler, including `lone`.
     queued: usize,
-    /// The only waiting request, while the layer holds it back from the scheduler, and the time when it arrived.
+    /// The only waiting request and its arrival time, while the layer holds this request back from the scheduler.
     lone: Option<(RequestId, u64)>,
     /// True if the layer may keep a lone request in `lone` instead of inserting it into the scheduler.
     passes: bool,
@@ -203,7 +203,7 @@ impl BlockLayer {
                     self.counters.plugs += 1;
                 }
                 self.insert(id, now);
-                // Flushes count as in flight but not as requests in use, so the subtraction saturates at 0.
+                // Flushes count as in flight but do not use up the request limit, so the difference is clamped at 0.
                 let waiting = self.queues[0].limits.total().saturating_sub(self.queues[0].in_flight);
                 if waiting >= self.options.unplug_threshold && self.unplug_queue() {
                     self.counters.unplugs_threshold += 1;
@@ -211,8 +211,7 @@ impl BlockLayer {
                 self.bio_says_unplug(bio);
             }
             (BlockLayerKind::SingleQueue, Some(_)) => {
-                // A barrier moves all requests of the scheduler into the dispatch list ahead of itself, and unplugs the
-                // queue.
+                // A barrier first moves all of the scheduler's requests into the dispatch list, then unplugs the queue.
                 while let Some(id) = self.pull(0, now, true) {
                     let ahead = self.queues[0].ahead.len();
                     let position = if self.info.role.sorted_drain { self.sorted_position(id) } else { ahead };
@@ -242,9 +241,9 @@ impl BlockLayer {
         }
     }
 
-    /// Returns the position at which to insert a request into the dispatch list. The list is sorted by sector: first
-    /// the sectors from the device's position up, then the sectors before it. A request never passes a barrier or a
-    /// request of another type.
+    /// Returns the position at which to insert a request into the dispatch list. The list is in elevator order:
+    /// requests at or beyond the device's current sector come first, then those before it, each group in ascending
+    /// order. A request never passes a barrier or a request of another type.
     fn sorted_position(&self, id: RequestId) -> usize {
         let rq = &self.requests[id];
         let alike = |other: &Request| {
@@ -326,7 +325,7 @@ impl BlockLayer {
     fn describe(&mut self, id: RequestId) -> Dispatched {
         let rq = &self.requests[id];
         let sectors = u64::from(rq.sectors);
-        // Only flushes have no sectors.
+        // A request without sectors is always a flush.
         let operation = if rq.sectors == 0 {
             self.counters.dispatched_flushes += 1;
             Operation::Flush
@@ -371,7 +370,7 @@ impl BlockLayer {
         }
     }
 
-    /// Ends a request; a waiting bio may take over the request.
+    /// Ends a request; its resources may go to a waiting bio.
     #[inline]
     fn end(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let rq = self.requests.free(id);
@@ -384,20 +383,20 @@ impl BlockLayer {
         self.give_back(freed, now);
     }
 
-    /// Releases a freed request's place in the request limits and in writeback throttling.
+    /// Makes a freed request no longer count towards the request limits and writeback throttling.
     #[inline(always)]
     fn give_back(&mut self, freed: Freed, now: u64) {
         if let Some(wbt) = &mut self.wbt {
             wbt.ended(freed.id, freed.direction, now);
         }
         self.pass_on(freed.queue, freed.sync, now);
-        // Bios that wait for a request come first; throttled bios follow.
+        // Bios that wait for a request are served before throttled bios.
         if self.wbt.is_some() {
             self.let_throttled_go(now);
         }
     }
 
-    /// Returns a request to its queue's limits, or gives it to a waiting bio.
+    /// Gives a freed request to a waiting bio, or returns it to the free requests of its queue.
     #[inline(always)]
     fn pass_on(&mut self, queue: u16, sync: bool, now: u64) {
         let own = &mut self.queues[queue];
@@ -436,7 +435,7 @@ impl BlockLayer {
         self.give_back(freed, now);
     }
 
-    /// Returns the next bio that waited and now has a request; the process that submitted it continues.
+    /// Returns the next bio that was waiting and has now been given a request; its submitting process can continue.
     #[inline]
     pub fn woken(&mut self) -> Option<Bio> {
         self.woken.pop_front()

@@ -41,8 +41,8 @@ pub struct Options {
     pub queues: u16,
     /// Number of device slots per hardware queue.
     pub slots: u32,
-    /// Number of requests per hardware queue. The single-queue layer has two separate sets of this size: for
-    /// synchronous and for asynchronous bios.
+    /// Number of requests per hardware queue. The single-queue layer has two sets of this size, one for synchronous and
+    /// one for asynchronous bios.
     pub nr_requests: u32,
     /// Maximum size of a merged request, in sectors.
     pub max_sectors: u32,
@@ -50,18 +50,18 @@ pub struct Options {
     pub max_segments: u32,
     /// Number of sectors per memory segment; 8 if the pages of a bio are scattered in memory.
     pub segment_sectors: u32,
-    /// Merges that the layer attempts.
+    /// Which merges the layer attempts.
     pub no_merges: NoMerges,
-    /// True to plug an idle queue (single-queue layer). Linux does not plug SSDs with block layer tagging, but does
-    /// plug SSDs behind libata.
+    /// True to plug an idle queue (single-queue layer). Linux does not plug the queue of an SSD that uses block layer
+    /// tagging, but does plug the queue of an SSD behind libata.
     pub plug: bool,
-    /// Number of waiting requests that unplugs the queue (single-queue layer).
+    /// Number of waiting requests at which the queue is unplugged (single-queue layer).
     pub unplug_threshold: u32,
     /// Maximum time that the queue stays plugged, in nanoseconds (single-queue layer).
     pub unplug_delay: u64,
     /// Maximum number of requests in a task's plug (multi-queue layer).
     pub plug_requests: usize,
-    /// A plug counts as full if its last request has at least this many sectors (multi-queue layer).
+    /// A plug counts as full if its last request has this many sectors or more (multi-queue layer).
     pub plug_sectors: u32,
     /// True if the device has a volatile write cache; otherwise flush and FUA have no effect.
     pub volatile_cache: bool,
@@ -100,8 +100,8 @@ impl Options {
         }
     }
 
-    /// Returns the options of Linux 6 with one hardware queue of 32 slots and memory segments of up to 64 KiB. If there
-    /// is a scheduler, the queue has twice as many requests as slots.
+    /// Returns the options of Linux 6 with one hardware queue of 32 slots and memory segments of up to 64 KiB. With a
+    /// scheduler, the queue has two requests per slot.
     pub fn modern(scheduler: &str, device_sectors: u64) -> Self {
         let slots = 32;
         Self {

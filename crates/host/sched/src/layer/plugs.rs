@@ -7,11 +7,11 @@ use crate::request::RequestId;
 /// Requests that a task holds back until it has finished submitting bios, oldest first.
 pub(super) type Plug = Vec<RequestId>;
 
-/// Plugs of tasks. The plug opened last is stored inline, because its task usually submits next; tasks that plug one
-/// after the other never touch the map.
+/// Plugs of tasks. The most recently opened plug is stored inline, because its task usually submits next. If no two
+/// tasks have open plugs at once, the map stays unused.
 #[derive(Debug, Default)]
 pub(super) struct Plugs {
-    /// Task of the plug opened last; `None` after it is closed.
+    /// Task of the most recently opened plug; `None` once that plug is closed.
     latest_pid: Option<u32>,
     /// Plug of the task `latest_pid`; empty if the plug is closed.
     latest: Plug,

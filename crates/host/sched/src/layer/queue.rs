@@ -46,7 +46,7 @@ impl BlockLayer {
         }
     }
 
-    /// Takes the next request for a hardware queue from the scheduler; the request accepts no more merges.
+    /// Takes the next request for a hardware queue from the scheduler. No bios can merge into this request afterwards.
     #[inline(always)]
     pub(super) fn pull(&mut self, queue: u16, now: u64, force: bool) -> Option<RequestId> {
         if self.queued == 0 {

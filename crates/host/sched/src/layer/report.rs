@@ -11,8 +11,9 @@ use crate::request::RequestId;
 pub enum Submitted {
     /// The bio was accepted; the submitting process continues.
     Accepted,
-    /// The bio waits: no request is available, or writeback throttling holds it back. It keeps its place in the queue.
-    /// The submitting process sleeps until [`BlockLayer::woken`](super::BlockLayer::woken) returns the bio.
+    /// The bio waits: no request is available, or writeback throttling holds it back. Its position among the waiting
+    /// bios is kept. The submitting process sleeps until [`BlockLayer::woken`](super::BlockLayer::woken) returns the
+    /// bio.
     MustWait,
     /// The bio is done: it was a flush of a device without volatile cache.
     Ended,
@@ -75,7 +76,7 @@ counters! {
     }
 }
 
-/// Pending work, for messages about a run that stopped early.
+/// Work still pending; reported when a run stops early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
     /// Number of bios that wait for a request or are throttled.
@@ -84,7 +85,7 @@ pub struct Left {
     pub plugged: usize,
     /// Number of requests in the scheduler.
     pub queued: usize,
-    /// Number of requests that have left or bypassed the scheduler but are not at the device.
+    /// Number of requests that have left or bypassed the scheduler but have not been sent to the device.
     pub ahead: usize,
     /// Number of requests at the device.
     pub in_flight: usize,

@@ -1,9 +1,9 @@
 //! Writeback throttling (block/blk-wbt.c of Linux 6, depths from block/blk-rq-qos.c). It limits write-back and discards
 //! in flight: more strictly while reads are slow, less strictly while there are no reads.
 //!
-//! A window of 100 ms begins with a write. The depth is halved, and windows become shorter, if the window has at least
-//! three writes and even its fastest read exceeded the target. The depth is doubled if the fastest read met the target,
-//! or if there were only writes. The limit depends on the kind of write:
+//! Latencies are evaluated in windows of 100 ms; each window begins with a write. If a window has at least three writes
+//! and even its fastest read exceeded the target, the depth is halved and the next windows are shorter. The depth is
+//! doubled if the fastest read met the target, or if there were only writes. The limit depends on the kind of write:
 //!
 //! | kind | maximum in flight |
 //! |---|---|
@@ -30,10 +30,9 @@ const DEFAULT_DEPTH: u32 = 16;
 const WINDOW_NS: u64 = 100 * MS;
 /// Minimum number of writes in a window for evaluating its reads (`RWB_MIN_WRITE_SAMPLES`).
 const WRITE_SAMPLES: u32 = 3;
-/// Number of consecutive inconclusive windows after which the depth moves one step towards the default
-/// (`RWB_UNKNOWN_BUMP`).
+/// After this many consecutive inconclusive windows, the depth moves one step towards the default (`RWB_UNKNOWN_BUMP`).
 const UNKNOWN_WINDOWS: u32 = 5;
-/// Time after the submission or completion of a read during which the lower limit on writes applies.
+/// Time for which a lower limit on writes applies after a read was submitted or completed.
 const NEAR_NS: u64 = 100 * MS;
 /// Time for which the limit on writes is raised after a writer had to wait for dirty pages.
 const DIRTY_WAIT_NS: u64 = 1_000 * MS;
@@ -53,7 +52,7 @@ counters! {
 struct Depth {
     /// Queue depth of the device, in requests.
     device: u32,
-    /// Number of times that the depth was halved from its default; negative if it was doubled.
+    /// Number of halvings of the depth relative to the default; negative for doublings.
     step: i32,
     /// Current depth limit, in writes.
     limit: u32,
@@ -66,11 +65,10 @@ impl Depth {
         Self { device, step: 0, limit: Self::at(device, 0).0, is_highest: false }
     }
 
-    /// Returns the queue depth at a step and whether this is the maximum depth (`rq_depth_calc_max_depth`).
+    /// Returns the depth limit after `step` halvings, and whether it is the maximum depth (`rq_depth_calc_max_depth`).
     fn at(device: u32, step: i32) -> (u32, bool) {
         if device == 1 {
-            // Uses a depth of two instead of one, so that the next request is ready when the device completes a
-            // request.
+            // Allows a depth of two, so that another request is ready as soon as the device completes one.
             return if step > 0 { (1, false) } else { (2, true) };
         }
         let above_one = DEFAULT_DEPTH.min(device) - 1;
@@ -126,7 +124,7 @@ impl Depth {
     }
 }
 
-/// Classes of bios; the bios in flight are counted per class.
+/// Classes of throttled bios; the bios in flight are counted separately for each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Writes,
@@ -171,11 +169,11 @@ enum Verdict {
 pub(super) struct Throttle {
     /// Latency target of reads in nanoseconds.
     target_ns: u64,
-    /// True if the device caches writes; waiting writes are then released only when no write is in flight.
+    /// True if the device caches writes. Waiting writes are then usually released only once no write is in flight.
     volatile_cache: bool,
     depth: Depth,
     in_flight: [u32; 2],
-    /// Throttled bios by class, each with the time when its wait began.
+    /// Throttled bios by class, each with the time when it began to wait.
     waiting: [VecDeque<(Bio, u64)>; 2],
     /// Released bios, which already count as in flight.
     granted: VecDeque<Bio>,
@@ -188,11 +186,11 @@ pub(super) struct Throttle {
     window_ns: u64,
     /// Number of consecutive inconclusive windows.
     unknown: u32,
-    /// Read that is at the device and whose latency is being measured, with its dispatch time.
+    /// Read at the device whose latency is being measured, and its dispatch time.
     watched: Option<(RequestId, u64)>,
     /// Time of the latest submission or completion of a read.
     read_ns: Option<u64>,
-    /// Latest time at which a writer had to wait for dirty pages.
+    /// Most recent time at which a writer had to wait for dirty pages.
     dirty_wait_ns: Option<u64>,
     counters: ThrottleCounters,
 }
@@ -269,7 +267,7 @@ impl Throttle {
         is_within(self.dirty_wait_ns, DIRTY_WAIT_NS, now)
     }
 
-    /// Records that a writer waits for dirty pages, which raises the limit for a second (`wb_recent_wait`).
+    /// Records that a writer waits for dirty pages, which raises the limit on writes for one second (`wb_recent_wait`).
     pub fn dirty_wait(&mut self, now: u64) {
         self.dirty_wait_ns = Some(now);
     }
@@ -329,8 +327,8 @@ impl Throttle {
         }
     }
 
-    /// Removes one bio of the class from the bios in flight, and releases waiting bios once the count is far enough
-    /// below the limit (`wbt_rqw_done`).
+    /// Counts one bio of the class as no longer in flight. Releases waiting bios if the count is now far enough below
+    /// the limit (`wbt_rqw_done`).
     fn give_back(&mut self, class: Class, now: u64) {
         self.in_flight[class as usize] -= 1;
         let in_flight = self.in_flight[class as usize];
@@ -393,7 +391,7 @@ impl Throttle {
 
     fn verdict(&self, now: u64) -> Verdict {
         let Window { fastest_read_ns, writes } = self.window;
-        // A read that is still at the device counts too, because it may take longer than the window.
+        // Also considers a read that is still at the device, because it may take longer than the window.
         let pending_ns = self.watched.map_or(0, |(_, issued)| now - issued);
         if pending_ns > self.window_ns || (pending_ns > self.target_ns && fastest_read_ns.is_none()) {
             return Verdict::Slow;
@@ -428,7 +426,7 @@ impl Throttle {
     }
 }
 
-/// True if the time `then` is known and less than `span_ns` before `now`.
+/// True if `then` is known and lies less than `span_ns` before `now`.
 fn is_within(then: Option<u64>, span_ns: u64, now: u64) -> bool {
     then.is_some_and(|then| now < then + span_ns)
 }

@@ -4,10 +4,10 @@
 //! Every batch has a time limit. A batch of asynchronous requests also has a limit on its number of requests, which
 //! adapts to the duration of earlier batches. The device is drained between batches of different types, which hurts
 //! drives with a command queue. After a synchronous request the device idles for its process, up to `antic_expire`. It
-//! does not idle if a waiting request is close by, or if the process's mean think time exceeds `antic_expire`. SSDs
-//! idle too, because the kernel's test for them is compiled out.
+//! does not idle if a waiting request lies close by, or if the process's mean think time exceeds `antic_expire`. The
+//! scheduler also idles on SSDs, because the kernel's check for SSDs is compiled out.
 //!
-//! Points that are easily implemented wrongly:
+//! Details that are easy to get wrong:
 //!
 //! - A close request of another process ends the wait. It counts as a request of the awaited process and updates that
 //!   process's think time and seek distance.
@@ -71,12 +71,13 @@ const TUNABLES: &[Parameter] = &[
 /// Array indexes of the two request types, asynchronous and synchronous.
 const ASYNC: usize = 0;
 const SYNC: usize = 1;
-/// Maximum backward distance in sectors, and the cost factor of backward distances.
+/// Maximum backward distance in sectors, and the factor by which backward distances are weighted.
 const BACK_MAX: u64 = 1 << 20;
 const BACK_PENALTY: u64 = 2;
-/// Upper limit of measured think times. Once the scheduler has idled this long, every request counts as close.
+/// Upper limit on measured think times. Once the scheduler has idled for this long, any request counts as close.
 const MAX_THINK_NS: u64 = 20 * MS;
-/// Distance in sectors within which a request counts as close at first; it doubles with each millisecond of waiting.
+/// Initial distance in sectors within which a request counts as close. The distance doubles with each millisecond of
+/// waiting.
 const CLOSE_SECTORS: u64 = 8192;
 
 /// State of anticipation: the scheduler may keep the device idle for the next request of the awaited process.
@@ -118,7 +119,7 @@ struct Anticipatory {
     new_batch: bool,
     writes_left: u64,
     write_batch: u64,
-    /// True if the batch of writes ran out of requests; the duration of such a batch is ignored.
+    /// True if the batch of writes ended because no writes were left; the duration of such a batch is not measured.
     write_batch_idled: bool,
     in_flight: u64,
     state: Anticipation,
@@ -149,7 +150,7 @@ impl Anticipatory {
             changed: false,
             new_batch: false,
             writes_left: 0,
-            // The initial size of a batch of writes assumes 10 ms per write.
+            // The initial batch size for writes assumes 10 ms per write.
             write_batch: (batch_expire[ASYNC] / (10 * MS)).max(2),
             write_batch_idled: false,
             in_flight: 0,
@@ -231,7 +232,7 @@ impl Anticipatory {
             return true;
         }
         if let Some(close) = rq.filter(|rq| rq.is_sync() && self.is_close(process, rq, now)) {
-            // Processes that work on the same area of the disk count as one, so this request ends the wait for the
+            // Processes that access the same area of the disk are treated as one, so this request ends the wait for the
             // awaited process.
             self.learn(pid, close, now);
             return true;

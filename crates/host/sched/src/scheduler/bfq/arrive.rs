@@ -7,7 +7,7 @@ use crate::request::{Request, Requests};
 
 /// Minimum number of samples for a reliable mean think time. Old samples decay, so the count approaches 256.
 const ENOUGH_THINK_TIMES: u64 = 80;
-/// Window over which a process's share of idle time is measured.
+/// Length of the window over which the idle share of a process is measured.
 const BUSY_WINDOW_NS: u64 = 200 * MS;
 /// Minimum size in sectors of a request that ends idling immediately. A smaller request waits, because further requests
 /// may merge with it.
@@ -115,7 +115,7 @@ impl Bfq {
         interactive
     }
 
-    /// Ends idling for `queue` if `rq` is the awaited request and is unlikely to grow by merges.
+    /// Ends idling for `queue` if `rq` is the awaited request and is not expected to grow by further merges.
     pub(super) fn stop_idling(&mut self, queue: usize, rq: &Request) {
         let q = &mut self.queues[queue];
         q.last_position = rq.end();
