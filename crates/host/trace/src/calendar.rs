@@ -6,7 +6,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MINUTE_S: u64 = 60;
 const DAY_S: u64 = 24 * 60 * MINUTE_S;
 const DAY_NS: u64 = DAY_S * SECOND_NS;
-/// Longest step back in time from one line to the next that counts as disorder. A longer step back means that midnight
+/// Largest step back in time between two lines that is attributed to disorder. A larger step back means that midnight
 /// has passed.
 const DISORDER_NS: u64 = 60 * MINUTE_S * SECOND_NS;
 
@@ -23,9 +23,9 @@ enum Kind {
 /// Parser of timestamps that remembers the notation and the last time from earlier lines.
 #[derive(Default)]
 pub(crate) struct Calendar {
-    /// Notation of the first time, which all times of the trace must have; `None` before the first time.
+    /// Notation of the first time, which all later times of the trace must share; `None` before the first time.
     kind: Option<Kind>,
-    /// Last clock time, in ns since midnight one day before the first line's day; 0 before the first clock time.
+    /// Last clock time, in ns since midnight on the day before the first line; 0 before the first clock time.
     last_ns: u64,
 }
 
@@ -51,8 +51,8 @@ impl Calendar {
 
     /// Parses a clock time or a date.
     ///
-    /// Assumes that a clock time is at most 1 hour before, or less than 23 hours after, the time on the previous line.
-    /// A larger step back means that midnight has passed.
+    /// Assumes that a clock time is at most 1 hour earlier, or less than 23 hours later, than the time on the previous
+    /// line. A larger step back means that midnight has passed.
     fn moment(&mut self, text: &[u8]) -> Result<(Kind, u64), &'static str> {
         let end = text.iter().position(|byte| matches!(byte, b'T' | b't' | b' '));
         let (date, time) = match end {
@@ -71,8 +71,8 @@ impl Calendar {
     }
 
     fn after_midnight(&mut self, clock_ns: u64) -> u64 {
-        // Counts from midnight one day before the first line, so that a step back across midnight cannot make the time
-        // negative.
+        // Counts from midnight on the day before the first line, so that a step back across midnight cannot produce a
+        // negative time.
         let last_ns = if self.last_ns == 0 { DAY_NS + clock_ns } else { self.last_ns };
         let ahead_ns = (clock_ns + DAY_NS - last_ns % DAY_NS) % DAY_NS;
         let back = ahead_ns > DAY_NS - DISORDER_NS;

@@ -26,7 +26,7 @@ pub(crate) const STREAM: usize = 4;
 pub(crate) const DEVICE: usize = 5;
 pub(crate) const REPEAT: usize = 6;
 
-/// Place from which a value is taken: a column of the text, or a constant.
+/// Source of a value: a column of the text, or a constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ValuePlace {
     Number(usize),
@@ -42,7 +42,7 @@ pub(crate) const EXAMPLE: &str = "time=0:us,op=2,offset=3:sectors,size=4";
 /// Layout of the columns of a text file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// Location and unit of each value of a request (time, operation and so on), in the order of `NAMES`.
+    /// Source and unit of each value of a request (time, operation and so on), in the order of `NAMES`.
     held: [Option<(ValuePlace, u64)>; NAMES.len()],
 }
 

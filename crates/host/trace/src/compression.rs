@@ -1,7 +1,7 @@
 //! Decompression of gzip and zstd files, recognized by magic number.
 //!
 //! A file may consist of several compressed members, one after the other (as `cat` produces). Each member is decoded
-//! separately, so that foreign bytes between members are reported with their offset.
+//! separately, so that bytes between members that are not compressed data are reported with their offset.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ const MAGIC_BYTES: u64 = 4;
 
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
-/// Last three bytes of the magic number of a zstd skippable frame; the first byte is 0x50 to 0x5F.
+/// Last three bytes of the magic number of a zstd skippable frame; its first byte is 0x50 to 0x5F.
 const ZSTD_SKIPPABLE: [u8; 3] = [0x2A, 0x4D, 0x18];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Compression {
     }
 }
 
-/// Reader that counts the bytes read from the file, before decompression.
+/// Reader of the file as stored (before decompression) that counts the bytes read.
 pub(crate) struct Counted {
     pub inner: Box<dyn Read + Send>,
     pub count: Arc<AtomicU64>,
@@ -78,8 +78,8 @@ trait Member: Read + Send {
     fn into_rest(self: Box<Self>) -> BufReader<Counted>;
 }
 
-/// Reader of a file from the start of a compressed member: first the bytes that were already read, none of which lie
-/// past the member, then the rest of the file.
+/// Source of a compressed member: first the bytes that were already read, all of which belong to the member, then the
+/// rest of the file.
 type Source = Chain<Cursor<Vec<u8>>, BufReader<Counted>>;
 
 impl Member for GzDecoder<Source> {

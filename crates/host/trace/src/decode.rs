@@ -1,7 +1,7 @@
 //! Decoding loops over lines and over binary records, used by every format.
 //!
-//! Both loops are generic over the format, so lines need no dynamic dispatch; the reader calls a decoder once per
-//! batch.
+//! Both loops are generic over the format, so there is no dynamic dispatch per line; the reader calls a decoder once
+//! per batch.
 
 use memchr::{memchr, memchr_iter};
 use ssdlab_core::units::counted;
@@ -32,7 +32,7 @@ pub trait Decoder: Send {
         most: usize,
     ) -> Result<bool, TraceError>;
 
-    /// Returns the place in the file of the last decoded line or record, for messages.
+    /// Returns the position in the file of the last decoded line or record, worded for messages.
     fn place(&self) -> String;
 }
 
@@ -46,7 +46,8 @@ pub trait LineFormat: Send + Sized + 'static {
     /// Beginning of every header line; empty if [`Self::line`] itself recognizes the headers.
     const HEADER_START: &'static [u8] = Self::HEADER;
 
-    /// Layout for `--columns` that reads the same lines, with numbers in any notation; empty if no such layout exists.
+    /// Column layout (`--columns`) that reads the same lines and accepts numbers in any notation; empty if no such
+    /// layout exists.
     const LAYOUT: &'static str = "";
 
     /// Name of the field that holds the object's key, in formats of object caches. Text keys can be read with
@@ -59,7 +60,7 @@ pub trait LineFormat: Send + Sized + 'static {
     /// True if lines that begin with `#` are comments.
     const COMMENTS: bool = true;
 
-    /// Returns false if a file with this beginning cannot be in this format.
+    /// Returns false if a file that begins with these bytes cannot be in this format.
     fn may_begin(_head: &[u8]) -> bool {
         true
     }
@@ -80,11 +81,11 @@ pub trait LineFormat: Send + Sized + 'static {
         Self::default()
     }
 
-    /// Examines the first line of a file before it is parsed; returns false if this line is a comment and the next line
+    /// Examines the first line of a file before parsing. Returns false if the line is a comment, so that the next line
     /// must be examined instead.
     ///
     /// # Errors
-    /// Fails if the file lacks a requested column. This error also occurs if bad lines are skipped.
+    /// Fails if the file lacks a requested column. This error occurs even when bad lines are skipped.
     fn begin(&mut self, _first: &[u8]) -> Result<bool, String> {
         Ok(true)
     }
@@ -99,12 +100,12 @@ pub trait LineFormat: Send + Sized + 'static {
         self.separator().map_or(0, |separator| 1 + memchr_iter(separator, line).count())
     }
 
-    /// Returns how many times the request of the last line is issued.
+    /// Returns the number of times that the request on the last line is issued.
     fn repeats(&self) -> u32 {
         1
     }
 
-    /// Returns [`Self::LAYOUT`] if a reader with this column layout would accept the text that this format rejects.
+    /// Returns [`Self::LAYOUT`] if that column layout would accept the text that this format rejects.
     fn layout_for(fault: &Fault<'_>) -> Option<&'static str> {
         let text = fault.text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(fault.text);
         let is_valid = match fault.why {
@@ -118,7 +119,7 @@ pub trait LineFormat: Send + Sized + 'static {
     /// Parses a line without its line end; the line is not blank, a comment or a header.
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>>;
 
-    /// Parses any line that is not blank, including comments and headers.
+    /// Parses any nonblank line, including comments and headers.
     #[inline]
     fn entry<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let is_header = !Self::HEADER_START.is_empty() && line.starts_with(Self::HEADER_START);
@@ -148,7 +149,7 @@ pub trait RecordFormat: Send + Sized + 'static {
         Self::default()
     }
 
-    /// Examines the start of the file. An error ends reading, because every record would fail.
+    /// Examines the start of the file. An error here stops the reading, because every record would fail.
     fn begin(&self, _head: &[u8]) -> Result<(), String> {
         Ok(())
     }
@@ -205,8 +206,8 @@ impl DecodeState {
         Self { device: None, count: 0, skip_bad, truncated: false }
     }
 
-    /// Reads more bytes into the input window. Returns false at the end of the file. If bad data is skipped, also
-    /// returns false where a compressed stream is broken.
+    /// Reads more bytes into the input window. Returns false at the end of the file. When bad data is skipped, a broken
+    /// compressed stream also counts as the end of the file.
     fn refill(&mut self, input: &mut Input, intake: &mut Intake) -> Result<bool, TraceError> {
         match input.refill() {
             Err(error @ (TraceError::Truncated { .. } | TraceError::Foreign { .. })) => {
@@ -231,8 +232,8 @@ impl DecodeState {
         Ok(())
     }
 
-    /// Counts a line or record, even if malformed. `place` formats its number for a message. `layout_for` returns a
-    /// layout for `--columns` that can read the malformed line, if any.
+    /// Counts a line or record, whether or not it is malformed. `place` formats its position for a message.
+    /// `layout_for` returns a column layout (`--columns`) that can read the malformed line, if any.
     #[inline]
     fn count_entry(
         &mut self,
@@ -324,7 +325,7 @@ impl<F: LineFormat> Lines<F> {
         self.state.count_entry(result, input, intake, |number| number.to_string(), F::layout_for)
     }
 
-    /// Records the field count of the last complete line that is neither blank nor a comment.
+    /// Records the number of fields of the last complete line that is neither blank nor a comment.
     fn note_fields(&mut self, lines: &[u8]) {
         let mut lines = lines.rsplit(|&byte| byte == b'\n');
         if let Some(last) = lines.find(|line| !line.starts_with(b"#") && !line.trim_ascii().is_empty()) {
@@ -333,7 +334,7 @@ impl<F: LineFormat> Lines<F> {
     }
 
     /// Handles a last line without a line end. The line counts unless it has fewer fields than the line before. A note
-    /// reports the line, because its last field may be cut.
+    /// reports the line, because its last field may have been cut short.
     fn last(&mut self, input: &Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let (line, before) = (input.bytes(), self.fields);
         let fields = self.format.fields(line);
@@ -375,8 +376,8 @@ impl<F: LineFormat> Decoder for Lines<F> {
             while out.len() < most && result.is_ok() {
                 let Some(length) = memchr(b'\n', &bytes[done..]) else { break };
                 result = self.line(&bytes[done..done + length], input, intake, out);
-                // A line with an error that ends reading stays in the input window, so that the next call fails on it
-                // again.
+                // A line whose error stops the reading stays in the input window, so that the next call reports the
+                // same error.
                 done += if result.is_ok() { length + 1 } else { 0 };
             }
             let left = bytes.len() - done;
@@ -393,7 +394,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
                 input.advance(left);
             }
             if !self.state.refill(input, intake)? {
-                // The incomplete rest of a broken stream does not count as a line.
+                // If the compressed stream is broken, the incomplete line at its end is dropped.
                 if !self.state.truncated && !input.bytes().is_empty() {
                     self.last(input, intake, out)?;
                 }
@@ -447,7 +448,7 @@ pub fn sniff_lines<F: LineFormat>(mut format: F, head: &[u8]) -> u32 {
     }
 }
 
-/// A format that fits most lines of a file if one faulty field per line is ignored.
+/// A format that most lines of a file fit if one faulty field per line is ignored.
 #[derive(Debug)]
 pub struct NearMiss {
     /// Percentage of lines that fit the format, either as they are or with one field replaced.
@@ -456,7 +457,7 @@ pub struct NearMiss {
     pub line: usize,
     /// Description of the fault.
     pub why: String,
-    /// Layout for `--columns` that reads the faulty line.
+    /// Column layout (`--columns`) that reads the faulty line.
     pub layout: Option<&'static str>,
 }
 
@@ -481,8 +482,8 @@ impl<F: LineFormat + Default> Lines<F> {
                 continue;
             };
             let mended = fault.mended(line);
-            // If a line joins two records, the last field of the first record merges with the first field of the
-            // second, and surplus fields follow.
+            // If two records are joined in one line, the last field of the first record and the first field of the
+            // second run together, and surplus fields follow.
             let fits = match format.entry(&mended, &mut tables) {
                 Err(second) => second.is_surplus() && is_request(&format.entry(&second.mended(&mended), &mut tables)),
                 retried => result.is_ok() || fault.is_surplus() || is_request(&retried),
@@ -506,7 +507,7 @@ pub(crate) struct Records<F> {
     at: u64,
 }
 
-/// Formats the place of a binary record for messages.
+/// Formats the position of a binary record for messages.
 fn record_place(number: u64, offset: u64) -> String {
     format!("record {number} at byte {offset}")
 }

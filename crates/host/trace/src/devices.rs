@@ -1,4 +1,4 @@
-//! Selects devices from requests that are not read from a file, such as the rows of a table with a device column. The
+//! Device selection for requests that do not come from a file, such as the rows of a table with a device column. The
 //! rules are the same as for trace files.
 
 use crate::formats::volume;
@@ -16,18 +16,18 @@ impl Devices {
     /// Creates a filter. If all devices are selected, the caller must pass all requests twice, and call
     /// [`Self::lay_out`] between the two passes.
     pub fn new(choice: &DeviceChoice) -> Self {
-        // Uses the format of volume files, because only that format names the volume of each request.
+        // Uses the volume file format, because it is the only format that names the volume of each request.
         let intake = Intake::new(&volume::INFO, choice, Target::Drive);
         Self { intake, ids: Vec::new() }
     }
 
-    /// True in the first of two passes, which measures the devices and returns no requests.
+    /// True during the first of two passes, which measures the devices and returns no requests.
     pub fn measuring(&self) -> bool {
         self.intake.measuring()
     }
 
-    /// Ends the first pass, which measured the size of every device. Assigns each device its range in the address
-    /// space.
+    /// Ends the first pass, in which the size of every device was measured, and assigns each device its range in the
+    /// address space.
     pub fn lay_out(&mut self) -> Result<(), TraceError> {
         self.intake.lay_out()
     }
@@ -40,7 +40,8 @@ impl Devices {
         Ok(())
     }
 
-    /// Finds the first selected request of a batch that ends beyond `capacity_bytes`; returns its row and the request.
+    /// Finds the first selected request of a batch that extends beyond `capacity_bytes`; returns the request and its
+    /// row.
     pub fn find_beyond(&mut self, batch: &Parted, capacity_bytes: u64) -> Result<Option<(usize, Request)>, TraceError> {
         let mut out = Vec::new();
         let row = self.take_until(batch, &mut out, |request| request.ends_beyond(capacity_bytes))?;

@@ -50,7 +50,7 @@ pub struct Options {
     pub max_segments: u32,
     /// Number of sectors per memory segment; 8 if the pages of a bio are scattered in memory.
     pub segment_sectors: u32,
-    /// Which merges the layer attempts.
+    /// Kinds of merges that the layer attempts.
     pub no_merges: NoMerges,
     /// True to plug an idle queue (single-queue layer). Linux does not plug the queue of an SSD that uses block layer
     /// tagging, but does plug the queue of an SSD behind libata.

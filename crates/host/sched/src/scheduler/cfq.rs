@@ -29,7 +29,7 @@
 //! | end of a slice | no extra request | `wait_busy`: a queue that has used up its slice may wait for one more |
 //! | `slice_idle` 0 | no idling | slices are counted in requests (IOPS mode) |
 //!
-//! In this model, `quantum` = 8 comes closest to these kernels. The right column describes a later kernel of that
+//! Setting `quantum` to 8 brings this model closest to these kernels. The right column describes a later kernel of the
 //! series.
 
 use std::collections::BTreeSet;
@@ -112,13 +112,14 @@ const TUNABLES: &[Parameter] = &[
 
 /// Mean seek distance above which a process counts as seeky, in sectors.
 const SEEK_THRESHOLD: u64 = 8 * 1024;
-/// Delay of an idle-class queue: its sort key is the key of the last queue in the service tree plus this time.
+/// An idle-class queue is sorted after all others: its key is the key of the last queue in the service tree plus this
+/// time.
 const IDLE_CLASS_NS: i64 = 200 * MS as i64;
-/// A preempting queue gets the key of the first queue minus this amount.
+/// A preempting queue is sorted before all others: its key is the key of the first queue minus this time.
 const FRONT_NS: i64 = 1_000 * MS as i64;
 /// Maximum idling time for a seeky process.
 const SEEKY_IDLE_NS: u64 = 2 * MS;
-/// Minimum number of requests, waiting or at the device, for a sample to show whether the device queues commands.
+/// Minimum number of requests, waiting or at the device, for a sample that can show whether the device queues commands.
 const HW_QUEUE_MIN: u64 = 5;
 /// Number of samples after which `hw_tag` is decided.
 const HW_SAMPLES: u32 = 50;
@@ -149,8 +150,8 @@ struct Queue {
     waits: bool,
     must_dispatch: bool,
     fifo_checked: bool,
-    /// True if the queue was served out of turn because its next request was close. This happens only once before its
-    /// next regular turn.
+    /// True if the queue was served out of turn because its next request was close. It may be served so only once
+    /// before its next regular turn.
     cooperated: bool,
     /// Mean distance between consecutive requests of the process, in sectors.
     seek: Mean,
@@ -207,7 +208,7 @@ impl Queue {
 #[derive(Clone, Copy, Debug)]
 struct Process {
     think_time: Mean,
-    /// Completion time of the latest synchronous request; initially, arrival time of the first request.
+    /// Completion time of the latest synchronous request; until there is one, the arrival time of the first request.
     last_end: u64,
 }
 
@@ -288,7 +289,7 @@ impl Cfq {
     /// Returns the better of two candidate requests. Either candidate may be missing.
     fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
         let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
-        // Prefers synchronous requests, then metadata, then the nearest request.
+        // Synchronous requests rank first, then metadata requests, then the nearest request.
         let rank = |id: RequestId| {
             let rq = &requests[id];
             let near = rank(rq.start, self.last_position, self.back_seek_max, self.back_seek_penalty);
@@ -339,7 +340,8 @@ impl Cfq {
         self.service.insert((place, queue));
     }
 
-    /// Ends the slice of the active queue. With `keep`, its unused time or overrun is carried over to the next slice.
+    /// Ends the slice of the active queue. With `keep`, unused time or an overrun carries over to the queue's next
+    /// slice.
     fn expire(&mut self, keep: bool, now: u64) {
         let Some(active) = self.active.take() else { return };
         self.active_process = None;
@@ -432,7 +434,7 @@ impl Cfq {
         q.dispatched < most
     }
 
-    /// Chooses the next request of a queue that `rq` leaves: one of the neighbours of `rq` in sector order.
+    /// Chooses the next request of a queue when `rq` leaves it: one of the neighbours of `rq` in sector order.
     fn go_on(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         let list = &self.queues[queue].requests;
         let latter = list.latter(rq.id).or_else(|| list.first().filter(|&first| first != rq.id));
@@ -448,7 +450,7 @@ impl Cfq {
 
     /// Removes a request from its queue.
     fn remove(&mut self, queue: usize, rq: &Request, requests: &Requests) {
-        // Chooses the next request among the neighbours of `rq` even if `rq` was dispatched because it had expired.
+        // The next request is a neighbour of `rq`, even if `rq` itself was dispatched because it had expired.
         self.go_on(queue, rq, requests);
         self.count_out(queue, rq);
         let q = &mut self.queues[queue];
@@ -553,8 +555,8 @@ impl IoScheduler for Cfq {
             if !q.waits {
                 return false;
             }
-            // If no other queue has requests, a small request is not dispatched immediately, because further requests
-            // may merge with it.
+            // If no other queue has requests, a small request is held back for a while, because further requests may
+            // merge with it.
             if rq.sectors > PAGE_SECTORS || self.service.len() > 1 {
                 self.idle_until = None;
                 return true;

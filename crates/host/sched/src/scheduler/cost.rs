@@ -1,5 +1,5 @@
-//! Cost model for schedulers that share device time: a base time plus a time per sector, for reads and writes. The
-//! papers on FIOS and FlashFQ calibrate these times for each device.
+//! Cost model for schedulers that divide device time among processes: a base time plus a time per sector, for reads and
+//! for writes. The papers on FIOS and FlashFQ calibrate these times for each device.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ const fn cost(name: &'static str, unit: Unit, default: u64, help: &'static str) 
     Parameter { name, unit, default, min: 0, max: 1_000_000_000, example: None, help }
 }
 
-/// Unit of the parameters: a plain count of microseconds, because the parameter names already state the unit.
+/// The parameters are plain counts of microseconds, because their names already state the unit.
 const MICROS: Unit = Unit::Count("us");
 
-/// The default costs are our estimates. They are typical of the SATA SSDs at the time of the FIOS and FlashFQ papers.
+/// The default costs are our own estimates, typical of SATA SSDs at the time of the FIOS and FlashFQ papers.
 pub(super) const READ_BASE: Parameter =
     cost("read_base_us", MICROS, 100, "Base device time of a read; the default is an estimate for SATA SSDs.");
 pub(super) const READ_SECTOR: Parameter =
@@ -76,7 +76,7 @@ impl Awaited {
         self.ends.insert((until, pid));
     }
 
-    /// Removes a process; returns true if the scheduler was waiting for its next request.
+    /// Stops waiting for a process; returns true if the scheduler was waiting for its next request.
     pub fn remove(&mut self, pid: u32) -> bool {
         let until = self.until.remove(&pid);
         until.is_some_and(|until| self.ends.remove(&(until, pid)))

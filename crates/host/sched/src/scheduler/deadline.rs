@@ -5,8 +5,8 @@
 //!
 //! - Deadlines are checked only between batches.
 //! - A batch ends at the highest sector and does not wrap around.
-//! - The next request is fixed when its predecessor is dispatched. A request that then arrives between the two sectors
-//!   is skipped by this batch.
+//! - The next request is fixed when its predecessor is dispatched. A request that arrives later for a sector between
+//!   the two is skipped by this batch.
 //! - After a change of direction, the batch begins with the oldest request.
 //! - `starved` counts only while both directions wait.
 //!
@@ -40,7 +40,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     },
 };
 
-/// The parameters are shared with `mq-deadline`, which inherited names and defaults.
+/// The parameters are shared with `mq-deadline`, which has taken over their names and defaults.
 pub(super) const READ_EXPIRE: Parameter = Parameter {
     name: "read_expire",
     unit: Unit::Millis,
@@ -115,8 +115,8 @@ impl Deadline {
     fn direction(&mut self) -> Option<Direction> {
         let [reads, writes] = [&self.queues[0], &self.queues[1]].map(|queue| !queue.is_empty());
         if reads {
-            // The counter is incremented after the comparison. So with the default of 2, the third batch is a batch of
-            // writes.
+            // The counter is incremented after the comparison. With the default of 2, two read batches are therefore
+            // followed by a batch of writes.
             if !writes || self.starved < self.writes_starved {
                 self.starved += u64::from(writes);
                 return Some(Direction::Read);

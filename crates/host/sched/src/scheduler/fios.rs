@@ -3,8 +3,8 @@
 //!
 //! In each epoch every process has a timeslice of device time. Requests of all processes with time left are issued in
 //! parallel, oldest first. A write waits while a read can be issued or is at the device. The epoch ends when no process
-//! with time left has a request waiting. Before that, if the last request of a process with time left has just
-//! completed, the scheduler waits up to `antic_expire` for the next request of this process.
+//! with time left has a request waiting. However, if the last request of a process with time left has just completed,
+//! the scheduler first waits up to `antic_expire` for the next request of this process.
 //!
 //! Implemented from memory of the paper; only the abstract could be checked. Simplifications: costs are linear with
 //! fixed coefficients (see the tunables) instead of calibrated; overlapping requests do not share their cost; an
@@ -61,7 +61,7 @@ struct Task {
     queues: [VecDeque<RequestId>; 2],
     /// Device time that the process has left in this epoch; negative after an overrun.
     left: i64,
-    /// Epoch in which the process may use the device time `left`.
+    /// Epoch for which the device time `left` was granted.
     epoch: u64,
     in_flight: u32,
 }
@@ -98,11 +98,11 @@ impl Fios {
         }
     }
 
-    /// Gives a process the timeslice of the current epoch, once per epoch.
+    /// Gives a process its timeslice for the current epoch, unless it already has it.
     fn refill(&mut self, pid: u32) -> &mut Task {
         let task = self.tasks.entry(pid).or_default();
-        // An overrun is carried over to later epochs, but unused time is not. Each missed epoch also reduces an
-        // overrun.
+        // An overrun carries over to later epochs, but unused time does not. Every epoch that the process skipped also
+        // reduces its overrun.
         let missed = i64::try_from(self.epoch - task.epoch).expect("the number of missed epochs must fit i64");
         if missed > 0 {
             task.left = self.slice.saturating_mul(missed).saturating_add(task.left).min(self.slice);

@@ -67,17 +67,17 @@ struct Task {
     in_flight: u32,
     /// True if the next request of the process is anticipated.
     awaited: bool,
-    /// Key of the process in the set `due` or `lagging`, if it is in one of them.
+    /// Key of the process in `due` or `lagging`; `None` if the process is in neither set.
     place: Option<Place>,
 }
 
-/// List entry of an active process.
+/// Entry of an active process in `due` or `lagging`.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     /// The process is in `due`, by the start tag of its first request.
     Due(u64),
-    /// The process is in `lagging`, by its finish tag: it has no waiting request, but a request at the device or an
-    /// anticipated one.
+    /// The process is in `lagging`, by its finish tag. It has no waiting request, but one of its requests is at the
+    /// device or is anticipated.
     Lagging(u64),
 }
 
@@ -148,8 +148,8 @@ impl IoScheduler for FlashFq {
 
     fn dispatch(&mut self, _queue: u16, requests: &Requests, _now: u64, force: bool) -> Option<RequestId> {
         let &(start, pid) = self.due.first()?;
-        // All other processes with waiting requests have later start tags. So the slowest process is process `pid` or a
-        // process in `lagging`.
+        // All other processes with waiting requests have later start tags, so the slowest process is either `pid` or in
+        // `lagging`.
         if !force && self.lagging.first().is_some_and(|&(slowest, _)| start > slowest + self.throttle) {
             return None;
         }
@@ -178,7 +178,8 @@ impl IoScheduler for FlashFq {
             self.awaited.insert(rq.pid, now + antic_expire);
         }
         if self.in_flight == 0 && self.due.is_empty() {
-            // A process that arrives at an idle device starts at the virtual time of the processes served before.
+            // A process that arrives at an idle device starts at the virtual time reached by the processes served
+            // before.
             self.time = self.time.max(task.finish);
         }
     }

@@ -8,9 +8,11 @@
 //!
 //! Histograms have eight buckets, each a quarter of the target wide. They are evaluated with 500 samples, or after a
 //! second with fewer samples. Requests wait in a list of their CPU, where bios merge with the eight latest requests.
-//! When the domain's own queue is empty and a token is free, the lists of all CPUs move to that queue, CPU by CPU.
+//! When the queue of a domain is empty and a token is free, the domain's requests in the lists of all CPUs move to this
+//! queue, CPU by CPU.
 //!
-//! Each hardware queue has its own domains and turns; tokens, latencies and limits belong to the device.
+//! Each hardware queue has its own domains and takes turns among them; tokens, latencies and limits are shared by the
+//! whole device.
 
 use ssdlab_core::{Parameter, Settings, Unit};
 
@@ -80,7 +82,7 @@ const BUCKETS: usize = 8;
 const GOOD_BUCKETS: usize = 4;
 /// Number of samples needed to evaluate a histogram.
 const SAMPLES: u64 = 500;
-/// Time after which a histogram is evaluated even if it has fewer samples than [`SAMPLES`].
+/// Time after which a histogram is evaluated even with fewer than [`SAMPLES`] samples.
 const SAMPLING_NS: u64 = 1_000 * MS;
 
 /// Latencies of a domain since the last evaluation.
@@ -143,11 +145,11 @@ struct Domain {
     total: Histogram,
     /// Latencies of requests from dispatch to completion.
     device: Histogram,
-    /// Time from which a histogram is evaluated even with too few samples. Both histograms share this time, as in the
-    /// kernel. `device` is evaluated first, which clears the time. So with few requests, `total` is evaluated with 500
-    /// samples, or after a second without new samples in `device`.
+    /// Time after which a histogram is evaluated even if it has too few samples. Both histograms share this time, as in
+    /// the kernel. `device` is evaluated first, which clears the time. If there are few requests, `total` is therefore
+    /// evaluated only with 500 samples, or after a second without new samples in `device`.
     until: Option<u64>,
-    /// Bucket of the latest 99th percentile of `total`; `None` if the device has been congested since then.
+    /// Latest bucket of the 99th percentile of `total`; `None` if the device has been congested since.
     p99: Option<u64>,
 }
 
@@ -228,14 +230,14 @@ impl Kyber {
         &mut self.queues[queue].domains[domain(rq.direction, rq.flags)]
     }
 
-    /// Returns the domain to serve, and the position (from 1) that its next request takes in the batch.
+    /// Returns the domain to serve and the position, from 1, of its next request in the batch.
     fn choose(&self, queue: u16, force: bool) -> Option<(usize, u64)> {
         let HardwareQueue { domains, current, batching } = &self.queues[usize::from(queue)];
         let ready = |&index: &usize| !domains[index].is_empty() && (force || self.domains[index].tokens.is_free());
         if *batching < BATCH[*current] && ready(current) {
             return Some((*current, batching + 1));
         }
-        // Tries the current domain last, because it may be the only domain with requests.
+        // The current domain is tried last, so it gets another batch only if no other domain is ready.
         (1..=DOMAINS).map(|k| (current + k) % DOMAINS).find(ready).map(|domain| (domain, 1))
     }
 
@@ -305,8 +307,8 @@ impl IoScheduler for Kyber {
         }
         for (domain, max) in self.domains.iter_mut().zip(DEPTH) {
             let mut p99 = domain.total.percentile(99, &mut domain.until, now);
-            // While the device is congested, a domain with too few samples uses the percentile of its last evaluation,
-            // but only once.
+            // While the device is congested, a domain with too few samples falls back to the percentile of its last
+            // evaluation, but only once.
             if congested {
                 p99 = p99.or(domain.p99);
                 domain.p99 = None;

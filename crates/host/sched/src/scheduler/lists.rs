@@ -53,7 +53,7 @@ impl Fifo {
         self.order.push(&mut self.places, slot as u32);
     }
 
-    /// Returns the request in a slot; `None` past the ends of the list.
+    /// Returns the request in a slot; `None` for the link past either end of the list.
     fn at(&self, slot: u32) -> Option<RequestId> {
         self.places.get(slot as usize).map(|place| place.id)
     }

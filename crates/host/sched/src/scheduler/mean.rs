@@ -3,7 +3,7 @@
 /// Decaying mean in fixed-point arithmetic.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mean {
-    /// Number of samples; old samples decay, so the number approaches 256.
+    /// Number of samples. Older samples decay, so the number never exceeds 256.
     pub samples: u64,
     total: u64,
     /// Mean of the samples, in the unit of the samples.

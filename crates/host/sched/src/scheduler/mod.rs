@@ -1,9 +1,9 @@
 //! I/O schedulers, one file each, registered in [`SCHEDULERS`].
 //!
 //! To add a scheduler, write a file with its tunables and an implementation of [`IoScheduler`], and register it here.
-//! Property tests, configuration and the list of schedulers use this table.
+//! The property tests, the configuration and the list of schedulers are based on this table.
 //!
-//! Process state is kept for the scheduler's lifetime, so that a process keeps its statistics after a pause. A trace
+//! Process state is kept for the scheduler's lifetime, so that the statistics of a process survive its pauses. A trace
 //! has at most 65,536 processes of some hundred bytes each.
 
 mod anticipatory;
@@ -37,17 +37,17 @@ use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 use crate::tunable::TunableError;
 
-/// Method by which the block layer finds a request to merge a bio with.
+/// How the block layer finds a request that a bio can merge with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeIndex {
-    /// Back merges with any waiting request, found by a hash of end sectors; front merges with the request that the
-    /// scheduler finds.
+    /// A bio merges at the back of any waiting request, found by a hash of end sectors, or at the front of the request
+    /// that the scheduler proposes.
     Hash,
     /// Merges only with one of the latest eight requests, as in blk-mq without a sorting scheduler.
     Latest,
 }
 
-/// An I/O scheduler: holds requests and decides which request goes to the device next.
+/// An I/O scheduler: holds waiting requests and decides which one goes to the device next.
 ///
 /// # Contract
 /// - Every inserted request is returned by `dispatch` exactly once, or leaves by `merged`.
@@ -68,7 +68,7 @@ pub trait IoScheduler: Send + Debug {
     /// scheduler before a barrier.
     fn dispatch(&mut self, queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId>;
 
-    /// True if the scheduler implements the shortcut [`IoScheduler::pass`] and has no timers.
+    /// True if the scheduler supports the shortcut [`IoScheduler::pass`] and needs no timers.
     fn passes(&self) -> bool {
         false
     }
@@ -117,7 +117,7 @@ pub trait IoScheduler: Send + Debug {
         unreachable!("{:?} was merged, but the scheduler reported no adjacent request", absorbed.id)
     }
 
-    /// True if `bio` gets a request even if the limit of requests is reached.
+    /// True if `bio` must get a request even though the limit on requests has been reached.
     fn must_queue(&self, _bio: &Bio) -> bool {
         false
     }
@@ -127,7 +127,7 @@ pub trait IoScheduler: Send + Debug {
         nr_requests
     }
 
-    /// Returns the time in nanoseconds at which the caller must call [`IoScheduler::on_timer`].
+    /// Returns the time, in nanoseconds, at which the caller must next call [`IoScheduler::on_timer`].
     fn timer_ns(&self) -> Option<u64> {
         None
     }
@@ -159,13 +159,13 @@ pub type Build = &'static (dyn Fn(&Settings, &Device) -> Result<Box<dyn IoSchedu
 pub struct SchedulerRules {
     /// Variant of the block layer that the scheduler was written for; both variants can run any scheduler.
     pub kind: BlockLayerKind,
-    /// Method by which the block layer finds merge candidates.
+    /// How the block layer finds merge candidates for this scheduler.
     pub merge_index: MergeIndex,
     /// True if each hardware queue has its own requests; otherwise all hardware queues share one set of requests.
     pub by_queue: bool,
     /// True if the scheduler never idles: the device has no free slot while a request waits.
     pub work_conserving: bool,
-    /// True if requests drained before a barrier are sorted by sector (`elv_dispatch_sort`, not
+    /// True if the requests that are drained before a barrier are first sorted by sector (`elv_dispatch_sort`, not
     /// `elv_dispatch_add_tail`).
     pub sorted_drain: bool,
     /// True if no request can starve behind others of its priority class.
@@ -174,20 +174,20 @@ pub struct SchedulerRules {
     pub by_process: bool,
     /// True if decisions depend on whether writes are synchronous.
     pub by_sync: bool,
-    /// Name of the tunable whose value, in sectors, must not exceed the device's capacity; `None` if there is no such
+    /// Name of the tunable whose value, in sectors, is limited to the device's capacity; `None` if there is no such
     /// tunable.
     pub part_of_device: Option<&'static str>,
     /// Builds the scheduler from its tunables.
     pub build: Build,
 }
 
-/// Returns the tunables of a scheduler, with the given changes to their defaults.
+/// Returns the tunables of a scheduler: the defaults with the given changes applied.
 fn tunables(info: &SchedulerInfo, changes: &[(String, u64)]) -> Result<Settings, ParameterError> {
     let owner = Owner { kind: "scheduler", name: info.name, parameter: "tunable" };
     Settings::new(owner, info.parameters, changes)
 }
 
-/// Checks `changes` to the defaults of a scheduler's tunables without building the scheduler.
+/// Checks changes to the default tunables of a scheduler without building the scheduler.
 ///
 /// # Errors
 /// Fails if a tunable does not exist, is out of range or exceeds the device.
@@ -206,7 +206,7 @@ pub fn check_tunables(
     Ok(settings)
 }
 
-/// Builds a scheduler with `changes` to the defaults of its tunables.
+/// Builds a scheduler with changes to its default tunables.
 ///
 /// # Errors
 /// See [`check_tunables`].

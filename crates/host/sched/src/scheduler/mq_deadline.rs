@@ -2,8 +2,9 @@
 //!
 //! Differences from [`super::deadline`]:
 //!
-//! - A batch continues from a position, the first sector of the last request in its direction. So requests that arrive
-//!   later beyond this position join the batch. Each direction keeps its position while the other direction is served.
+//! - A batch continues from a position: the first sector of the request last dispatched in its direction. Requests that
+//!   arrive later beyond this position therefore join the batch. Each direction keeps its position while the other
+//!   direction is served.
 //! - A deadline counts as expired as soon as it is reached.
 //! - The first batch counts as a batch of writes.
 //! - There are three priority classes. A lower class is served only while higher classes have no request waiting or at
@@ -77,7 +78,7 @@ struct Batch {
     direction: Direction,
     /// Number of requests dispatched in the batch so far.
     length: u64,
-    /// Number of read batches since writes began to wait.
+    /// Number of read batches started since writes began to wait.
     starved: u64,
 }
 
@@ -141,7 +142,7 @@ impl MqDeadline {
     }
 
     /// Chooses a request of a lower priority class that has waited for `prio_aging_expire`. As in the kernel, `batch`
-    /// changes even if the request has not waited long enough.
+    /// changes even if no request has waited long enough.
     #[cold]
     fn aged(&self, batch: &mut Batch, now: u64) -> Option<(usize, RequestId)> {
         (1..self.classes.len()).find_map(|class| {
@@ -204,7 +205,7 @@ impl IoScheduler for MqDeadline {
     /// The batch continues if the request lies at or beyond the batch's position; otherwise a new batch begins.
     fn pass(&mut self, rq: &Request) -> bool {
         let own = rq.priority.class as usize;
-        // A priority class may have to wait for requests of other classes at the device.
+        // Other priority classes have requests waiting or at the device, and this class may have to wait for them.
         if self.classes.iter().enumerate().any(|(index, class)| index != own && class.queued > 0) {
             return false;
         }
@@ -265,7 +266,7 @@ pub(super) mod oracle {
     impl Replayed for MqDeadline {
         fn propose(&mut self, _requests: &Requests, now: u64) -> Option<Proposal> {
             let (batch, chosen) = self.choose(now, false);
-            // If no request was chosen, `follow` is not called, so the new state of the batch is stored here.
+            // If no request was chosen, `follow` is not called, so the batch state must be stored here.
             let Some((_, id)) = chosen else {
                 self.batch = batch;
                 return None;

@@ -2,7 +2,7 @@
 
 use crate::bio::{Priority, PriorityClass};
 
-/// Owner of a queue: for synchronous requests a process; for asynchronous requests all processes of one priority.
+/// Owner of a queue: one process for synchronous requests, or all processes of one priority for asynchronous requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
     Process(u32),

@@ -65,7 +65,7 @@ const TUNABLES: &[Parameter] = &[
         name: REGION_SIZE,
         unit: Unit::Sectors,
         default: 8 << 20,
-        // The number of regions must stay small, because the scheduler may scan all regions to choose the next one.
+        // The number of regions must stay small, because choosing the next region may require a scan of all regions.
         min: 2048,
         max: 1 << 41,
         example: None,
@@ -136,7 +136,7 @@ struct ParDispatcher {
     busy: BTreeSet<usize>,
     current: usize,
     turn: Option<Turn>,
-    /// Requests left in the current batch if batches accept no late arrivals (`late_arrivals` 0).
+    /// Remaining requests of the current batch, if batches accept no late arrivals (`late_arrivals` 0).
     batch_left: VecDeque<RequestId>,
     next_scan: u64,
     region_sectors: u64,
@@ -191,7 +191,7 @@ impl ParDispatcher {
         &mut self.regions[region].queues[rq.direction as usize]
     }
 
-    /// Returns the next request of the region whose turn it is; `None` if its turn is over.
+    /// Returns the next request of the region whose turn it is; `None` if the turn is over.
     fn continued(&self) -> Option<RequestId> {
         let turn = self.turn.filter(|turn| turn.left > 0)?;
         if !self.late_arrivals {
@@ -202,7 +202,7 @@ impl ParDispatcher {
         region.next[turn.direction as usize].or_else(first)
     }
 
-    /// Returns the requests that follow request `start` in the current turn of a region.
+    /// Returns the requests that come after request `start` in the current turn of a region.
     fn rest_of_batch(&self, start: RequestId, turn: Turn) -> VecDeque<RequestId> {
         let queue = &self.regions[self.current].queues[turn.direction as usize];
         let next = |&id: &RequestId| queue.latter(id).or_else(|| queue.first().filter(|_| self.wrap));
@@ -275,7 +275,7 @@ impl IoScheduler for ParDispatcher {
     }
 
     fn allow_merge(&self, rq: &Request, bio: &Bio) -> bool {
-        // Requests of a fixed batch accept no more merges.
+        // No bio may merge into a request of a fixed batch.
         let here = self.region(rq.start) == self.region(bio.start);
         (here || (self.cross_region_merges && bio.start > rq.start)) && !self.batch_left.contains(&rq.id)
     }

@@ -23,11 +23,12 @@ fn smaller(chunk: &[Rank], rank: Rank) -> usize {
     chunk.iter().map(|&other| usize::from(other < rank)).sum()
 }
 
-/// Maximum number of keys in a chunk; a full chunk is split in half.
+/// Maximum number of keys in a chunk; a full chunk is split into halves.
 const CHUNK_KEYS: usize = 64;
 
-/// A sorted set of requests in chunks. Usually few requests wait, so there is a single chunk. With many requests, an
-/// insertion still moves at most one chunk. A tree would allocate a node, and follow pointers, for each request.
+/// A sorted set of requests in chunks. Usually few requests wait, so there is a single chunk. Even with many requests,
+/// an insertion moves at most the keys of one chunk. A tree would have to allocate a node and follow pointers for each
+/// request.
 #[derive(Debug)]
 pub(crate) struct Sorted {
     /// Chunks of keys: at least one; if there are several, none is empty.

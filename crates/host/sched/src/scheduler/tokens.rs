@@ -1,7 +1,7 @@
 //! Numbered tokens with a variable limit (lib/sbitmap.c of Linux 6).
 //!
 //! After the limit is lowered, tokens with higher numbers are not issued again. Tokens above the limit that are still
-//! in use do not count against it. So the order in which numbers are taken matters.
+//! in use do not count against the limit, so the order in which numbers are taken matters.
 
 /// Maximum number of bits per word of the bitmap; a bitmap has at least four words.
 const WORD_BITS: u32 = 64;
@@ -10,7 +10,7 @@ const WORD_BITS: u32 = 64;
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
     taken: u64,
-    /// Returned tokens, one bit each; reused only once all other tokens of the word are taken.
+    /// Returned tokens, one bit each. They are reused only once all other tokens of the word have been taken.
     returned: u64,
 }
 
@@ -43,7 +43,7 @@ impl Tokens {
         self.limit = limit;
     }
 
-    /// Returns a mask of the bits in a bitmap word that stand for tokens below the limit.
+    /// Returns a mask with the bits of a bitmap word whose tokens are below the limit.
     fn allowed(&self, word: usize) -> u64 {
         let bits = self.limit.saturating_sub(word as u32 * self.word_bits).min(self.word_bits);
         if bits == 64 { u64::MAX } else { (1 << bits) - 1 }

@@ -3,7 +3,7 @@
 use super::by_kind::{ByKind, KINDS};
 use crate::Request;
 
-/// Binary logarithm of the largest alignment counted separately, in bytes.
+/// Largest alignment that is counted separately, as the binary logarithm of a number of bytes.
 const LARGEST: u32 = 20;
 
 #[derive(Clone, Debug, Default)]

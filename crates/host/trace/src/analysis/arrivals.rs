@@ -47,7 +47,7 @@ impl Scale {
         self.sum += self.count;
         self.squares += u128::from(self.count) * u128::from(self.count);
         self.count = 0;
-        // A window that would end after the largest representable time stays open.
+        // A window whose end would exceed the largest representable time is never closed.
         self.end = self.end.saturating_add(passed.saturating_mul(self.width));
     }
 
@@ -60,8 +60,8 @@ impl Scale {
 
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
-    /// Arrival time of the first request. `latest` is the arrival time of the latest request, and `by_op` holds the
-    /// same for each operation.
+    /// Arrival time of the first request. `latest` is the arrival time of the latest request; `by_op` holds the arrival
+    /// time of the latest request of each operation.
     first: Option<u64>,
     latest: u64,
     by_op: [Option<u64>; 4],

@@ -41,13 +41,13 @@ pub use working_set::WorkingSet;
 const SECTOR: u64 = 512;
 /// Smallest and largest size of an address range, in bytes.
 const RANGE_BYTES: std::ops::RangeInclusive<u64> = SECTOR..=1 << 40;
-/// Distances below this number of address ranges, forward or backward, are counted exactly.
+/// Distances of fewer than this many address ranges, forward or backward, are counted exactly.
 const DEVIATIONS: u64 = 1 << 16;
-/// Request sizes below this number of sectors are counted exactly.
+/// Request sizes of fewer than this many sectors are counted exactly.
 const SIZES: u64 = (1 << 16) + 1;
 
-/// Prefetch distance in requests for the states of pages; hash slots are prefetched twice as far ahead. The states of a
-/// large working set do not fit into any CPU cache.
+/// Number of requests by which the states of pages are prefetched ahead; hash slots are prefetched twice as far ahead.
+/// If the working set is large, the states do not fit into any CPU cache.
 const AHEAD: usize = 8;
 
 /// Analysis of the requests added so far.
@@ -60,7 +60,7 @@ pub struct Analysis {
     extent: Option<(u64, u64)>,
     range_bytes: u64,
     ranges: Ranges,
-    /// Range in which the previous request began.
+    /// Address range in which the previous request began.
     previous_range: Option<u64>,
     ahead: Tally,
     behind: Tally,
@@ -135,12 +135,12 @@ impl Analysis {
         self.runs.add(request);
     }
 
-    /// Returns the number of requests of each operation, by [`Op`] number.
+    /// Returns the number of requests of each operation, indexed by [`Op`] number.
     pub fn requests(&self) -> [u64; 4] {
         self.requests
     }
 
-    /// Returns the bytes requested by each operation, by [`Op`] number.
+    /// Returns the bytes requested by each operation, indexed by [`Op`] number.
     pub fn bytes(&self) -> [u64; 4] {
         self.bytes
     }
@@ -155,19 +155,19 @@ impl Analysis {
         self.extent
     }
 
-    /// Returns the requested range size in bytes, and the range size that [`Self::ranges`] uses. The second is larger
-    /// if the trace spans more than 1,048,576 ranges.
+    /// Returns the range size that was requested, and the range size used by [`Self::ranges`], both in bytes. The
+    /// latter is larger if the trace spans more than 1,048,576 ranges.
     pub fn range_bytes(&self) -> (u64, u64) {
         (self.range_bytes, self.range_bytes << self.ranges.merged())
     }
 
-    /// Returns the non-empty address ranges by number, each with the requests that begin there.
+    /// Returns the address ranges in which requests begin: the number of each range, and the request counts.
     pub fn ranges(&self) -> Vec<(u64, ByKind)> {
         self.ranges.rows()
     }
 
-    /// Returns the distances between the starts of consecutive requests of any operation, in ranges, as (first, end,
-    /// requests by operation); the end is exclusive.
+    /// Returns a histogram of the distances between the start addresses of consecutive requests, whatever their
+    /// operations. Each entry is (first distance, exclusive end, requests by operation), in address ranges.
     pub fn deviations(&self) -> Vec<(i64, i64, ByKind)> {
         let behind = self.behind.rows().into_iter().rev();
         let behind = behind.map(|step| (1 - step.upper as i64, 1 - step.lower as i64, step.requests));
@@ -179,7 +179,7 @@ impl Analysis {
         self.sizes.rows()
     }
 
-    /// Returns request counts by alignment: of the address alone, and of address and size together.
+    /// Returns request counts by alignment, both for the address alone and for address and size together.
     pub fn alignments(&self) -> Vec<AlignmentCount> {
         self.alignment.rows()
     }
@@ -204,7 +204,7 @@ impl Analysis {
         self.arrivals.dispersion()
     }
 
-    /// Returns the number of requests per window, and the windows. At first, each window has one request; whenever
+    /// Returns the number of requests per window, and the windows. Initially each window holds one request. Whenever
     /// there are 512 windows, they are merged in pairs. The last window may be incomplete.
     pub fn windows(&self) -> (u64, Vec<WindowFigures>) {
         (self.windows.width(), self.windows.figures())

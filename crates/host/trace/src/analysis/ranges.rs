@@ -9,7 +9,7 @@ const RANGES_MAX: u64 = 1 << 20;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
     counts: Vec<ByKind>,
-    /// Number of times that neighbouring ranges were merged in pairs.
+    /// Number of times that all address ranges were merged in pairs.
     merged: u32,
 }
 
@@ -33,12 +33,12 @@ impl Ranges {
         self.counts[index][kind] += 1;
     }
 
-    /// Returns the binary logarithm of the ratio between the width of the counted ranges and the requested width.
+    /// Returns the binary logarithm of the actual range size divided by the requested range size.
     pub fn merged(&self) -> u32 {
         self.merged
     }
 
-    /// Returns the address ranges that have requests: the number of each range, and its request counts by operation.
+    /// Returns the address ranges that have requests: the number of each range and its request counts by operation.
     pub fn rows(&self) -> Vec<(u64, ByKind)> {
         let rows = self.counts.iter().enumerate().filter(|(_, counts)| **counts != [0; KINDS]);
         rows.map(|(index, &counts)| (index as u64, counts)).collect()

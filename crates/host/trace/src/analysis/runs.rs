@@ -15,13 +15,13 @@ const NOWHERE: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, Default)]
 struct OpenRun {
     requests: u64,
-    /// Index of the run's first request among all requests.
+    /// Sequence number of the run's first request among all requests.
     first: u64,
     last: u64,
 }
 
-/// Open runs of one operation with CLOCK replacement: a run that was continued since the hand last passed it gets a
-/// second chance.
+/// Open runs of one operation, replaced by the CLOCK algorithm: a run that was continued since the hand last passed
+/// gets a second chance.
 #[derive(Clone, Debug)]
 struct OpenRuns {
     /// End address of each open sequential run.
@@ -29,9 +29,9 @@ struct OpenRuns {
     runs: [OpenRun; OPEN],
     used: usize,
     hand: usize,
-    /// Bit mask of the sequential runs that were continued since the CLOCK hand last passed them.
+    /// Bit mask of the runs that were continued since the CLOCK hand last passed them.
     continued: u32,
-    /// Index of the latest request's sequential run.
+    /// Index of the run that contains the latest request.
     latest: usize,
 }
 
@@ -45,8 +45,8 @@ pub struct SequentialRuns {
     pub after_stream: u64,
     /// Number of requests that continue any open sequential run.
     pub continuing: u64,
-    /// Mean number of runs in progress. Each run counts the requests of any operation from its first to its last
-    /// request; the sum over all runs is divided by the total number of requests.
+    /// Mean number of runs in progress. A run is in progress from its first to its last request. Its span is counted in
+    /// requests of any operation, and the sum of all spans is divided by the total number of requests.
     pub concurrent: f64,
     /// Histogram of run lengths, in requests. A request that is not continued is a run of length 1.
     pub lengths: LatencyHistogram,
@@ -57,8 +57,8 @@ pub(super) struct Runs {
     kinds: [Kind; KINDS],
     /// Number of requests so far.
     position: u64,
-    /// For each stream, the end address of its last request of each operation, and a flag that is true if the stream
-    /// made any request.
+    /// For each stream: the end address of its last request of each operation, and whether the stream has made any
+    /// request.
     streams: Vec<([u64; KINDS], bool)>,
 }
 
@@ -68,8 +68,8 @@ struct Kind {
     after_kind: u64,
     after_stream: u64,
     continuing: u64,
-    /// Sum of the lengths of the closed runs. A length is the distance from the first to the last request, in request
-    /// numbers.
+    /// Sum of the spans of the closed runs. A span is the difference between the sequence numbers of the last and the
+    /// first request.
     spans: u64,
     lengths: LatencyHistogram,
     open: OpenRuns,
@@ -105,8 +105,8 @@ impl OpenRuns {
         self.ends.iter().position(|&end| end == offset)
     }
 
-    /// Returns the index of an entry for a new sequential run. The entry is free, or the caller must first close its
-    /// run.
+    /// Returns the index of the entry to use for a new sequential run. If the entry is in use, the caller must first
+    /// close the run in it.
     fn place(&mut self) -> usize {
         if self.used < OPEN {
             self.used += 1;

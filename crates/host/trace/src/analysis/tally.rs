@@ -58,7 +58,7 @@ impl Tally {
         let mut rows: Vec<Step> =
             exact.map(|(n, &requests)| Step { lower: n as u64, upper: n as u64 + 1, requests }).collect();
         let beyond = self.beyond.as_ref().map(|all| steps(all.each_ref())).unwrap_or_default();
-        // A histogram bucket may begin below the limit, but all values counted in it are at or above the limit.
+        // A histogram bucket may start below the limit, but contains only values at or above it.
         rows.extend(beyond.into_iter().map(|(lower, upper, requests)| Step {
             lower: lower.max(self.limit),
             upper,

@@ -1,9 +1,9 @@
 //! Statistics of a trace in windows with equal numbers of requests.
 //!
 //! The number of requests is unknown until the end, so windows are merged in pairs when there are too many. Counts of
-//! distinct pages cannot simply be added, because both windows may touch the same page. Therefore each page that is new
-//! to a window is counted at a merge level: the level at which this window is merged with the window of the page's
-//! previous touch. When that merge happens, the page is no longer counted as new.
+//! distinct pages cannot simply be added, because both windows may touch the same page. Each page that is new to a
+//! window is therefore counted under a merge level: the level at which this window will be merged with the window of
+//! the page's previous touch. At that merge, the page stops counting as new.
 
 use super::by_kind::ByKind;
 use super::working_set::{LEVELS, WINDOWS, WorkingSet};
@@ -42,7 +42,7 @@ pub(super) struct Windows {
     list: Vec<Window>,
     /// Number of requests per window.
     width: u64,
-    /// Number of requests still needed to complete the last window.
+    /// Number of requests missing from the last window until it is complete.
     left: u64,
 }
 
@@ -123,8 +123,8 @@ impl Windows {
 fn join(first: Window, second: Window) -> Window {
     let fresh = std::array::from_fn(|level| match level {
         0 => first.fresh[0] + second.fresh[0],
-        // Merging drops level 1, which counts the pages that both windows touched. Otherwise, these pages would count
-        // twice.
+        // Drops level 1: it counts the second window's pages that the first window also touched, which would otherwise
+        // count twice.
         _ if level + 1 < LEVELS => first.fresh[level + 1] + second.fresh[level + 1],
         _ => 0,
     });

@@ -4,9 +4,9 @@
 //! dropped, selected by a hash of their number, and each remaining page counts twice. Each time the limit is reached
 //! again, the sample is halved again: adaptive sampling (Wegman; Flajolet 1990).
 //!
-//! If each kept page stands for s pages, the relative standard error of an estimate of n pages is at most 4 sqrt(s /
-//! n), because pages are sampled in groups of 16. The error of the footprint is below 0.4 %, because its sample keeps
-//! at least a million pages.
+//! If each page in the sample represents s pages, an estimate of n pages has a relative standard error of at most 4
+//! sqrt(s / n), because pages are sampled in groups of 16. The error of the footprint is below 0.4 %, because its
+//! sample keeps at least a million pages.
 
 use ssdlab_core::mem::prefetch;
 
@@ -32,7 +32,7 @@ pub struct WorkingSet {
     /// power of two, and at most three quarters of them are used.
     slots: Vec<u32>,
     groups_max: usize,
-    /// Number of low hash bits that must be zero for a group to be kept.
+    /// Number of low hash bits that must all be zero for a group to stay in the sample.
     halvings: u32,
     read_pages: u64,
     written_pages: u64,
@@ -48,7 +48,7 @@ struct Group {
     written: u16,
 }
 
-/// Hashes a number with the finalizer of SplitMix64.
+/// Hashes a number with the finalizer (output function) of SplitMix64.
 fn hash(number: u64) -> u64 {
     let z = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -72,7 +72,7 @@ impl WorkingSet {
         }
     }
 
-    /// Returns the number of pages that each kept page represents; 1 while counts are exact.
+    /// Returns the number of pages that each page in the sample represents; 1 while counts are exact.
     pub fn sampling(&self) -> u64 {
         1 << self.halvings
     }
@@ -138,8 +138,7 @@ impl WorkingSet {
         }
     }
 
-    /// Returns the index of a page group, after creating the group if necessary; `None` if the group is not in the
-    /// sample.
+    /// Returns the index of a page group, which is created if necessary; `None` if the group is not part of the sample.
     #[inline]
     fn find(&mut self, number: u64) -> Option<usize> {
         let hash = hash(number);
@@ -162,8 +161,7 @@ impl WorkingSet {
         prefetch(&self.slots, self.first_slot(hash(offset / PAGE / GROUP)));
     }
 
-    /// Prefetches the page group of an address. Works only if the group is in the first slot that the address's hash
-    /// selects.
+    /// Prefetches the page group of an address. Takes effect only if the group is in the first slot probed for it.
     #[inline]
     pub(super) fn prefetch_group(&self, offset: u64) {
         let index = self.slots[self.first_slot(hash(offset / PAGE / GROUP))];

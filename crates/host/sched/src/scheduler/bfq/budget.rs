@@ -10,12 +10,12 @@ use crate::request::Request;
 const ASYNC_CHARGE: u64 = 3;
 /// Largest budget in sectors until the rate of the device is estimated.
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
-/// Minimum value of `Bfq::budgets` at which the maximum budget follows the estimated rate of the device; reached after
-/// 11 service periods.
+/// Value that `Bfq::budgets` must reach before the maximum budget follows the estimated rate of the device. It takes 11
+/// service periods.
 const ENOUGH_BUDGETS: u64 = 194;
-/// Minimum duration of a service period that is measured. For a shorter period, the queue is charged a fixed time.
+/// Minimum duration of a measured service period. For a shorter period, the queue is charged a fixed time.
 const MIN_TURN_US: u32 = 1_000;
-/// Service periods up to this duration are too short to measure the bandwidth of a queue.
+/// Service periods of at most this duration are too short for measuring the bandwidth of a queue.
 const SHORT_TURN_US: u32 = 20_000;
 /// Distance from the previous request above which a request counts as a seek.
 const FAR_SECTORS: u64 = 800;
@@ -62,7 +62,8 @@ impl Bfq {
         if self.budgets < ENOUGH_BUDGETS { DEFAULT_BUDGET / 32 } else { self.max_budget / 32 }
     }
 
-    /// If a queue is not in service, raises its budget as needed to cover the queue's new next request.
+    /// Adjusts the budget of a queue that is not in service after its next request has changed, so that the budget
+    /// covers this request.
     pub(super) fn next_changed(&mut self, queue: usize) {
         if self.in_service == Some(queue) || self.queues[queue].next.is_none() {
             return;
@@ -76,8 +77,8 @@ impl Bfq {
         }
     }
 
-    /// Sets the budget of a queue that becomes active. Returns true if the queue became active in time and keeps the
-    /// rest of its budget; it may then preempt the queue in service.
+    /// Sets the budget of a queue that becomes active. Returns true if the queue came back soon enough to keep the rest
+    /// of its budget; such a queue may preempt the queue in service.
     pub(super) fn activation_budget(&mut self, queue: usize, in_time: bool) -> bool {
         let charge = self.charge(queue);
         let q = &mut self.queues[queue];
@@ -115,8 +116,8 @@ impl Bfq {
         self.queues[queue].timeout <= self.clock.jiffy
     }
 
-    /// True if the timeout may end the service of the queue. A queue for which the device idles stays in service
-    /// despite the timeout if it has used more than two thirds of its budget.
+    /// True if the timeout may end the service period of the queue. The timeout has no effect while the device idles
+    /// for a queue that has used more than two thirds of its budget.
     pub(super) fn may_time_out(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         let much_left = q.budget_left() >= (q.entity.budget / 3) as i64;
@@ -129,11 +130,11 @@ impl Bfq {
         if !q.sync {
             return (false, 0);
         }
-        // The clock may lag behind the start of the service period. The kernel stores the negative difference as an
-        // unsigned number, so the period appears to be very long.
+        // The clock may be behind the start of the service period. As in the kernel, the negative difference is stored
+        // as an unsigned number, so the period seems very long.
         let turn_us = ((until as i64 - self.turn_since as i64) / 1_000) as u32;
         if turn_us < MIN_TURN_US {
-            // For a service period below the minimum length, the queue is charged a fixed time: on a disk, at least the
+            // A queue whose service period is shorter than the minimum is charged a fixed time, on a disk at least the
             // time of one seek.
             let ms = if self.device.rotational { 8 } else { SHORT_IDLE_NS / MS };
             return (q.is_seeky(), ms);
@@ -170,7 +171,7 @@ impl Bfq {
         self.put_back(queue, reason);
         let q = &mut self.queues[queue];
         if !q.busy && !matches!(reason, Reason::Timeout | Reason::Exhausted) {
-            // Keeps the count of charged sectors, in case the queue soon becomes active again.
+            // Keeps the number of charged sectors in case the queue soon becomes active again.
             q.returns = true;
         } else {
             q.entity.service = 0;
@@ -185,7 +186,7 @@ impl Bfq {
         if q.shared && q.is_seeky() {
             q.to_split = true;
         }
-        // A queue that was preempted while it needed idling for fairness stays active, even if it is empty.
+        // A queue that needs idling for fairness and was preempted stays active even if it is empty.
         if q.requests.is_empty() && !(reason == Reason::Preempted && fair) {
             if q.dispatched == 0 {
                 q.timeout = jiffy;
@@ -231,7 +232,7 @@ impl Bfq {
         }
     }
 
-    /// Makes a queue busy (`bfq_add_bfqq_busy`).
+    /// Marks a queue as busy (`bfq_add_bfqq_busy`).
     pub(super) fn add_busy(&mut self, queue: usize) {
         let non_blocking = std::mem::take(&mut self.queues[queue].returns);
         self.activate(queue, non_blocking);
@@ -250,7 +251,7 @@ impl Bfq {
         }
     }
 
-    /// Makes a queue without requests no longer busy (`bfq_del_bfqq_busy`).
+    /// Marks a queue without requests as no longer busy (`bfq_del_bfqq_busy`).
     pub(super) fn remove_busy(&mut self, queue: usize, expires: bool) {
         let q = &mut self.queues[queue];
         q.busy = false;

@@ -8,7 +8,7 @@ use crate::MS;
 const LARGE: u32 = 8;
 /// Maximum time between the creation of two consecutive queues of a burst.
 pub(super) const INTERVAL_NS: u64 = 180 * MS;
-/// Time after its split from a shared queue during which a queue does not count as new.
+/// Time for which a queue that was just split from a shared queue does not count as new.
 const SPLIT_NS: u64 = 10 * MS;
 
 /// The current burst of queue creations.

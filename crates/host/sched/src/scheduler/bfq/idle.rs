@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Bfq;
 use crate::MS;
 
-/// Maximum idling time for a seeky queue whose weight is not raised.
+/// Maximum idling time for a seeky queue without a raised weight.
 pub(super) const SHORT_IDLE_NS: u64 = 2 * MS;
 /// Minimum idling time for a queue with a raised weight.
 const RAISED_IDLE_NS: u64 = 20 * MS;
@@ -13,7 +13,7 @@ const RAISED_IDLE_NS: u64 = 20 * MS;
 /// `DEVICE_SAMPLES` samples.
 const DEVICE_THRESHOLD: u32 = 3;
 const DEVICE_SAMPLES: u32 = 32;
-/// If at least this many requests of other queues are at the device, the device idles for a queue with a raised weight.
+/// The device idles for a queue with a raised weight if at least this many requests of other queues are at the device.
 const OTHERS_AT_DEVICE: u32 = 4;
 
 /// Observed properties of the device's command queue.
@@ -136,8 +136,8 @@ impl Bfq {
         if device.hw_tag == Some(true) || self.load.in_driver + self.load.queued <= DEVICE_THRESHOLD {
             return;
         }
-        // A queue with a short think time and few requests keeps the device's load low, so a sample would say nothing
-        // about the device's command queue.
+        // If the process has a short think time and few requests, it keeps the device lightly loaded. A sample would
+        // then say nothing about the device's command queue.
         if let Some(queue) = self.in_service {
             let q = &self.queues[queue];
             let few = q.dispatched + q.queued < DEVICE_THRESHOLD && self.load.in_driver < DEVICE_THRESHOLD;

@@ -4,22 +4,22 @@ use super::Bfq;
 use crate::MS;
 use crate::request::RequestId;
 
-/// A queue that becomes active within this time after another queue's completion may have waited for that completion.
+/// Maximum time between a queue's completion and the activation of another queue that may have been waiting for it.
 const WAKE_NS: u64 = 4 * MS;
 /// Number of consecutive times that one queue must wake another to count as its waker.
 const WAKES: u32 = 3;
 /// Minimum size in sectors of requests that are not injected while an SSD has other requests.
 const LARGE_SECTORS: u32 = 64;
-/// Time since the last decrease of a queue's injection limit after which the limit is reset.
+/// An injection limit is reset if it has not been lowered for this long.
 const RESET_NS: u64 = 1_000 * MS;
-/// Minimum time after a decrease of the injection limit before a change of think time resets the limit.
+/// Minimum time after the injection limit was lowered before a changed think time may reset it.
 const SETTLE_NS: u64 = 100 * MS;
-/// Minimum time after a decrease of the injection limit before the next measurement.
+/// Minimum time after the injection limit was lowered before the next measurement.
 const SAMPLE_APART_NS: u64 = 10 * MS;
 
 impl Bfq {
-    /// Checks if the latest completion belongs to a queue that wakes this queue. Applies only if the process of this
-    /// queue has a long think time.
+    /// Checks if the queue of the latest completion wakes this queue. Skipped unless this queue's process has a long
+    /// think time.
     pub(super) fn detect_waker(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let Some(other) = self.completed_last.filter(|&other| other != queue) else { return };
@@ -55,8 +55,7 @@ impl Bfq {
         q.inject.decreased = jiffy;
     }
 
-    /// If a measurement is possible now, starts to measure the response time of a process's only pending request, with
-    /// or without injection.
+    /// If possible, starts to measure the response time of the queue's only pending request, with or without injection.
     pub(super) fn consider_sample(&mut self, queue: usize) {
         if self.queues[queue].inject.decreased + RESET_NS as i64 <= self.clock.jiffy {
             self.reset_injection(queue);
@@ -103,7 +102,7 @@ impl Bfq {
         self.sample.injected = false;
     }
 
-    /// Resets the injection limit when the think time has become short or long, unless a response time without
+    /// Resets the injection limit after a change between short and long think times, unless the response time without
     /// injection is known.
     pub(super) fn think_changed(&mut self, queue: usize) {
         let q = &self.queues[queue];
@@ -154,8 +153,8 @@ impl Bfq {
         chosen
     }
 
-    /// Returns `slice_idle` (in nanoseconds) misread as a number of jiffies, because the kernel mixes the units here.
-    /// So a queue counts as idle for long only if `slice_idle` is 0.
+    /// Returns `slice_idle` as misread by the kernel, which takes the number of nanoseconds for a number of jiffies.
+    /// Because of this error, a queue counts as idle for long only if `slice_idle` is 0.
     fn slice_idle_jiffies(&self) -> i64 {
         self.clock.jiffies.ticks(self.tunables.slice_idle)
     }

@@ -11,8 +11,8 @@ use crate::scheduler::owner::Owner;
 const EARLY_NS: u64 = 100 * MS;
 /// Maximum distance between requests of one sequential stream.
 const NEAR_SECTORS: u64 = 8 * 1024;
-/// Two queues may merge permanently if they were created within this time of each other; they merge once they have
-/// reached this age.
+/// Two queues may merge permanently if they were created no further apart than this. The merge happens when the queue
+/// has reached this age.
 const STABLE_NS: u64 = 600 * MS;
 
 impl Bfq {
@@ -82,8 +82,8 @@ impl Bfq {
             (entity.weight, entity.own_weight, entity.new_weight) = (weight, weight, weight);
         }
         if !sync && self.async_queues.insert(shared, queue).is_none() {
-            // The shared queue has an extra reference, which counts as a process and keeps the queue alive when no
-            // process uses it.
+            // The shared queue holds one extra reference, counted like a process, so that it survives when no process
+            // uses it.
             self.queues[queue].processes += 1;
         }
         self.queues[queue].processes += 1;
@@ -132,7 +132,7 @@ impl Bfq {
         q.backlog_service > 0 && q.first_service + (EARLY_NS as i64) < self.clock.jiffy
     }
 
-    /// Updates the queue's entry in `positions`; a queue that may no longer merge has no entry.
+    /// Updates the queue's entry in `positions`; removes the entry if the queue may no longer merge.
     pub(super) fn update_position(&mut self, queue: usize) {
         if self.device.parallel {
             return;
@@ -236,7 +236,7 @@ impl Bfq {
         self.process(owner).saved = Some(saved);
     }
 
-    /// Moves a process along the chain of planned merges until it uses the queue `target`.
+    /// Moves a process from `queue` along the chain of planned merges until its queue is `target`.
     pub(super) fn merge(&mut self, pid: u32, mut queue: usize, target: usize) -> usize {
         while queue != target {
             let next = self.queues[queue].merged_into.expect("every queue before `target` must have a planned merge");

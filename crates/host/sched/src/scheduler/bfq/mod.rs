@@ -101,14 +101,14 @@ struct InjectionSample {
     since: u64,
 }
 
-/// Time of the current call, as the scheduler sees it.
+/// Current time of the scheduler, set at each call.
 #[derive(Debug)]
 struct Clock {
     now: u64,
     /// Time of the latest tick of the kernel's clock.
     jiffy: i64,
     jiffies: Jiffies,
-    /// Value at which the kernel's clock is stopped while requests are plugged; `None` while the clock runs.
+    /// Clock value at which the kernel's clock is stopped while requests are plugged; `None` while the clock runs.
     #[cfg(test)]
     stopped: Option<u64>,
 }
@@ -122,7 +122,7 @@ struct Tunables {
     back_seek_max: u64,
     back_seek_penalty: u64,
     timeout_ns: u64,
-    /// True if the tunable `max_budget` was set, so that it does not follow the device's rate.
+    /// True if the user set the tunable `max_budget`, so that the maximum budget does not follow the device's rate.
     fixed_budget: bool,
     strict: bool,
     low_latency: bool,
@@ -149,7 +149,7 @@ pub(super) struct Bfq {
     device: DeviceQueue,
     rate: Rate,
     /// Estimate of the number of assigned budgets, in fixed point (`budgets_assigned` in the kernel). Each service
-    /// period moves it an eighth of the way to 256.
+    /// period closes an eighth of the gap to 256.
     budgets: u64,
     max_budget: u64,
     burst: Burst,
@@ -163,7 +163,7 @@ pub(super) struct Bfq {
     completed_last: Option<usize>,
     /// Queue that was created last.
     created_last: Option<usize>,
-    /// Weights of processes that have their own cgroup in a capture.
+    /// Weights of processes that had their own cgroup when the capture was made.
     #[cfg(test)]
     groups: FxHashMap<u32, u64>,
 }
@@ -229,7 +229,7 @@ impl Bfq {
         self.clock.jiffy = self.clock.jiffies.last(now) as i64;
     }
 
-    /// Returns the preferred of two candidate requests, given that the last request ended at sector `last`.
+    /// Chooses the better of two candidate requests, given that the last request ended at sector `last`.
     fn choose(&self, candidates: [Option<RequestId>; 2], last: u64, requests: &Requests) -> Option<RequestId> {
         candidates.into_iter().flatten().min_by_key(|&id| {
             let rq = &requests[id];
@@ -391,7 +391,7 @@ impl IoScheduler for Bfq {
         self.idling.until = None;
         let Some(queue) = self.in_service else { return };
         self.queues[queue].waited_for = false;
-        // The service period counts as ended when idling started. If it included the idle time, the queue would look
+        // The service period is taken to end when idling started. With the idle time included, the queue would seem
         // slow.
         if self.is_timed_out(queue) {
             self.expire(queue, Reason::Timeout, self.idling.since);

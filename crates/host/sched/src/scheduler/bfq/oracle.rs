@@ -73,9 +73,10 @@ impl Replayed for Bfq {
     }
 }
 
-/// Goal: a queue whose service has a negative duration is charged a whole budget. A task reads the clock only once
-/// while it plugs requests. So it may end a service period whose start time, read on another processor, is later. The
-/// kernel stores the difference as an unsigned number: -8 us becomes 4,294,967,288 us. The queue counts as slow.
+/// Goal: a queue whose service period has a negative duration is charged a whole budget. A task reads the clock only
+/// once while it plugs requests. Its time may therefore lie before the start of the service period that it ends,
+/// because the start was read on another processor. The kernel stores the difference as an unsigned number, so -8 us
+/// becomes 4,294,967,288 us and the queue counts as slow.
 #[test]
 fn turn_with_negative_duration_is_charged_a_whole_budget() {
     const BEGAN: u64 = 100_000_000_000;

@@ -6,10 +6,10 @@ use crate::scheduler::lists::SortedFifo;
 
 /// Sentinel for an event that never happened: a time before any time of a run.
 pub(super) const NEVER: i64 = i64::MIN / 4;
-/// Number of seeks among the latest 32 requests above which a queue is seeky.
+/// A queue is seeky if more than this many of its latest 32 requests were seeks.
 const SEEKY_OF_32: u32 = 19;
 
-/// Place of a queue in the service tree of its class.
+/// Part of the service tree that holds the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
     /// The queue is in no service tree, because it has been removed or is in service.
@@ -17,7 +17,7 @@ pub(super) enum Place {
     Nowhere,
     /// The queue is in the active trees, to be served.
     Active,
-    /// The queue is in the idle tree: it has no requests, but a finish time in the future.
+    /// The queue is in the idle tree: it has no requests, but its finish time is still in the future.
     Idle,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Entity {
     pub class: usize,
     /// Priority class of the queue after its next activation.
     pub new_class: usize,
-    /// True if a change of the weight or class has yet to be applied.
+    /// True if a changed weight or class has not been applied yet.
     pub changed: bool,
     pub place: Place,
     /// Sequence number that breaks ties between equal virtual times.
@@ -50,7 +50,7 @@ pub(super) struct Entity {
     pub counted: Option<u64>,
 }
 
-/// Think-time statistics of a process, and the share of time that the process was idle.
+/// Think-time statistics of a process, and the share of time during which it was idle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Think {
     pub samples: u64,
@@ -60,7 +60,7 @@ pub(super) struct Think {
     pub last_end: u64,
     /// True if the mean think time is short. Then idling for the next request is likely to succeed.
     pub short: bool,
-    /// True if the process has requests pending at least 80 % of the time, measured since `since`.
+    /// True if the process had requests pending at least 80 % of the time since `since`.
     pub io_bound: bool,
     pub since: u64,
     /// Total time without pending requests since the time `since`.
@@ -72,11 +72,11 @@ pub(super) struct Think {
 pub(super) struct Raise {
     /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
-    /// Time when the current weight raising began; if the weight is not raised, time when the last raising ended.
+    /// Start time of the current weight raising or, if the weight is not raised, end time of the last one.
     pub since: i64,
     /// Maximum duration of the current weight raising.
     pub duration: i64,
-    /// Start of the interactive weight raising that soft real-time raising interrupted.
+    /// Start time of the interactive weight raising that was interrupted by soft real-time raising.
     pub interactive_since: i64,
     /// Number of sectors served while the weight was raised.
     pub service: u64,
@@ -129,9 +129,9 @@ pub(super) struct Queue {
     pub created: i64,
     pub just_created: bool,
     pub max_budget: u64,
-    /// Deadline of the queue's service period; for an empty queue, the time when the queue became idle.
+    /// Deadline of the queue's service period. For an empty queue, the time at which the queue became idle.
     pub timeout: i64,
-    /// One bit per request, the latest in bit 0; set if the request was a seek.
+    /// History of the latest requests, one bit each, with the latest in bit 0. A set bit marks a seek.
     pub seeks: u32,
     pub last_position: u64,
     pub think: Think,
@@ -147,9 +147,9 @@ pub(super) struct Queue {
     /// True if `soft_rt_next` must be computed when the queue's last request completes.
     pub soft_rt_due: bool,
     pub inject: Inject,
-    /// Queue whose completions usually precede a new request of this queue (the waker).
+    /// Waker: the queue whose completions usually precede a new request of this queue.
     pub waker: Option<usize>,
-    /// Queue that may become the waker. It woke this queue `wakes` times, for the first time at `wakes_since`.
+    /// Queue that may become the waker. It has woken this queue `wakes` times, first at `wakes_since`.
     pub maybe_waker: Option<usize>,
     pub wakes: u32,
     pub wakes_since: u64,
@@ -163,13 +163,13 @@ pub(super) struct Queue {
     pub shared: bool,
     /// True if the queue's processes must get their own queues again.
     pub to_split: bool,
-    /// Time when the queue was last split off a shared queue.
+    /// Time at which the queue was last split from a shared queue.
     pub split: i64,
     /// Number of processes of the queue, including processes of queues that will merge into it.
     pub processes: u32,
     /// The queue's process if the queue has exactly one process; otherwise `None`.
     pub owner: Option<u32>,
-    /// First sector under which the queue is listed in `Bfq::positions`; `None` if it is not listed.
+    /// Sector under which the queue is listed in `Bfq::positions`; `None` if it is not listed.
     pub position: Option<u64>,
 }
 
@@ -199,7 +199,7 @@ impl Queue {
             just_created: sync,
             max_budget: 0,
             timeout: NEVER,
-            // The first request of a queue counts as a seek, because it almost always is one.
+            // The first request of a queue always counts as a seek, because it nearly always is one.
             seeks: 1,
             last_position: 0,
             think: Think { last_end: now + 1, short, io_bound: true, since: now, ..Think::default() },
@@ -269,7 +269,7 @@ pub(super) struct Process {
     pub requests: u32,
     /// Queue created shortly before the process's own queue; candidate for a permanent merge.
     pub stable: Option<usize>,
-    /// True after a permanent merge of the process's queue.
+    /// True once the process's queue has been merged permanently.
     pub stably_merged: bool,
     pub saved: Option<Saved>,
 }

@@ -1,5 +1,5 @@
-//! Raises the weight (`low_latency`) of interactive processes, which have just started, and of soft real-time
-//! processes, which send few requests at regular intervals.
+//! Raises the weight (`low_latency`) of interactive processes, i.e. processes that have just started, and of soft
+//! real-time processes, which send few requests at regular intervals.
 
 use super::Bfq;
 use super::queue::NEVER;
@@ -11,9 +11,9 @@ const COEFFICIENT: u64 = 30;
 const SOFT_RT_FACTOR: u64 = 100;
 /// Maximum duration of the weight raising of a soft real-time process.
 const SOFT_RT_NS: u64 = 300 * MS;
-/// Idle time after which a process counts as interactive again.
+/// A process that was idle for this long counts as interactive again.
 const MIN_IDLE_NS: u64 = 2_000 * MS;
-/// Minimum gap between two asynchronous requests after which the weight of the queue is raised again.
+/// Minimum gap between two asynchronous requests for the second to raise the weight of the queue again.
 const ASYNC_GAP_NS: u64 = 500 * MS;
 /// Maximum bandwidth of a soft real-time process, in sectors per second.
 const SOFT_RT_RATE: u64 = 7_000;
@@ -24,10 +24,10 @@ const MAX_START_NS: u64 = 25_000 * MS;
 const MAX_START_SECTORS: u64 = 120_000;
 /// Weight of the default priority; queues with another weight are not raised.
 const DEFAULT_WEIGHT: u64 = 40;
-/// Idle time after which a process no longer belongs to its burst.
+/// A process that was idle for longer than this no longer belongs to its burst.
 const BURST_OVER_NS: u64 = 10_000 * MS;
 
-/// Result of classifying a queue when a request makes it active: interactive, soft real-time or neither.
+/// How a queue is classified when a request makes it active: interactive, soft real-time or neither.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     was_raised: bool,
@@ -68,7 +68,7 @@ impl Bfq {
     }
 
     /// Raises or lowers the weight of a queue according to its classification. Returns true if the process is
-    /// interactive; its weight raising then restarts.
+    /// interactive and its weight raising therefore starts anew.
     pub(super) fn raise(&mut self, queue: usize, arrival: Arrival) -> bool {
         let q = &self.queues[queue];
         if !self.tunables.low_latency || q.split + self.min_idle() >= self.clock.jiffy {
@@ -126,7 +126,8 @@ impl Bfq {
         q.entity.changed = true;
     }
 
-    /// Ends the soft real-time weight raising of a queue; returns to interactive raising if that has not expired.
+    /// Ends the soft real-time weight raising of a queue; returns to interactive raising if the interactive raising has
+    /// not expired.
     fn end_soft_rt(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];
@@ -169,7 +170,7 @@ impl Bfq {
     }
 
     /// Returns the earliest arrival time at which the next request counts as soft real-time. If the request arrives
-    /// earlier, the process exceeds `SOFT_RT_RATE`, or may be one that sends requests without pauses.
+    /// earlier, the process either exceeds `SOFT_RT_RATE` or may be sending requests without pauses.
     fn soft_rt_next(&self, queue: usize) -> i64 {
         let q = &self.queues[queue];
         let fair_ns = self.clock.jiffies.whole(q.backlog_service * 1_000 * MS / SOFT_RT_RATE) as i64;
@@ -204,13 +205,13 @@ impl Bfq {
         }
     }
 
-    /// Returns the weight raising of a new queue that is merged before it is first activated.
+    /// Returns the weight raising to save for a new queue that is merged before its first activation.
     pub(super) fn first_raise(&self) -> super::queue::Raise {
         let (coefficient, duration) = (COEFFICIENT, self.start_time());
         super::queue::Raise { coefficient, since: self.clock.jiffy, duration, interactive_since: NEVER, service: 0 }
     }
 
-    /// Ends or continues the weight raising that was saved when the process joined a shared queue.
+    /// Continues the weight raising that was saved when the process joined a shared queue, or ends it if it is over.
     pub(super) fn resume_raise(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];

@@ -86,8 +86,8 @@ impl Rate {
         if (random && rate <= self.peak) || rate > FASTEST << SHIFT {
             return false;
         }
-        // Averages the new rate into the estimate with a weight of a tenth to a half. The weight grows with the share
-        // of sequential requests and with the duration of the interval.
+        // Updates the estimate to a weighted average of itself and the new rate. The weight of the new rate is a tenth
+        // to a half; it grows with the share of sequential requests and with the duration of the interval.
         let weight = 9 * self.sequential / self.samples;
         let weight = (weight.wrapping_mul(self.interval_ns) / INTERVAL_NS).min(8);
         let divisor = 10 - weight;
@@ -131,8 +131,8 @@ impl Bfq {
         self.rate.last_dispatch = now;
     }
 
-    /// Records the completion of a request. If the gap is long and the rate implausibly low, the device must have been
-    /// idle; the interval then ends.
+    /// Records the completion of a request. If the gap is long and the rate is implausibly low, the device must have
+    /// been idle, so the observation interval ends.
     pub(super) fn sample_completion(&mut self) {
         let us = self.clock.now.wrapping_sub(self.rate.last_completion) / 1_000;
         if us > SHORT_IDLE_NS / 1_000 && (self.rate.largest << SHIFT) / us < 1 << (SHIFT - 10) {

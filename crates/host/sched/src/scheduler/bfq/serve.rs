@@ -22,7 +22,7 @@ impl Bfq {
                 }
             };
             let reason = if let Some(next) = self.queues[queue].next {
-                // A merge may have enlarged the next request since it was chosen, so the queue is updated.
+                // The next request may have grown by merges since it was chosen, so the queue is updated.
                 self.set_next(queue, Some(next), requests);
                 if self.affords_next(queue) {
                     self.end_idling(queue);
@@ -56,7 +56,7 @@ impl Bfq {
         self.choose([latter, sorted.former(leaving.id)], leaving.start, requests)
     }
 
-    /// Before `rq` leaves the queue, updates the queue's next request and its counts.
+    /// Updates the queue's next request and its counts just before `rq` leaves the queue.
     pub(super) fn forget_request(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         if self.queues[queue].next == Some(rq.id) {
             let next = self.find_next(queue, rq, requests);

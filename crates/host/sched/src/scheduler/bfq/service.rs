@@ -8,7 +8,7 @@ use super::queue::{IDLE_CLASS, Place, Queue};
 
 /// Binary logarithm of the virtual time of one sector at weight 1.
 const UNIT_SHIFT: u32 = 22;
-/// Maximum time in nanoseconds for which the idle class waits while other classes are served.
+/// Maximum time in nanoseconds for which the idle class must wait while other classes are served.
 const IDLE_CLASS_WAIT_NS: i64 = 200_000_000;
 
 /// Converts an amount of service in sectors to virtual time at the given weight.
@@ -59,7 +59,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// True if the next queue to serve is not the queue in service.
+    /// True if a queue other than the one in service is due to be served next.
     pub fn may_preempt(&self) -> bool {
         self.next != self.current
     }
@@ -130,7 +130,7 @@ impl Bfq {
         if let Some(&(last, ..)) = tree.idle.last().filter(|last| last.0 <= tree.time)
             && !tree.has_active()
         {
-            // Sets virtual time back to the latest finish time, as the kernel does.
+            // Sets the virtual time back to the latest finish time of an idle queue, as the kernel does.
             tree.time = last;
         }
         if first <= tree.time {
@@ -202,7 +202,8 @@ impl Bfq {
         let time = self.tree(queue).time;
         let q = &mut self.queues[queue];
         if earlier && time > q.entity.finish {
-            // Advances the old timestamps that the queue kept; otherwise its lead in virtual time would be too large.
+            // The queue has kept its old timestamps. Moves them forward; otherwise the queue would be too far ahead of
+            // the others.
             let delta = (time - q.entity.finish) / q.raise.coefficient;
             q.entity.start += delta;
             q.entity.finish += delta;
@@ -210,7 +211,7 @@ impl Bfq {
         self.active_insert(queue);
     }
 
-    /// Activates a queue. With `non_blocking`, a queue that becomes active again in time keeps its old timestamps.
+    /// Activates a queue. With `non_blocking`, a queue that becomes active again soon enough keeps its old timestamps.
     pub(super) fn activate(&mut self, queue: usize, non_blocking: bool) {
         let time = self.tree(queue).time;
         let entity = &self.queues[queue].entity;
@@ -268,8 +269,8 @@ impl Bfq {
         }
     }
 
-    /// Recomputes the queue to serve next after the queue `changed` was activated; `changed` is `None` if a queue was
-    /// removed instead.
+    /// Recomputes which queue to serve next, after the queue `changed` was activated or, if `changed` is `None`, after
+    /// a queue was removed.
     fn update_next(&mut self, changed: Option<usize>, expires: bool) {
         let next = self.service.next;
         if let Some(changed) = changed.filter(|_| changed != next) {

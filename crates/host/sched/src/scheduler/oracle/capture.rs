@@ -20,16 +20,17 @@ use std::path::Path;
 
 use crate::bio::{Bio, Direction, Flags, Priority, PriorityClass};
 
-/// Type of an event, with its data.
+/// Type of an event and the data that belongs to it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// Insertion of a request through the software queue of a CPU.
     Insert { bio: Bio, cpu: u16 },
     /// Merge of a bio at the back or front of a request.
     Merge { bio: Bio, front: bool },
-    /// Choice of a request by the scheduler. `raised` is the weight raising of the request's queue in BFQ, if logged.
+    /// The scheduler chose a request. `raised` is the state of the weight raising of the request's queue in BFQ, if
+    /// logged.
     Dispatch { start: u64, direction: Direction, raised: Option<Raised> },
-    /// The scheduler was asked but dispatched nothing.
+    /// The scheduler was asked for a request but dispatched none.
     Nothing,
     /// Completion of a request.
     Complete { start: u64, direction: Direction },
@@ -39,12 +40,12 @@ pub enum What {
     Depth { direction: Direction, depth: u32 },
 }
 
-/// State of the in-service queue's weight raising at the time when one of the queue's requests is chosen.
+/// State of the weight raising of the queue in service when one of its requests is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Raised {
     /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
-    /// Time from the start of the weight raising to `asked`, the time at which the kernel logged it.
+    /// Time from the start of the weight raising to `asked`, the time of the kernel's log entry.
     pub lasted_ns: u64,
     /// Maximum duration of the weight raising.
     pub most_ns: u64,
@@ -77,12 +78,12 @@ pub struct Capture {
     /// Weights of cgroups, in the order in which their processes start.
     pub weights: Vec<u64>,
     pub rotational: bool,
-    /// Device queue depth. If there is no log, the times at which requests were chosen are inferred from it;
-    /// `usize::MAX` if not needed.
+    /// Device queue depth. Without a log, the times at which requests were chosen are inferred from this depth;
+    /// `usize::MAX` if it is not needed.
     pub depth: usize,
     /// Times at which the kernel's timers fired, if logged.
     pub fired: Vec<u64>,
-    /// Time of a timer tick of the captured kernel, if known. A jiffy begins at each tick.
+    /// Time of one timer tick of the captured kernel, if known. Every tick begins a jiffy.
     pub tick_ns: Option<u64>,
 }
 
@@ -90,7 +91,7 @@ pub struct Capture {
 pub const JIFFY_NS: u64 = 4_000_000;
 /// Kernel uptime at the start of a capture; any large whole number of jiffies works.
 const UP_NS: u64 = 100_000_000_000;
-/// Maximum time between the insertion of a request by a task and a dispatch that counts as part of the same plug.
+/// Maximum time from a task's insertion of a request to a dispatch that still counts as part of the same plug.
 const PLUG_NS: u64 = 200_000;
 /// Maximum time from the kernel's completion event until bfq processes it.
 const COMPLETION_NS: u64 = 100_000;
@@ -119,7 +120,7 @@ fn events(text: &str) -> Vec<Event> {
         .map(|fields| {
             let direction = if fields[2] == "R" { Direction::Read } else { Direction::Write };
             let (start, sectors) = (number(fields[3]), (number(fields[4]) / 512) as u32);
-            // All requests count as synchronous if the capture has no flags.
+            // Without flags in the capture, all requests count as synchronous.
             let sync = fields.get(7).is_none_or(|rwbs| rwbs.contains('S'));
             let flags = if sync { Flags::SYNC } else { Flags::NONE };
             let priority = fields.get(8).map_or_else(Priority::default, |text| priority(text));
@@ -136,7 +137,7 @@ fn events(text: &str) -> Vec<Event> {
             if let What::Insert { .. } = what {
                 plugs.insert(cpu, (pid, now));
             }
-            // Completions are handled in interrupts, outside any plug.
+            // Completions are handled in interrupts, so they never belong to a plug.
             let in_task = !matches!(what, What::Complete { .. });
             let plug = plugs.get(&cpu).filter(|(task, since)| in_task && *task == pid && now - since < PLUG_NS);
             Event { now, clock: plug.map(|&(_, since)| since), task: (pid, cpu), what }
@@ -155,7 +156,7 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
             ("adjust", "WRITE") => What::Depth { direction: Direction::Write, depth: number(fields[3]) as u32 },
             ("tunable", name) => What::Tune { name: name.to_owned(), value: number(fields[3]) },
             ("latency", _) => {
-                // The log lines of one timer expiry are a few microseconds apart.
+                // A timer expiry may log several lines, a few microseconds apart; they count as one expiry.
                 if fired.last().is_none_or(|last| last + JIFFY_NS / 2 < now) {
                     fired.push(now);
                 }
@@ -169,7 +170,8 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
 }
 
 /// Derives the phase of the jiffies from bfq's log. If a queue's logged raising time grows by one jiffy between two
-/// lines, a timer tick lies between the lines. Returns the middle of the interval that fits all such pairs.
+/// lines, a timer tick lies between the lines. Returns the middle of the interval that is consistent with all such
+/// pairs of lines.
 fn bfq_tick(text: &str) -> Option<u64> {
     let mut latest: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let mut left: Option<(u64, u64)> = None;
@@ -182,7 +184,7 @@ fn bfq_tick(text: &str) -> Option<u64> {
             continue;
         }
         let (from, to) = left.unwrap_or((before, now));
-        // Shifts the times of these two lines by whole jiffies, so that all pairs of lines refer to the same tick.
+        // Shifts the times of this pair of lines by whole jiffies, so that all pairs refer to the same tick.
         let since = (before - from + JIFFY_NS / 2) / JIFFY_NS * JIFFY_NS;
         let both = (from.max(before - since), to.min(now - since));
         // Ignores a pair of log lines that contradicts the earlier pairs, because the kernel may process a tick late.
@@ -191,8 +193,8 @@ fn bfq_tick(text: &str) -> Option<u64> {
     left.map(|(from, to)| (from + to) / 2 % JIFFY_NS)
 }
 
-/// Time of bfq's choice of a request, the clock of the task that chose it, and the raised weight if the queue was in
-/// service.
+/// Time at which bfq chose a request, the clock of the task that chose it, and the raised weight of the queue if it was
+/// in service.
 type Served = (u64, Option<u64>, Option<Raised>);
 
 /// Times at which requests were inserted, by process and CPU.
@@ -208,8 +210,8 @@ impl Plugs {
         plugs
     }
 
-    /// Returns the clock of a task that dispatches while its plug is flushed. This clock stopped at the task's last
-    /// insertion, so it may lag behind the clock of another CPU.
+    /// Returns the clock of a task that dispatches while its plug is being flushed. The clock stopped at the task's
+    /// last insertion, so it may be behind the clock of another CPU.
     fn clock(&self, task: (u64, u64), now: u64) -> Option<u64> {
         let inserted = self.0.get(&task)?;
         let since = *inserted[..inserted.partition_point(|&time| time <= now)].last()?;
@@ -217,7 +219,7 @@ impl Plugs {
     }
 }
 
-/// Parses a log line about a raised weight, from the part after the queue name.
+/// Parses the part of a log line after the queue name, which reports a raised weight.
 fn raised(text: &str, asked: u64) -> Option<Raised> {
     let (lasted, rest) = text.strip_prefix(" raising period dur ")?.split_once('/')?;
     let (most, rest) = rest.split_once(" msec, old coeff ")?;
@@ -226,7 +228,7 @@ fn raised(text: &str, asked: u64) -> Option<Raised> {
     Some(Raised { coefficient, lasted_ns: ns(lasted), most_ns: ns(most), asked })
 }
 
-/// Changes the times of insertions and dispatches to the times in bfq's log. Changes the time of a completion only if
+/// Replaces the times of insertions and dispatches by the times in bfq's log. Replaces the time of a completion only if
 /// the completion ends the service of a queue. Adds weight raising, and an event for each call in which bfq dispatched
 /// nothing.
 fn bfq(text: &str, events: &mut Vec<Event>) {

@@ -4,8 +4,8 @@
 //! `scheduler-oracle-linux6.18/loaded` in the directory named by `SSDLAB_TRACES`.
 //!
 //! A decision is a dispatch. At the time of each kernel decision, the model proposes a request. If its proposal
-//! differs, the model must follow the kernel. So a race between two CPUs, which a capture records in only one order,
-//! counts as only one mismatch.
+//! differs, the model must follow the kernel. A race between two CPUs, which a capture records in only one order,
+//! therefore causes only one mismatch.
 
 #![cfg(test)]
 
@@ -26,7 +26,7 @@ pub(super) use capture::{JIFFY_NS, Raised};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub id: RequestId,
-    /// State that lets the scheduler model dispatch this choice later, even if more requests have arrived by then.
+    /// State with which the model can dispatch this choice later, even if more requests have arrived by then.
     pub state: [u64; 3],
 }
 
@@ -59,7 +59,7 @@ pub(super) trait Replayed: IoScheduler {
         false
     }
 
-    /// Stops the model's clock at this value until the next call; `None` lets the clock run.
+    /// Stops the model's clock at this value until the next call of this method; `None` lets the clock run.
     fn stop_clock(&mut self, _clock: Option<u64>) {}
 
     /// Gives a process its own cgroup with the given weight.
@@ -95,14 +95,14 @@ struct Findings {
     equal_raised: u64,
     /// Number of reports in which the weights are equal, but their raising times differ by one jiffy.
     jiffy_apart: u64,
-    /// Number of depth changes made by the kernel (`depths`), by the model (`own_depths`), and equally by both
+    /// Number of depth changes made by the kernel (`depths`), by the model (`own_depths`), and identically by both
     /// (`equal_depths`).
     depths: u64,
     own_depths: u64,
     equal_depths: u64,
 }
 
-/// Maximum difference between a timer's due time and the logged time at which the timer fired.
+/// Maximum delay between the time at which a timer is due and the logged time at which it fired.
 const LATE_NS: u64 = 50_000_000;
 
 /// First sector and direction, which identify a request in a capture.
