@@ -13,7 +13,7 @@
 //! Compressed pages are clean: the caller writes a dirty page back when it leaves the uncompressed pool, even if it
 //! stays compressed. A newcomer that the policy of the uncompressed pool rejects is treated like an evicted page. The
 //! policy of the compressed pool sees insertions only, because a hit removes the page. Memory is counted in pages and
-//! compressed bytes, without tables or fragmentation.
+//! compressed bytes; tables and fragmentation are not counted.
 
 use ssdlab_core::counters;
 

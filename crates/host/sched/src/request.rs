@@ -75,7 +75,7 @@ impl Request {
         }
     }
 
-    /// Turns the request into a new request for another bio in place, which avoids moving the structure.
+    /// Reinitializes the request in place for another bio, which avoids moving the structure.
     #[inline(always)]
     fn renew(&mut self, id: RequestId, bio: Bio, segments: u32, cpu: u16, now: u64) {
         self.id = id;

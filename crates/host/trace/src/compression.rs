@@ -1,7 +1,7 @@
 //! Decompression of gzip and zstd files, recognized by magic number.
 //!
 //! A file may consist of several compressed members, one after the other (as `cat` produces). Each member is decoded
-//! separately, so that bytes between members that are not compressed data are reported with their offset.
+//! separately, so that stray bytes between members are reported with their offset.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::sync::Arc;

@@ -8,13 +8,13 @@ use crate::Op;
 pub struct Supported {
     /// Operations that the format can express.
     pub ops: &'static [Op],
-    /// True if the format stores operations; otherwise all requests are read back as reads.
+    /// True if the format stores the operation of a request; otherwise all requests are read back as reads.
     pub names_op: bool,
     /// Unit of times in the format, in ns.
     pub unit_ns: u64,
     /// Unit of addresses in the format, in bytes.
     pub sector: u64,
-    /// True if sizes are in units of [`Self::sector`], like addresses; otherwise sizes are in bytes.
+    /// True if sizes, like addresses, are in units of [`Self::sector`]; otherwise sizes are in bytes.
     pub whole_sectors: bool,
     /// True if the format has request flags.
     pub flags: bool,

@@ -1,7 +1,7 @@
 //! Errors of reading, writing and generating traces.
 
-/// Error of reading, writing or generating a trace. Its text states the file, the place, the fault and a remedy, in one
-/// line.
+/// Error of reading, writing or generating a trace. Its text states the file, the position in the file, the fault and a
+/// remedy, all in one line.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -30,7 +30,7 @@ pub enum TraceError {
     Truncated {
         /// Name of the truncated file.
         path: String,
-        /// Description of the place where the data ends, for the message.
+        /// Description of where the data ends, for the message.
         why: String,
     },
     /// Bytes that are not compressed data follow the compressed data.
@@ -43,17 +43,17 @@ pub enum TraceError {
         path: String,
         /// Name of the compression, such as gzip.
         name: &'static str,
-        /// Offset in the file of the first byte after the compressed data.
+        /// Offset in the file of the first byte that follows the compressed data.
         at: u64,
     },
-    /// The generated files have filled the file system of the workload. This is detected only while requests are
-    /// generated.
+    /// The file system that the workload simulates is full. This is detected only while requests are being generated.
     #[error(
         "workload.span: the generated files fill the file system; raise workload.span (or device.capacity if the span \
          is the whole device), or lower workload.requests"
     )]
     Full,
-    /// A format, device or analysis does not exist or does not fit the trace. The text states the fault and a remedy.
+    /// A format, device or analysis does not exist or does not fit the trace. The text says what is wrong and how to
+    /// fix it.
     #[error("{0}")]
     Invalid(String),
     /// A setting of the workload is invalid.

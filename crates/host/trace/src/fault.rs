@@ -1,6 +1,6 @@
-//! Faults in one line or record, before its place in the file is known.
+//! Faults in one line or record, described without its position in the file.
 
-/// End of a message about an unknown operation.
+/// Last part of a message about an unknown operation.
 pub(crate) const NOT_AN_OP: &str = "is not a known operation";
 
 /// Fault in a field. Cheap to create, because format detection creates many faults.
@@ -10,7 +10,7 @@ pub struct Fault<'a> {
     pub field: &'static str,
     /// Content of the field as written; empty if the field is missing.
     pub text: &'a [u8],
-    /// Description of the fault as a predicate that completes "field ...".
+    /// Description of the fault, worded as a predicate that follows "field ...".
     pub why: &'static str,
 }
 
@@ -20,12 +20,12 @@ impl<'a> Fault<'a> {
         Self { field, text, why }
     }
 
-    /// True if the faulty text is surplus, such as an additional field.
+    /// True if the faulty text is surplus, for example an additional field.
     pub fn is_surplus(&self) -> bool {
         self.field.is_empty() && !self.text.is_empty()
     }
 
-    /// Returns the faulty `line` with a valid value in place of the faulty field.
+    /// Returns the faulty `line` with the faulty field replaced by a valid value.
     pub fn mended(&self, line: &[u8]) -> Vec<u8> {
         if self.text.is_empty() {
             let separator: &[u8] = if line.contains(&b',') { b",0" } else { b" 0" };
@@ -34,13 +34,13 @@ impl<'a> Fault<'a> {
         let at = (self.text.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
         let Some((before, after)) = line.get(..at).zip(line.get(at + self.text.len()..)) else { return Vec::new() };
         if self.is_surplus() {
-            // Cuts off the extra field and everything after it.
+            // Removes the extra field and everything after it.
             return before.trim_ascii_end().strip_suffix(b",").unwrap_or(before).to_vec();
         }
         [before, b"0", after].concat()
     }
 
-    /// Returns a function that turns the description of a fault into a fault of `field`, written as `text`.
+    /// Returns a function that takes the description of a fault and creates the fault of `field`, written as `text`.
     pub fn of(field: &'static str, text: &'a [u8]) -> impl Fn(&'static str) -> Self {
         move |why| Self::new(field, text, why)
     }

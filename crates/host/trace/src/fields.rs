@@ -1,15 +1,15 @@
 //! Fields of a text line and the numbers in them, parsed directly from bytes.
 //!
-//! A single pass over the digits of a number converts it and finds its end. Unusual input takes a slower path that
-//! explains the fault.
+//! A single pass over the digits of a number converts it and finds its end. Unusual input takes a slower path, which
+//! also explains any fault.
 
 use crate::fault::Fault;
 
 pub(crate) const NOT_WHOLE: &str = "is not a whole number";
 const NOT_A_NUMBER: &str = "is not a number";
-/// End of a message about a surplus field, after the last field of a format.
+/// Last part of a message about surplus fields after the last field of a format.
 pub(crate) const SURPLUS: &str = "follows the last column: an extra field, or a second record on this line";
-/// End of a message about a second record in the same line.
+/// Last part of a message about a second record on the same line.
 pub(crate) const JOINED: &str = "is a second record on this line";
 pub(crate) const TOO_LARGE: &str = "does not fit 64 bits";
 
@@ -85,7 +85,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
             digits += 1;
         }
-        // A number of up to 19 digits cannot overflow.
+        // Numbers of up to 19 digits cannot overflow 64 bits.
         if (1..=19).contains(&digits) {
             match rest.get(digits) {
                 None => {
@@ -226,7 +226,7 @@ pub(crate) fn fraction(text: &[u8], scale: u64) -> Result<u64, &'static str> {
     }
     let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
     let (before, after) = (&text[..point], text.get(point + 1..).unwrap_or_default());
-    // Digits after the 18th decimal place are ignored: they are worth less than 10^-18 units.
+    // Ignores digits after the 18th decimal place, which are worth less than 10^-18.
     let after = &after[..after.len().min(18)];
     let digits = |text| whole(text).map_err(|why| if why == NOT_WHOLE { NOT_A_NUMBER } else { why });
     let part = if after.is_empty() { 0 } else { digits(after)? };

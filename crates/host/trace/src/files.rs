@@ -12,7 +12,7 @@ use crate::{Files, Format, ReadOptions, TraceError};
 /// Returns the common format of all inputs at `paths`. The bytes read for detection stay in the inputs' windows.
 ///
 /// # Errors
-/// Fails if the formats differ or an input is empty. Empty files of idle CPUs in a recording are accepted.
+/// Fails if the formats differ or an input is empty. In a recording, the empty files of idle CPUs are accepted.
 pub(crate) fn format_of<I: BorrowMut<Input>>(
     paths: &[&Path],
     inputs: impl Iterator<Item = Result<I, TraceError>>,
@@ -24,8 +24,8 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
     for input in inputs {
         let mut input = input?;
         let input = input.borrow_mut();
-        // Fills the input window only to detect the format. If the user gave the format, the decoder reads the first
-        // bytes itself, because it may have to skip malformed lines.
+        // The input window is filled only if the format must be detected. If the user gave the format, the decoder
+        // reads the first bytes itself, because it may have to skip malformed lines.
         if given.is_none() {
             input.refill()?;
         }
@@ -76,8 +76,8 @@ fn given_format(options: &ReadOptions) -> Result<Option<Format>, TraceError> {
     }
 }
 
-/// Returns the device name of each file, for formats without device names. Concatenated files are one device. Otherwise
-/// each file is a device with the file's name, or with its path if file names repeat.
+/// Returns the device name of each file, for formats without device names. Concatenated files form one device.
+/// Otherwise each file is a device, named after the file or, if several files have the same name, after its path.
 pub(crate) fn device_names(paths: &[&Path], files: Files) -> Vec<Vec<u8>> {
     let name = |path: &Path| path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
     let mut times = BTreeMap::new();
@@ -108,7 +108,7 @@ pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// True if the files are parts of one recording: the per-CPU files of blktrace.
+/// True if the files are the per-CPU files that blktrace wrote for one recording.
 pub(crate) fn are_parts(paths: &[&Path], format: Format) -> bool {
     let stem = |path: &&Path| {
         let (stem, cpu) = path.to_str()?.rsplit_once('.')?;
@@ -127,7 +127,7 @@ pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
         cpu.is_some_and(|cpu| cpu.parse::<u32>().is_ok())
     };
     let folder = parts[0].parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    // Idle CPUs leave empty files, which the trace does not need.
+    // Idle CPUs leave empty files, which need not be given.
     let entries = folder.read_dir().ok()?.flatten().filter(|entry| entry.metadata().is_ok_and(|about| about.len() > 0));
     let missing = entries
         .map(|entry| entry.file_name())

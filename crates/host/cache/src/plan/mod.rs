@@ -209,8 +209,8 @@ impl Plan {
         first_below_zero(|share| self.at(share, corrections).us - other.at(share, corrections).us)
     }
 
-    /// Returns the page read time, in microseconds, of the fastest device on which compression pays; None if it pays on
-    /// no device. Compression also pays on all slower devices.
+    /// Returns the page read time, in microseconds, of the fastest device on which compression pays off; None if it
+    /// pays off on no device. It also pays off on all slower devices.
     pub fn device_break_even_us(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_hits = self.raw_hit_ratio();
         let fast = Self { memory: Memory { device_us: 0.0, ..self.memory.clone() }, compressor: self.compressor };

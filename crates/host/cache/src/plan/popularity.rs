@@ -39,9 +39,9 @@ impl Popularity {
     /// The "Pareto" distribution of Harper 2018, figures 1, 10, 12c, 12d and 13: 20 % of the pages receive 80 % of the
     /// requests, uniformly within each part.
     ///
-    /// The curve has a kink at 20 %: beyond it, the hit ratio grows with the cache size at a sixteenth of the rate.
-    /// This explains why Harper's section "Objective #1" finds a ratio of 2.68 instead of the expected 2.97, and asks
-    /// for further research.
+    /// The curve has a kink at 20 %: beyond it, the hit ratio rises with the cache size only a sixteenth as fast. This
+    /// explains why Harper's section "Objective #1" finds a ratio of 2.68 instead of the expected 2.97, and asks for
+    /// further research.
     pub fn eighty_twenty() -> Self {
         Self::Lines(vec![(0.0, 0.0), (0.2, 0.8), (1.0, 1.0)])
     }

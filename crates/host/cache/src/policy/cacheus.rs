@@ -139,7 +139,7 @@ struct Cacheus {
     capacity: u64,
 }
 
-/// Returns the rounded quotient, at least 1; a divisor of 0 counts as 1.
+/// Returns the rounded quotient, but at least 1. Treats a divisor of 0 as 1.
 fn quotient(of: u64, by: u64) -> u64 {
     let by = by.max(1);
     ((2 * of + by) / (2 * by)).max(1)

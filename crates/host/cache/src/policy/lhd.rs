@@ -174,7 +174,7 @@ impl Densities {
     }
 }
 
-/// State of a cached item: times and ages of its last hits.
+/// State of a cached item: the times and ages of its last hits.
 #[derive(Clone, Copy, Debug)]
 struct Ages {
     /// Time of the item's insertion or last hit.

@@ -14,8 +14,8 @@
 //! 2 and figure 2.1. The paper's periods are times; here they are counted in accesses. The history of an evicted item
 //! is kept for the retained information period.
 //!
-//! Correlated items sort behind all others in the heap. A list in the order of last use finds items whose correlated
-//! period has ended, so that an eviction takes logarithmic time.
+//! Correlated items sort behind all others in the heap. Items whose correlated period has ended are found through a
+//! list in order of last use, so that an eviction takes logarithmic time.
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 

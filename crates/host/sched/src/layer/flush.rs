@@ -221,7 +221,7 @@ impl BlockLayer {
             self.requests.free(id);
         }
         let steps = &mut barrier.sequence.steps;
-        // The step just completed is the first one that remains, in the order flush, data, second flush. Clears it.
+        // Clears the step just completed, which is the first remaining one in the order flush, data, second flush.
         if steps.before {
             steps.before = false;
         } else if steps.data {

@@ -130,7 +130,7 @@ impl BlockLayer {
         if self.info.role.by_queue { self.run_all() } else { self.queues[queue].runs = true }
     }
 
-    /// Returns the next request of the queues marked to run.
+    /// Returns the next request from one of the queues that are due to run.
     #[inline(never)]
     pub(super) fn take_turns(&mut self, now: u64) -> Option<RequestId> {
         for _ in 0..self.queues.len() {

@@ -274,7 +274,7 @@ impl BlockLayer {
     /// Returns the next request for the device, if a request waits and the device has a free slot.
     ///
     /// The single-queue layer chooses a request even while the device is full, so the scheduler decides one request
-    /// early. blk-mq takes a slot before it asks the scheduler.
+    /// ahead. blk-mq reserves a device slot before it asks the scheduler.
     #[inline(always)]
     pub fn next(&mut self, now: u64) -> Option<Dispatched> {
         let id = if self.queues.has_others() {
@@ -383,7 +383,7 @@ impl BlockLayer {
         self.give_back(freed, now);
     }
 
-    /// Makes a freed request no longer count towards the request limits and writeback throttling.
+    /// Stops counting a freed request towards the request limits and writeback throttling.
     #[inline(always)]
     fn give_back(&mut self, freed: Freed, now: u64) {
         if let Some(wbt) = &mut self.wbt {

@@ -11,9 +11,9 @@
 //! | other | half; a quarter within 100 ms of a read |
 //! | background write-back, discards | a quarter |
 //!
-//! `SYNC` writes without `NOIDLE` count as `O_DIRECT` and are never throttled. Writes of kswapd are not distinguished.
-//! The device's depth is its number of slots, as for SCSI; for NVMe Linux takes `nr_requests`, which is the same
-//! without a scheduler.
+//! `SYNC` writes without `NOIDLE` count as `O_DIRECT` and are never throttled. Writes of kswapd are treated like other
+//! writes. The device's depth is its number of slots, as for SCSI; for NVMe Linux takes `nr_requests`, which is the
+//! same without a scheduler.
 
 use std::collections::VecDeque;
 

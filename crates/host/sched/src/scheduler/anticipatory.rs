@@ -11,8 +11,8 @@
 //!
 //! - A close request of another process ends the wait. It counts as a request of the awaited process and updates that
 //!   process's think time and seek distance.
-//! - If completions drained the device, a batch continues at its last position. If the device was already idle, the
-//!   batch begins with the oldest request.
+//! - If completions drained the device, a batch continues at its last position. If the device was idle already, the
+//!   batch starts with the oldest request.
 //! - Queues are indexed by type (synchronous or not), but front merges look them up by direction. So reads find no
 //!   candidates, and writes find only synchronous ones.
 //!
@@ -114,7 +114,7 @@ struct Anticipatory {
     batch_end: u64,
     /// True if the type of batch (synchronous or not) has changed and the device is not drained yet.
     changed: bool,
-    /// True until the first request of a synchronous batch completes. The batch's time limit counts from that
+    /// True until the first request of a synchronous batch completes. The time limit of the batch starts with that
     /// completion.
     new_batch: bool,
     writes_left: u64,
@@ -208,8 +208,8 @@ impl Anticipatory {
         self.queues[kind].fifo.overdue(now)
     }
 
-    /// True if `rq` is close to the end of the last request, compared with the usual seek distance of the awaited
-    /// process, or if that process has already been awaited too long.
+    /// True if `rq` lies close to the end of the last request, relative to the usual seek distance of the awaited
+    /// process, or if the scheduler has already waited too long for that process.
     fn is_close(&self, process: &Process, rq: &Request, now: u64) -> bool {
         let waited = if self.state == Anticipation::Off || !self.ended { 0 } else { now - self.awaited_since };
         if waited > MAX_THINK_NS || waited > self.antic_expire {
@@ -221,7 +221,7 @@ impl Anticipatory {
         (last <= rq.start + near / 2 && rq.start <= last + near) || typical > rq.start.abs_diff(last)
     }
 
-    /// True if the scheduler should not wait for process `pid`; `rq` is the request that could be dispatched instead.
+    /// True if the scheduler should not wait for process `pid`; `rq` is the request that could be dispatched now.
     fn breaks(&mut self, pid: u32, rq: Option<&Request>, now: u64) -> bool {
         let expired = self.ended && now >= self.awaited_since + self.antic_expire;
         if expired || rq.is_some_and(|rq| rq.pid == pid) {

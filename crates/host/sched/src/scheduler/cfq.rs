@@ -1,9 +1,9 @@
 //! `cfq`: time slices for processes (block/cfq-iosched.c of Linux 2.6.32).
 //!
-//! Each process has a queue for its synchronous requests; asynchronous writes share one queue per priority. Queues take
-//! turns by a key: the time of queueing, plus an offset for short slices, minus the unused rest of the last slice. The
-//! clock of a slice starts with its first completion. An empty queue keeps the device idle for `slice_idle` if its
-//! process is likely to send more requests. SSDs with a command queue do not idle.
+//! Each process has a queue for its synchronous requests; asynchronous writes share one queue per priority. Queues are
+//! served in the order of a key: the time of queueing, plus an offset for short slices, minus the unused part of the
+//! last slice. The clock of a slice starts with its first completion. An empty queue keeps the device idle for
+//! `slice_idle` if its process is likely to send more requests. SSDs with a command queue do not idle.
 //!
 //! Checked against the source of 2.6.32.71. Differences:
 //!

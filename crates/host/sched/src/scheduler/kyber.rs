@@ -1,4 +1,4 @@
-//! `kyber`: domains for reads, writes and discards, each with a limit of requests at the device that follows measured
+//! `kyber`: domains for reads, writes and discards, each with a limit on requests at the device that adapts to measured
 //! latencies (block/kyber-iosched.c of Linux 6).
 //!
 //! Domains take turns in batches; requests of a domain are served first in, first out. Latencies are evaluated 100 ms

@@ -37,7 +37,7 @@ use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 use crate::tunable::TunableError;
 
-/// How the block layer finds a request that a bio can merge with.
+/// Search method for requests that a bio can merge with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeIndex {
     /// A bio merges at the back of any waiting request, found by a hash of end sectors, or at the front of the request
@@ -50,7 +50,7 @@ pub enum MergeIndex {
 /// An I/O scheduler: holds waiting requests and decides which one goes to the device next.
 ///
 /// # Contract
-/// - Every inserted request is returned by `dispatch` exactly once, or leaves by `merged`.
+/// - Every inserted request is returned by `dispatch` exactly once, or removed through `merged`.
 /// - `dispatch` may return `None` while requests wait, but only if a later completion, or `on_timer` at `timer_ns`,
 ///   changes that. With `force` it always returns a waiting request.
 /// - The time to decide grows less than linearly with the number of waiting requests.
@@ -159,7 +159,7 @@ pub type Build = &'static (dyn Fn(&Settings, &Device) -> Result<Box<dyn IoSchedu
 pub struct SchedulerRules {
     /// Variant of the block layer that the scheduler was written for; both variants can run any scheduler.
     pub kind: BlockLayerKind,
-    /// How the block layer finds merge candidates for this scheduler.
+    /// Method by which the block layer searches for merge candidates.
     pub merge_index: MergeIndex,
     /// True if each hardware queue has its own requests; otherwise all hardware queues share one set of requests.
     pub by_queue: bool,

@@ -49,7 +49,7 @@ impl Tokens {
         if bits == 64 { u64::MAX } else { (1 << bits) - 1 }
     }
 
-    /// True if a token is free.
+    /// True if at least one token is free.
     pub fn is_free(&self) -> bool {
         self.words.iter().enumerate().any(|(at, word)| (!word.taken | word.returned) & self.allowed(at) != 0)
     }

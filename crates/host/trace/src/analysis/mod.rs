@@ -161,7 +161,8 @@ impl Analysis {
         (self.range_bytes, self.range_bytes << self.ranges.merged())
     }
 
-    /// Returns the address ranges in which requests begin: the number of each range, and the request counts.
+    /// Returns the address ranges in which requests begin: the number of each range and its request counts by
+    /// operation.
     pub fn ranges(&self) -> Vec<(u64, ByKind)> {
         self.ranges.rows()
     }

@@ -5,7 +5,8 @@
 //! different CPUs and a final summary are part of the format.
 //!
 //! The reference time (time 0) is the time of the first event of the first CPU. Earlier events have negative times,
-//! which blkparse prints unsigned with the seconds cut to 32 bits. Source: blkparse_fmt.c of blktrace.
+//! which blkparse prints as unsigned numbers, with the seconds truncated to 32 bits. Source: blkparse_fmt.c of
+//! blktrace.
 //!
 //! `  7,0    1        0     0.000000000  3889  Q  WS 9887824 + 8 [varmail]`
 
@@ -30,17 +31,17 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 
 const SECTOR: u64 = 512;
 /// Timestamp that blkparse prints for the last nanosecond before the reference time. It is -1 ns as an unsigned 64-bit
-/// number, with the seconds cut to 32 bits.
+/// number, with the seconds truncated to 32 bits.
 const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;
-/// Maximum time by which an event may precede the reference time. Parsed times are relative to this earlier point, so
-/// no time is negative.
+/// Maximum time by which an event may precede the reference time. Parsed times count from this much before the
+/// reference time, so they are never negative.
 const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 
 /// Parser of blkparse text.
 #[derive(Default)]
 struct Blkparse {
     action: u8,
-    /// True inside the summary, which follows the events.
+    /// True within the summary that follows the events.
     summary: bool,
 }
 
@@ -107,13 +108,13 @@ pub(super) fn device_id(tables: &mut Tables, number: u64) -> u32 {
 fn time(text: &[u8]) -> Result<u64, Fault<'_>> {
     let printed = decimal(text, 9).map_err(Fault::of("time", text))?;
     match WRAPPED_NS.checked_sub(printed) {
-        // One ns before the reference time wraps to 2^64 - 1 ns.
+        // 1 ns before the reference time is printed as 2^64 - 1 ns, with the seconds truncated to 32 bits.
         Some(before) if before < BEFORE_NS => Ok(BEFORE_NS - 1 - before),
         _ => printed.checked_add(BEFORE_NS).ok_or(Fault::new("time", text, TOO_LARGE)),
     }
 }
 
-/// Fails if `rest`, the part of the line after its device, contains the beginning of another record.
+/// Fails if another record begins in `rest`, which is the part of the line after the device.
 #[inline]
 fn alone(rest: &[u8]) -> Result<(), Fault<'_>> {
     for comma in memchr_iter(b',', rest) {

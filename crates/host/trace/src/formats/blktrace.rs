@@ -70,7 +70,7 @@ pub(super) fn device_name(major: u64, minor: u64) -> String {
 impl RecordFormat for Blktrace {
     const HEAD: usize = 48;
 
-    /// Recognizes other versions too; the error message then states the version.
+    /// Also recognizes unsupported versions, so that the error message can state the version.
     fn sniff(head: &[u8]) -> u32 {
         if version(head).is_some() { 100 } else { 0 }
     }
@@ -110,8 +110,7 @@ impl RecordFormat for Blktrace {
         let magic = MAGIC.to_le_bytes();
         let swapped = MAGIC.to_be_bytes();
         let next = bytes.windows(4).skip(1).position(|window| window == magic || window == swapped);
-        // If no further magic number is found, skips all bytes except the last three, which may be the beginning of
-        // one.
+        // If there is no further magic number, skips all but the last three bytes, which may be the beginning of one.
         next.map_or(bytes.len().saturating_sub(3).max(1), |index| index + 1)
     }
 }
@@ -129,7 +128,7 @@ impl Blktrace {
         if mask & category::NOTIFY != 0 {
             return (Entry::Skip(Skip::NonIo), tail);
         }
-        // Bit 8 of an action is ignored: it only indicates that the record's tail begins with a cgroup id.
+        // Ignores bit 8 of the action, which only says that the record's tail begins with a cgroup id.
         if action & 0xFF != self.action {
             return (Entry::Skip(Skip::OtherAction), tail);
         }

@@ -53,7 +53,7 @@ struct ColumnText {
 }
 
 impl LineFormat for ColumnText {
-    /// This format is never detected, because only the user can describe the layout.
+    /// Always false: this format is never detected, because only the user can describe the layout.
     fn may_begin(_: &[u8]) -> bool {
         false
     }
@@ -88,8 +88,8 @@ impl LineFormat for ColumnText {
     }
 
     fn separator(&self) -> Option<u8> {
-        // The number of fields does not follow from the number of blanks, because several blanks may separate two
-        // fields.
+        // If blanks separate the fields, the number of blanks does not give the number of fields, because several
+        // blanks may separate two fields.
         Some(self.separator).filter(|separator| *separator != b' ')
     }
 
@@ -180,15 +180,15 @@ impl LineFormat for ColumnText {
 }
 
 /// Returns the number that identifies an object, given its key. A key that is a decimal number without leading zeros
-/// identifies itself. Any other key is replaced by the upper 63 bits of its XXH3 hash, so that adding a size cannot
-/// overflow.
+/// identifies itself. Any other key is identified by the upper 63 bits of its XXH3 hash; with 63 bits, adding a size
+/// cannot overflow.
 fn key(text: &[u8]) -> u64 {
     let canonical = text == b"0" || text.first().is_some_and(|first| (b'1'..=b'9').contains(first));
     whole(text).ok().filter(|_| canonical).unwrap_or_else(|| XxHash3_64::oneshot(text) >> 1)
 }
 
 impl ColumnText {
-    /// True if the first line is a line of headings, although the layout uses column numbers: it has no valid
+    /// True if the first line contains headings even though the layout uses column numbers: the line has no valid
     /// operation, and none of its number fields begins with a digit.
     fn is_heading(&self, fields: &[&[u8]; MOST]) -> bool {
         let field = |at: usize| match self.values[at] {
@@ -196,7 +196,7 @@ impl ColumnText {
             _ => None,
         };
         let is_number = |field: &&[u8]| field.first().is_some_and(u8::is_ascii_digit);
-        // The key of an object need not start with a digit.
+        // The key of an object may begin with a character other than a digit.
         let keyed = self.target != Target::Drive;
         let numbers = [TIME, SIZE].into_iter().chain((!keyed).then_some(OFFSET));
         let is_op = field(OP).map(|op| Op::parse(op).is_some());
@@ -206,8 +206,8 @@ impl ColumnText {
 }
 
 /// Splits a line into fields, without surrounding blanks and quotes. Returns the number of fields, and the number of
-/// the first field whose opening quote is not closed. Separators inside quotes do not split; two quotes inside a quoted
-/// field stand for one quote.
+/// the first field whose opening quote is not closed. Separators inside quotes do not split fields; two quotes inside a
+/// quoted field stand for one quote.
 fn split<'a>(line: &'a [u8], separator: u8, fields: &mut [&'a [u8]; MOST]) -> (usize, Option<usize>) {
     let ends = |byte: &u8| *byte == separator || (separator == b' ' && *byte == b'\t');
     let mut count = 0;

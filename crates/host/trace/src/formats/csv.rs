@@ -59,8 +59,8 @@ impl LineFormat for Csv {
         let bytes = fields.number("bytes")?;
         let flags = match fields.next() {
             None | Some(b"") => 0,
-            // A single digit needs no prefix `0x`, because it means the same in decimal and hexadecimal. A pid field
-            // must follow; otherwise, the line could belong to an Alibaba trace.
+            // A single digit may lack the prefix `0x`, because it has the same value in decimal and hexadecimal. It
+            // must be followed by a pid field; otherwise the line could belong to an Alibaba trace.
             Some([digit @ b'0'..=b'9']) if fields.rest().is_some() => u64::from(digit - b'0'),
             Some(text) => hexadecimal(text).map_err(Fault::of("flags", text))?,
         };
@@ -80,7 +80,7 @@ impl LineFormat for Csv {
 /// Writer of `ssdlab-csv`.
 struct CsvEncoder;
 
-/// True if a process name can be stored in a field and will not be read back as "no process".
+/// True if a process name fits in a field and will not be read back as "no process".
 fn plain(name: &str) -> bool {
     name != "0" && name.trim_ascii() == name && !name.contains([',', '\n', '\r'])
 }

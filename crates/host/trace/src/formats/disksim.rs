@@ -30,7 +30,7 @@ const READ: u64 = 1;
 struct DiskSim;
 
 impl LineFormat for DiskSim {
-    /// Times in the first column must have a fraction, because a whole number indicates MQSim.
+    /// Requires that times in the first column have a fraction; whole numbers indicate MQSim.
     fn may_begin(head: &[u8]) -> bool {
         let fraction = |line: &[u8]| Blanks::new(line).next().is_some_and(|column| column.contains(&b'.'));
         head.split(|&byte| byte == b'\n').take(64).any(fraction)

@@ -102,7 +102,7 @@ impl LineFormat for Etw {
     const HEADER: &'static [u8] = b"BeginHeader";
     const HEADER_START: &'static [u8] = b"";
 
-    /// A file must begin with a disk event, because any text may have numbers after commas.
+    /// Requires that a file begin with a disk event or a header, because any text may contain numbers after commas.
     fn may_begin(head: &[u8]) -> bool {
         let is_disk = |line: &[u8]| EVENTS.iter().any(|(event, _)| line.trim_ascii_start().starts_with(event));
         head.split(|&byte| byte == b'\n').take(64).any(|line| line.starts_with(Self::HEADER) || is_disk(line))
@@ -119,8 +119,8 @@ impl LineFormat for Etw {
         let comma = line.iter().position(|&byte| byte == b',').unwrap_or(line.len());
         let name = line[..comma].trim_ascii();
         let event = EVENTS.iter().position(|(event, _)| *event == name);
-        // In the header, column names follow the event's name. In data, numbers follow it, even if `EndHeader` is
-        // missing.
+        // In the header, an event's name is followed by column names. In the data, it is followed by numbers, even if
+        // `EndHeader` is missing.
         let fields = split(line);
         let has_time = fields.get(1).is_some_and(|time| whole(time).is_ok());
         if line == b"BeginHeader" || self.in_header && !has_time {
@@ -132,7 +132,8 @@ impl LineFormat for Etw {
         }
         self.in_header = false;
         let Some(event) = event else {
-            // Events that are not requests have a time after their name; lines about the recording do not.
+            // If the name is followed by a time, the line is an event that is not a request. Lines about the recording
+            // have no such time.
             return match name {
                 _ if has_time => Ok(Entry::Skip(Skip::OtherAction)),
                 [b'O', b'S', b' ', ..] => Ok(Entry::Skip(Skip::Header)),
@@ -143,7 +144,7 @@ impl LineFormat for Etw {
         if let Some(more) = fields.get(columns.count) {
             return Err(Fault::new("", more, SURPLUS));
         }
-        // A quoted name followed by more text means that two records are joined in the line.
+        // If more text follows a quoted name, the line contains two joined records.
         if let Some(last) = fields.last().filter(|last| last.contains(&b'"'))
             && !(last.len() > 1 && last.starts_with(b"\"") && last.ends_with(b"\""))
         {

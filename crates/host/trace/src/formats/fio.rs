@@ -1,7 +1,7 @@
 //! fio's I/O logs (`write_iolog`), versions 2 and 3.
 //!
 //! - Version 2, after the line `fio version 2 iolog`: `file action [offset bytes]`, or `file wait us`. Waits are
-//!   relative and add up; waits below 100 us are ignored, as the manual states, and counted.
+//!   relative and add up; waits below 100 us are ignored, as the manual states, but their number is reported.
 //! - Version 3, after the line `fio version 3 iolog`: `us file action [offset bytes]`, with the time since the start.
 //!   The manual says ms, but files hold us.
 //!
@@ -42,7 +42,7 @@ const WAIT_MIN_NS: u64 = 100_000;
 /// Parser of fio logs; `VERSION` is 2 or 3.
 #[derive(Default)]
 struct Fio<const VERSION: u8> {
-    /// Current time of a version 2 log in ns: the sum of all waits so far.
+    /// Current time of a version 2 log in ns, which is the sum of all waits so far.
     clock_ns: u64,
     /// File name in the last entry; `device` is the id of the device with this name.
     file: Vec<u8>,
@@ -61,13 +61,13 @@ fn is_comment(line: &[u8]) -> bool {
 impl<const VERSION: u8> LineFormat for Fio<VERSION> {
     const COMMENTS: bool = false;
 
-    /// The title line must come first, because without it any line of two words could be an entry.
+    /// The title line must come first, because any line of two words could otherwise be an entry.
     fn may_begin(head: &[u8]) -> bool {
         Self::sniff(head) == 100
     }
 
-    /// Detects the version by the title line alone. Version 3 also matches titles with an unknown version; the error
-    /// message then states that version.
+    /// Detects the version from the title line alone. Version 3 also accepts titles with an unknown version, so that
+    /// the error message can state that version.
     fn sniff(head: &[u8]) -> u32 {
         let mut lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
         match lines.find(|line| !line.is_empty() && !is_comment(line)).and_then(version) {

@@ -7,7 +7,7 @@ use crate::MS;
 use crate::bio::Priority;
 use crate::scheduler::owner::Owner;
 
-/// Time after a queue's first service during which the queue may merge.
+/// Time after its first service during which a queue may merge with another queue.
 const EARLY_NS: u64 = 100 * MS;
 /// Maximum distance between requests of one sequential stream.
 const NEAR_SECTORS: u64 = 8 * 1024;

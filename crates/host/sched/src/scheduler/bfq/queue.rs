@@ -4,7 +4,7 @@ use crate::bio::Priority;
 use crate::request::RequestId;
 use crate::scheduler::lists::SortedFifo;
 
-/// Sentinel for an event that never happened: a time before any time of a run.
+/// Sentinel for an event that never happened: a time earlier than any time in a run.
 pub(super) const NEVER: i64 = i64::MIN / 4;
 /// A queue is seeky if more than this many of its latest 32 requests were seeks.
 const SEEKY_OF_32: u32 = 19;

@@ -27,7 +27,7 @@ const DEFAULT_WEIGHT: u64 = 40;
 /// A process that was idle for longer than this no longer belongs to its burst.
 const BURST_OVER_NS: u64 = 10_000 * MS;
 
-/// How a queue is classified when a request makes it active: interactive, soft real-time or neither.
+/// Classification of a queue when a request makes it active: interactive, soft real-time or neither.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     was_raised: bool,

@@ -1,5 +1,5 @@
-//! B-WF2Q+ (block/bfq-wf2q.c). A queue is eligible if its virtual start time has passed. The eligible queue with the
-//! earliest virtual finish time is served next.
+//! B-WF2Q+ (block/bfq-wf2q.c): among the eligible queues, i.e. those whose virtual start time has passed, serves the
+//! queue with the earliest virtual finish time.
 
 use std::collections::BTreeSet;
 
