@@ -13,7 +13,7 @@ use crate::parameters::{Limit, limits, settings, values};
 /// Number of items in the random traces.
 const ITEMS: u32 = 40;
 
-/// A cache component to check.
+/// A cache component under test.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
     /// A replacement policy.
@@ -24,7 +24,7 @@ pub enum Part {
 
 /// A slow, simple implementation of a replacement policy, to compare with the fast implementation.
 pub trait Twin {
-    /// Creates an empty cache from the parameters of the policy and a capacity in units.
+    /// Creates an empty cache with the given parameters of the policy and a capacity in units.
     fn new(settings: &Settings, capacity: u64) -> Self;
 
     /// Accesses an item; returns true if the item was cached.
@@ -37,7 +37,7 @@ pub trait Twin {
     fn contains(&self, item: u32) -> bool;
 }
 
-/// Names and functions of all cache checks, except the checks that compare a policy with a [`Twin`].
+/// All cache checks with their names, except the checks that compare a policy with a [`Twin`].
 pub const CHECKS: &[Check<Part>] = cache_checks!([table]);
 
 /// A cache with its replacement policy.
@@ -132,8 +132,8 @@ fn worlds(part: Part, limit: Option<Limit>, most: usize) -> impl Strategy<Value 
     })
 }
 
-/// Converts operations to accesses. Each access contains the position of the next access to the same item. An eviction
-/// becomes `None`.
+/// Converts operations to accesses, each with the position of the next access to the same item. An eviction becomes
+/// `None`.
 fn steps(operations: &[Operation]) -> Vec<Option<Access>> {
     let access = |operation: &Operation| match *operation {
         Operation::Access(item, size) => Some(Access::new(item, size)),
@@ -146,7 +146,7 @@ fn steps(operations: &[Operation]) -> Vec<Option<Access>> {
     operations.iter().map(|operation| access(operation).and_then(|_| known.next().copied())).collect()
 }
 
-/// Returns the error `problem` unless the rule `is_kept`.
+/// Returns the error `problem` if `is_kept` is false, which means that a rule was broken.
 fn ensure(is_kept: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
     if is_kept { Ok(()) } else { Err(problem()) }
 }
@@ -286,7 +286,7 @@ pub fn counts_add_up(part: Part) -> Checked {
     )
 }
 
-/// Checks that two caches with equal parameters hold the same items after the same accesses.
+/// Checks that two caches with identical parameters hold the same items after the same accesses.
 pub fn equal_runs_are_equal(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "equal_runs_are_equal", cases: 50 };
     check(
@@ -319,7 +319,7 @@ fn held(policy: &dyn Policy) -> BTreeMap<u32, u32> {
     (0..ITEMS).filter(|&item| policy.contains(item)).map(|item| (item, policy.size(item))).collect()
 }
 
-/// Checks that a policy has the same hits and cached items as its slow twin.
+/// Checks that a policy has the same hits and holds the same items as its slow twin.
 pub fn equals_its_twin<T: Twin>(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "equals_its_twin", cases: 200 };
     check(

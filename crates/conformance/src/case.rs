@@ -8,7 +8,7 @@ use std::sync::Once;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 
-/// Seed of the random test cases; fixed, because every run must try the same cases.
+/// Fixed seed of the random test cases, so that every run tries the same cases.
 const SEED: u64 = 1;
 
 /// Maximum number of test cases that the component may reject before the check gives up.
@@ -146,7 +146,7 @@ pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
     shorten(&mut world.operations, |operations| caught(|| holds(&world.device, operations)).is_err());
     let problem = run(&world).err().unwrap_or_else(|| last.take());
     let operations = world.operations.iter().map(ToString::to_string).collect();
-    // After a panic, no command is given, because `ssdlab explain` would panic too.
+    // Omits the command after a panic, because `ssdlab explain` would panic too.
     let explain = if problem.starts_with(PANICKED) { None } else { explain(&world) };
     let device = world.device.to_string();
     Err(Box::new(Counterexample { component, check, problem, device, operations, explain, cases, seed }))

@@ -21,7 +21,7 @@ use crate::power::Request;
 /// Page size, in KiB, of the drives that `ssdlab explain` draws.
 const EXPLAINED_PAGE_KIB: u32 = 4;
 
-/// A component to check in a drive.
+/// A component under test in a drive.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
     /// An FTL.
@@ -78,7 +78,7 @@ impl Part {
     }
 }
 
-/// Returns the choice of component `info` with the given parameter values.
+/// Chooses component `info` with the given parameter values.
 fn with<R>(info: &'static Info<R>, values: &[u64]) -> Choice<R> {
     Choice { info, settings: settings(info.parameters, values) }
 }

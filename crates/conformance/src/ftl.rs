@@ -25,8 +25,8 @@ fn subject(part: Part, check: &'static str, cases: u32) -> Subject {
     Subject { component: part.name(), check, cases }
 }
 
-/// Checks that every read returns the last write, every flash operation obeys the NAND rules, and no valid data is
-/// erased.
+/// Checks that every read returns the data last written, every flash operation obeys the NAND rules, and no valid data
+/// is erased.
 pub fn reads_return_the_last_write(part: Part) -> Checked {
     reads_back(part, None, subject(part, "reads_return_the_last_write", 150))
 }
@@ -78,7 +78,7 @@ impl Visitor for ReadBack<'_> {
 /// Number of write streams that the host uses. The first page of a write determines its stream.
 const STREAMS: u32 = 3;
 
-/// Serves a request; returns the number of pages read that were never written.
+/// Serves a request; returns how many of the pages that it read had never been written.
 fn serve<F: Ftl, S: FlashSink>(ftl: &mut F, request: Request, sink: &mut S) -> u32 {
     match request {
         Request::Write(first, count) => {
@@ -138,7 +138,7 @@ pub fn counts_add_up(part: Part) -> Checked {
     })
 }
 
-/// Counts of flash operations. Programs are counted by the source of the data, whereas [`Counts`] groups them by cause.
+/// Flash operation counts. Programs are grouped by data source here, and by cause in [`Counts`].
 struct Tally {
     pages_per_block: u32,
     host: u64,
@@ -234,7 +234,7 @@ impl Visitor for Count<'_> {
                     tally.erases
                 ));
             }
-            // Each plane collects one victim at a time and finally erases it.
+            // Each plane collects one victim block at a time and erases the block at the end.
             let collecting = tally.victims as i64 - counts.erased() as i64;
             if matches!(setup.ftl, FtlChoice::Page(..)) && !(0..=setup.geometry.areas().into()).contains(&collecting) {
                 return Err(format!("the FTL chose {} victims, but erased {} blocks", tally.victims, counts.erased()));
@@ -255,7 +255,7 @@ fn equal(what: &str, counted: u64, expected: u64) -> Result<(), String> {
     if counted == expected { Ok(()) } else { Err(format!("{what}: {counted} instead of {expected}")) }
 }
 
-/// Checks that two FTLs with equal options emit the same flash operations for equal requests.
+/// Checks that two FTLs with identical options emit the same flash operations for the same requests.
 pub fn equal_runs_are_equal(part: Part) -> Checked {
     let subject = subject(part, "equal_runs_are_equal", 50);
     check(subject, worlds(part, None, 100), Drive::explained, |Drive { setup }, requests| {
@@ -286,7 +286,7 @@ fn recorded<F: Ftl>(ftl: &mut F, requests: &[Request]) -> Vec<FlashOp> {
     sink.0
 }
 
-/// Returns an error with the first difference between the flash operations of two runs.
+/// Compares the flash operations of two runs; the error describes the first difference.
 fn compared(expected: &[FlashOp], other: &[FlashOp], name: &str) -> Result<(), String> {
     if expected == other {
         return Ok(());
@@ -322,8 +322,8 @@ pub fn a_loaded_state_continues(part: Part) -> Checked {
     Ok(if is_missing.get() { Verdict::Skipped("the FTL cannot save its state") } else { checked })
 }
 
-/// Run of an FTL that saves its state between the requests `before` and `after`. If `saved` is given, the run loads
-/// this state instead of serving the requests `before`.
+/// Runs an FTL and saves its state between the requests `before` and `after`. If `saved` is given, the FTL loads this
+/// state instead of serving the requests `before`.
 struct SaveOrLoad<'a> {
     saved: Option<&'a [u8]>,
     before: &'a [Request],

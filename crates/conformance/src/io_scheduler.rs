@@ -170,7 +170,7 @@ pub struct Host {
     pub ended: BTreeMap<u32, u64>,
     /// Submitted bios, keyed by owner number.
     pub submitted: BTreeMap<u32, Bio>,
-    /// Owner numbers whose submission is blocked until the block layer wakes them.
+    /// Owner numbers of blocked submissions, which wait until the block layer wakes them.
     pub asleep: Vec<u32>,
 }
 
@@ -446,8 +446,8 @@ pub fn waits_are_bounded(info: &'static SchedulerInfo) -> Checked {
     })
 }
 
-/// Checks that every bio is completed with each parameter at its smallest and at its largest value. Skips values that
-/// the block layer rejects.
+/// Sets each parameter to its smallest and then to its largest value, and checks that every bio is completed. Skips
+/// values that the block layer rejects.
 pub fn parameters_work_at_their_limits(info: &'static SchedulerInfo) -> Checked {
     check_limits(limits(info.parameters), |Limit { at, value }| {
         let tunables = vec![(info.parameters[at].name.to_owned(), value)];

@@ -130,8 +130,8 @@ macro_rules! map {
     };
 }
 
-/// Tests a replacement policy, given its `PolicyInfo`. With `twin = Slow`, compares it with a type that implements
-/// [`Twin`](cache_policy::Twin).
+/// Tests a replacement policy, given its `PolicyInfo`. With `twin = Slow`, also compares the policy with the type
+/// `Slow`, which must implement [`Twin`](cache_policy::Twin).
 #[macro_export]
 macro_rules! cache_policy {
     ($info:expr) => {

@@ -7,7 +7,7 @@ use ssdlab_core::{Parameter, Settings};
 /// Page size of the small drives in bytes; small enough that a map has several pages.
 pub(crate) const PAGE_BYTES: u32 = 64;
 
-/// Returns settings with one value for each parameter.
+/// Returns settings that give each parameter its value from `values`.
 pub(crate) fn settings(parameters: &'static [Parameter], values: &[u64]) -> Settings {
     let owner = Owner { kind: "component", name: "checked", parameter: "parameter" };
     let names = parameters.iter().map(|parameter| parameter.name);

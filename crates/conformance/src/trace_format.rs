@@ -87,8 +87,8 @@ pub fn damaged_files_are_refused(example: Example) -> Checked {
     )
 }
 
-/// Checks that written requests are read back with equal operations and addresses. Skips formats that cannot be
-/// written.
+/// Checks that requests written to a file are read back with the same operations and addresses. Skips formats that
+/// cannot be written.
 pub fn written_files_are_read_back(example: Example) -> Checked {
     let Example { info, .. } = example;
     if info.role.encoder.is_none() {

@@ -26,7 +26,8 @@ impl Display for Generated {
     }
 }
 
-/// Operation type without values. A workload takes no operations, because its configuration determines all requests.
+/// Operation type that has no values: a workload takes no operations, because its configuration determines all
+/// requests.
 #[derive(Clone, Copy, Debug)]
 enum Nothing {}
 
@@ -108,7 +109,7 @@ fn stays(info: &'static PatternInfo, limit: Option<Limit>, name: &'static str, c
     )
 }
 
-/// Checks that equal workloads generate equal requests, in batches of any size.
+/// Checks that identical workloads generate identical requests, whatever the batch size.
 pub fn equal_seeds_give_equal_requests(info: &'static PatternInfo) -> Checked {
     let component = format!("workload pattern {}", info.name);
     let subject = Subject { component, check: "equal_seeds_give_equal_requests", cases: 30 };

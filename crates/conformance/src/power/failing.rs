@@ -12,7 +12,7 @@ pub struct Faults {
     pub one_in: u64,
     /// Spare blocks per plane that the FTL reserves for failures.
     pub kept: u32,
-    /// Blocks per plane in excess of the FTL's needs.
+    /// Number of blocks per plane beyond the minimum that the FTL needs.
     pub spare: u32,
 }
 

@@ -11,7 +11,7 @@ use ssdlab_nand::{Cause, Failure, FlashSink, Found, Note, ProgramOrder, Scan, So
 pub enum Last {
     /// The operation changed nothing.
     Undone,
-    /// The program unit is half programmed, or the block half erased. The FTL must not take the operation for a
+    /// The program unit is half programmed, or the block half erased. The FTL must not mistake the operation for a
     /// successful one.
     Torn,
 }
@@ -40,7 +40,7 @@ pub struct Flash {
     cells: Vec<Cell>,
     /// Pages of incomplete program units, keyed by the first page of the unit. These pages are in volatile memory.
     gathered: BTreeMap<u32, Vec<Cell>>,
-    /// True to plant a bug: reads ignore the pages in volatile memory.
+    /// If true, plants a bug: reads ignore the pages in volatile memory.
     pub(super) forgets_memory: bool,
     /// For each block, the page offset after its last programmed page.
     next: Vec<u32>,
@@ -54,11 +54,11 @@ pub struct Flash {
     last_sequence: Option<u64>,
     /// Current host write: its first logical page, and a stamp for each page that identifies the page's new contents.
     payload: (u32, Vec<u64>),
-    /// Operations left until the power fails.
+    /// Number of operations left before the power fails.
     pub(super) left: u64,
     last: Last,
     rng: Rng,
-    /// Number of operations that recovery has used.
+    /// Number of operations performed during recovery.
     pub(super) recovering: u64,
     pub(super) violation: Option<String>,
     /// Average number of page programs and erases per failure; 0 if operations never fail.
@@ -97,7 +97,7 @@ impl Flash {
         }
     }
 
-    /// Restores the power, which fails again after `operations` operations.
+    /// Restores the power until it fails again after `operations` operations.
     pub(super) fn power_up(&mut self, operations: u64, last: Last) {
         (self.left, self.last, self.unsettled, self.last_sequence) = (operations, last, false, None);
         self.gathered.clear();
@@ -111,7 +111,7 @@ impl Flash {
         self.payload = (lpn, stamps);
     }
 
-    /// Decides at random whether the operation fails. Operations that a power loss interrupts never fail in this way.
+    /// Decides at random whether the operation fails. An operation interrupted by a power loss never fails at random.
     pub(super) fn fails(&mut self, failure: Failure) -> bool {
         let pages = if failure == Failure::Program { self.shape.program_unit.into() } else { 1 };
         let fails = !self.is_off() && self.one_in > 0 && self.faults.below(self.one_in.div_ceil(pages)) == 0;

@@ -25,7 +25,7 @@ pub struct World {
     pub faults: Option<Faults>,
 }
 
-/// Flash contents as recovery reads them; `page` may have a planted bug.
+/// View of the flash during recovery; a bug may be planted in `page`.
 struct Eyes<'a> {
     flash: &'a Flash,
     page: fn(&Flash, Ppn) -> Found,
@@ -58,15 +58,15 @@ pub enum Mistake {
     ReadFromCells,
 }
 
-/// Functions through which recovery reads the flash, and the handling of program units. All values except
-/// [`Look::RIGHT`] contain a planted bug.
+/// View of the flash during recovery: functions that read the flash, and a possible bug in the handling of program
+/// units. All values except [`Look::RIGHT`] contain a planted bug.
 #[derive(Clone, Copy)]
 pub struct Look {
-    /// Returns what recovery sees of a page.
+    /// Returns the contents of a page as recovery sees them.
     pub page: fn(&Flash, Ppn) -> Found,
-    /// Returns the trims that recovery sees.
+    /// Returns the trims as recovery sees them.
     pub trims: fn(&[Trimmed]) -> Vec<Trimmed>,
-    /// Planted bug in the handling of program units.
+    /// Planted bug in the handling of program units, if any.
     pub mistake: Mistake,
 }
 
@@ -79,15 +79,15 @@ impl Look {
 /// Counts of events in a run that broke no rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Happened {
-    /// Operations before the first power loss, or all operations if power never fails.
+    /// Number of operations before the first power loss, or of all operations if power never fails.
     pub operations: u64,
-    /// Power losses during recovery.
+    /// Number of power losses during recovery.
     pub lost_in_recovery: u32,
-    /// Operations that recovery used.
+    /// Number of operations performed during recovery.
     pub recovering: u64,
-    /// Operations that failed.
+    /// Number of failed operations.
     pub failures: u64,
-    /// True if the drive was worn out in the end.
+    /// True if the drive was worn out at the end.
     pub worn_out: bool,
 }
 
@@ -124,7 +124,7 @@ struct Host {
     cuts: Vec<(u64, Last)>,
     /// Contents (as stamps) that each logical page may have after a power loss, the newest last.
     pages: Vec<Vec<Option<u64>>>,
-    /// Request that was interrupted by the power loss, and the stamps that its pages may contain if they were written.
+    /// Request that the power loss interrupted, and the stamps that its pages contain if they were written.
     lost: Option<(Request, Vec<u64>)>,
     stamps: u64,
     fresh: bool,
@@ -193,8 +193,8 @@ impl Host {
         Ok(pages)
     }
 
-    /// Stores the number of operations so far, unless it is already stored. Tests use it to repeat the run with a power
-    /// loss at each operation.
+    /// Records the number of operations so far, unless a number is already recorded. Tests use it to repeat the run
+    /// with a power loss at each operation.
     fn count_operations(&mut self) {
         if self.happened.operations == 0 {
             self.happened.operations = u64::MAX - self.flash.left;
@@ -209,8 +209,8 @@ impl Host {
     }
 }
 
-/// Operates the drive until the next power loss or until it is worn out, and then returns false. Returns true if all
-/// requests were served without either.
+/// Operation of a drive between two power losses. `live` returns true if all requests were served, and false if
+/// the power failed or the drive wore out first.
 struct Life<'a, R> {
     host: &'a mut Host,
     requests: &'a mut R,
