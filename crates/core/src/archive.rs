@@ -26,7 +26,7 @@ use serde::de::DeserializeOwned;
 
 use crate::mem::{HugeVec, Mapping, Plain, bytes_of, bytes_of_mut};
 
-/// An archive that either saves or loads state, with its stream.
+/// An archive that either saves state to a stream or loads state from one.
 pub enum Archive<'a> {
     /// Saves state: writes fields to the stream.
     Save(&'a mut dyn Output),
@@ -108,7 +108,7 @@ impl Archive<'_> {
     /// order.
     ///
     /// # Errors
-    /// Fails if the array cannot be written, or the saved array has another length.
+    /// Fails if the array cannot be written, or if the saved array has a different length.
     pub fn array<T: Plain>(&mut self, numbers: &mut [T]) -> Archived {
         match self {
             Self::Save(to) => {
@@ -126,7 +126,7 @@ impl Archive<'_> {
         }
     }
 
-    /// Saves or loads a large array, which may have length 0 before it is loaded.
+    /// Saves or loads a large array. An array to be loaded may have length 0 beforehand.
     ///
     /// # Errors
     /// See [`Self::array`] for the errors.

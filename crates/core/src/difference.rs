@@ -14,7 +14,8 @@ pub struct Difference {
     pub remedy: String,
 }
 
-/// Returns the first difference between two drives; `then` and `now` are the settings and counts of the drives.
+/// Returns the first difference between two drives; `then` has the settings and counts of the first drive, and `now`
+/// those of the second.
 pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     let value = |lines: &[Line], key: &str| lines.iter().find(|line| line.0 == key).map(|line| line.1.clone());
     let (key, was, is) = then.iter().chain(now).find_map(|(key, _)| {

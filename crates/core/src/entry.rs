@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A page number in a large map, or no page.
+/// A map entry: a page number, or no page.
 ///
 /// Stored as the complement of the number, so that "none" is zero. Zeroed memory from the system is then an empty map,
 /// and entries that were never set occupy no memory.

@@ -69,7 +69,8 @@ impl LatencyHistogram {
         bucket_of(nanos)
     }
 
-    /// Returns the smallest duration of the given bucket, and of the bucket after it, in nanoseconds.
+    /// Returns the bounds of a bucket in nanoseconds: its smallest duration, and the smallest duration of the next
+    /// bucket.
     pub fn bounds(bucket: usize) -> (u64, u64) {
         (lower_bound(bucket), if bucket + 1 < BUCKETS { lower_bound(bucket + 1) } else { u64::MAX })
     }
@@ -162,8 +163,8 @@ impl LatencyHistogram {
         0
     }
 
-    /// Returns the non-empty buckets, each as its smallest value in ns, the smallest value of the next bucket in ns,
-    /// and its count.
+    /// Returns the non-empty buckets. Each consists of its smallest value in ns, the smallest value of the next bucket
+    /// in ns, and its count.
     pub fn buckets(&self) -> Vec<(u64, u64, u64)> {
         (0..BUCKETS)
             .filter(|&bucket| self.counts[bucket] > 0)

@@ -1,7 +1,7 @@
 //! Foundation of all ssdlab crates: units, ids, random numbers, histograms, counters, parameters, registries, lists,
 //! saved state.
 //!
-//! Nothing here depends on flash or wall time, reads a file or starts a thread.
+//! This crate does not depend on flash or wall time, reads no files and starts no threads.
 
 pub mod archive;
 pub mod counters;

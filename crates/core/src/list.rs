@@ -12,9 +12,9 @@ pub const NONE: u32 = u32::MAX;
 /// Neighbours of an item in its list.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Link {
-    /// The item that was added before this item, or [`NONE`].
+    /// Next older item in the list; [`NONE`] for the oldest item.
     pub older: u32,
-    /// The item that was added after this item, or [`NONE`].
+    /// Next newer item in the list; [`NONE`] for the newest item.
     pub newer: u32,
 }
 
@@ -85,7 +85,8 @@ impl List {
         some(self.newest)
     }
 
-    /// Makes two items neighbours; [`NONE`] for `older` or `newer` means the end of the list on that side.
+    /// Links two neighbouring items; if `older` or `newer` is [`NONE`], the other item becomes the end of the list on
+    /// that side.
     #[inline(always)]
     fn join<N: Node>(&mut self, nodes: &mut [N], older: u32, newer: u32) {
         match older {
@@ -98,7 +99,7 @@ impl List {
         }
     }
 
-    /// Adds an item as the newest; it must be in no list.
+    /// Adds an item as the newest; it must not be in any list.
     #[inline(always)]
     pub fn push<N: Node>(&mut self, nodes: &mut [N], item: u32) {
         let newest = std::mem::replace(&mut self.newest, item);
@@ -109,7 +110,7 @@ impl List {
         *nodes[item as usize].link_mut() = Link { older: newest, newer: NONE };
     }
 
-    /// Inserts an item directly before `newer`. The item must be in no list, and `newer` in this list.
+    /// Inserts an item directly before `newer`. The item must not be in any list; `newer` must be in this list.
     #[inline]
     pub fn insert_before<N: Node>(&mut self, nodes: &mut [N], item: u32, newer: u32) {
         let older = nodes[newer as usize].link().older;
@@ -157,7 +158,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Bytes of memory that a queue needs per item of its capacity.
+    /// Memory that a queue needs per item of its capacity, in bytes.
     pub const BYTES_PER_ITEM: usize = size_of::<Link>();
 
     /// Creates an empty queue for items below `capacity`.

@@ -48,26 +48,26 @@ impl Plain for Entry {
     }
 }
 
-/// Returns numbers as bytes, in the byte order of the processor.
+/// Returns numbers as bytes in native byte order.
 pub fn bytes_of<T: Plain>(numbers: &[T]) -> &[u8] {
     // SAFETY: both slices cover the same memory; numbers have no padding, and bytes need no alignment.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// Returns numbers as mutable bytes, in the byte order of the processor.
+/// Returns numbers as mutable bytes in native byte order.
 pub fn bytes_of_mut<T: Plain>(numbers: &mut [T]) -> &mut [u8] {
     // SAFETY: both slices cover the same memory, and all byte patterns are valid numbers.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// Converts map entries to atomics, so that several threads may set them.
+/// Returns map entries as atomics, so that several threads may set them.
 pub fn shared(entries: &mut [Entry]) -> &[SharedEntry] {
     // SAFETY: the exclusive borrow guarantees no other access, and both types have the layout of `u32`.
     unsafe { &*(std::ptr::from_mut(entries) as *const [SharedEntry]) }
 }
 
-/// Copies byte slices to their offsets in `into`, bypassing the CPU caches. Use it for data that is not read soon:
-/// memory is not read before the write, and the caches keep their contents.
+/// Copies byte slices to their offsets in `into`, bypassing the CPU caches. Use it for data that will not be read soon:
+/// the destination is not read before it is written, and the caches keep their contents.
 ///
 /// # Panics
 /// Panics if a copied slice would extend past the end of `into`.
@@ -132,7 +132,7 @@ impl Mapping {
 ///
 /// If the kernel refuses the request, the memory has ordinary pages. Results never depend on the page size.
 pub struct HugeVec<T> {
-    /// Pointer to the elements, wherever they are stored. An access therefore need not distinguish the two cases.
+    /// Pointer to the elements in either storage, so that an access need not distinguish the two cases.
     slice: NonNull<[T]>,
     _memory: Vec<T>,
     _file: Option<Mapping>,

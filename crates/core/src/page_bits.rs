@@ -26,7 +26,7 @@ impl PageBits {
         self.words[(page / WORD) as usize] >> (page % WORD) & 1 != 0
     }
 
-    /// Prefetches the bit of a page, if there is such a page.
+    /// Prefetches the bit of a page; does nothing if there is no such page.
     #[inline(always)]
     pub fn prefetch(&self, page: u32) {
         prefetch(&self.words, (page / WORD) as usize);
@@ -87,8 +87,7 @@ impl PageBits {
         Self::windows(pages).map(|(first, count)| self.window(first, count).count_ones()).sum()
     }
 
-    /// Copies the bits of the page range `pages` from `other`. The first copied bit belongs to page `first` of this
-    /// set.
+    /// Copies the bits of the pages `pages` of `other` to this set, starting at page `first`.
     pub fn copy(&mut self, first: u32, other: &Self, pages: Range<u32>) {
         let shift = pages.start;
         for (from, count) in Self::windows(pages) {

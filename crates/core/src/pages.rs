@@ -1,4 +1,4 @@
-//! Converts byte ranges to pages: those that a range touches, covers completely or covers in part.
+//! Converts byte ranges to pages that a range touches, covers completely or covers in part.
 //!
 //! A range is `offset..end` in bytes. An empty range touches no page.
 
@@ -85,7 +85,7 @@ impl PageSize {
         }
     }
 
-    /// Iterates over the pages that the range touches. Returns each page with the bytes of the range that lie in it.
+    /// Iterates over the pages that the range touches, each with the part of the range that lies in it.
     #[inline]
     pub fn parts(self, offset: u64, end: u64) -> impl Iterator<Item = (u64, Range<u64>)> {
         self.touched(offset, end).map(move |page| {

@@ -9,7 +9,7 @@ pub const MOST: usize = 16;
 
 /// One percent in parts per billion, the unit of [`Unit::Share`].
 const PARTS_OF_PERCENT: f64 = 1e7;
-/// Number of billionths in 1; values of [`Unit::Decimal`] are counted in billionths.
+/// Number of billionths in 1; [`Unit::Decimal`] values are stored in billionths.
 const BILLIONTHS: f64 = 1e9;
 
 /// Function that returns the names that a parameter accepts, each with its meaning. A fixed list would miss names that
@@ -65,7 +65,7 @@ pub enum Unit {
     OneOf(Names),
     /// A count, with the plural noun for the counted items.
     Count(&'static str),
-    /// A count that the source (paper or program) fixes. Users cannot set it, but tests vary it.
+    /// A count fixed by the source (paper or program). Users cannot set it, but tests vary it.
     Fixed(&'static str),
 }
 
@@ -89,7 +89,7 @@ pub enum Quantity {
 }
 
 impl Unit {
-    /// Returns the symbol of the unit that follows a value, such as `ns`.
+    /// Returns the unit symbol that is written after a value, such as `ns`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nanos => "ns",
@@ -147,7 +147,7 @@ impl fmt::Display for Unit {
 /// One parameter of a scheduler, policy or other registered entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Name of the parameter in configurations: the name in the kernel or paper, if available.
+    /// Name of the parameter in configurations; the name from the kernel or paper, if there is one.
     pub name: &'static str,
     /// Unit of the parameter's value.
     pub unit: Unit,
@@ -219,7 +219,7 @@ impl Parameter {
         matches!(self.unit, Unit::Fixed(_))
     }
 
-    /// Returns the parameter with another example value.
+    /// Returns a copy of the parameter with the given example value.
     pub const fn example(self, value: u64) -> Self {
         Self { example: Some(value), ..self }
     }
@@ -267,7 +267,7 @@ pub enum ParameterError {
     Unknown {
         /// Policy, scheduler or other component to which the parameters belong.
         owner: Owner,
-        /// Unknown name of a parameter.
+        /// The unknown parameter name.
         name: String,
         /// Names of all parameters of the owner, separated by commas.
         known: String,
@@ -395,7 +395,7 @@ impl Settings {
         self.get(name) as f64 / BILLIONTHS
     }
 
-    /// Returns the share of `capacity`, rounded down, that parameter `name` specifies in whole percent.
+    /// Returns the percentage of `capacity` that parameter `name` specifies, rounded down.
     pub fn share(&self, name: &str, capacity: u64) -> u64 {
         (u128::from(capacity) * u128::from(self.get(name)) / 100) as u64
     }

@@ -16,7 +16,7 @@ use crate::suggest::named;
 /// A registry entry for a policy, scheduler or other component: its name, texts and parameters, and everything needed
 /// to build it.
 pub struct Info<R: 'static> {
-    /// Name of the entry in settings: the name in the source, if available.
+    /// Name of the entry in settings; the name from the source, if there is one.
     pub name: &'static str,
     /// Short help text of the entry.
     pub help: &'static str,
@@ -74,12 +74,12 @@ pub struct Registry<R: 'static> {
     kind: &'static str,
     built_in: &'static [&'static Info<R>],
     /// All entries of the registry; None until the first registration. A registration replaces the list. Earlier lists
-    /// are never freed, because they may be in use.
+    /// are never freed, because they may still be in use.
     members: RwLock<Option<&'static [&'static Info<R>]>>,
 }
 
-/// Number of entries registered in all registries since the program started. A change of this number tells users of
-/// tables computed from registries to recompute them.
+/// Number of entries registered in all registries since the program started. When it changes, tables computed from the
+/// registries must be recomputed.
 static REGISTERED: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the number of entries registered so far in all registries.
@@ -136,7 +136,7 @@ impl<R> Registry<R> {
         self.iter().copied().find(|info| info.name == name)
     }
 
-    /// Finds an entry by its name like [`Self::find`], but with an error if there is none.
+    /// Finds an entry by its name like [`Self::find`], but returns an error if there is none.
     ///
     /// # Errors
     /// Fails if no entry has this name; the error lists all names.

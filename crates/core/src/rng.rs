@@ -2,7 +2,7 @@
 //!
 //! ssdlab has its own generator, because published results must be reproducible years later. The generators of
 //! general-purpose crates may change their output between minor versions. Each consumer draws from its own named
-//! stream. A new consumer therefore never changes the numbers of another consumer.
+//! stream, so a new consumer never changes the numbers that another one draws.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! A slab: items with stable numbers that are reused after removal.
+//! A slab of items with stable numbers; a number is reused after its item was removed.
 
 use std::ops::{Index, IndexMut};
 

@@ -1,7 +1,7 @@
 //! Look-up of names that users type: matches that ignore case and separators, and suggestions for misspelt names.
 
-/// Returns the candidate equal to `name`; otherwise the only candidate that differs only in case, or in `-` instead of
-/// `_`.
+/// Returns the candidate equal to `name`; otherwise the candidate that differs only in case or in `-` versus `_`, if
+/// there is exactly one.
 pub fn named<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     candidates.clone().into_iter().find(|candidate| *candidate == name).or_else(|| {
         let mut alike = candidates.into_iter().filter(|candidate| is_alike(name, candidate));
@@ -46,7 +46,7 @@ fn slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option
         .map(|(_, candidate)| candidate)
 }
 
-/// Names of settings in other tools, each with the name of the same setting in ssdlab.
+/// Names of settings in other tools, each with the name of the corresponding ssdlab setting.
 const SYNONYMS: [(&str, &str); 4] =
     [("qd", "queue_depth"), ("iodepth", "queue_depth"), ("overprovisioning", "op"), ("over_provisioning", "op")];
 
