@@ -1,8 +1,8 @@
 //! Baseline: a bare loop with page mapping and greedy garbage collection only.
 //!
 //! The baseline has no options, policies, sinks or checks. It simulates uniform random overwrites with the FTL's data
-//! layout (lazy validity, dense counters with chunk minima, `u32` maps), but as little code as possible. The number of
-//! pages per block is a power of two. There is no prefetching and no use of huge pages. Benchmarks compare the full
+//! layout (lazy validity, dense counters with chunk minima, `u32` maps) in as little code as possible. The number of
+//! pages per block is a power of two. The loop uses neither prefetching nor huge pages. Benchmarks compare the full
 //! simulator with this baseline.
 
 use ssdlab_core::Rng;
@@ -29,7 +29,7 @@ pub struct Loop {
 const FULL: u16 = u16::MAX;
 
 impl Loop {
-    /// Creates a device of `blocks` blocks of `1 << shift` pages, filled with `pages` logical pages.
+    /// Creates a device with `blocks` blocks of `1 << shift` pages each, filled with `pages` logical pages.
     pub fn filled(pages: u32, blocks: u32, shift: u32, seed: u64) -> Self {
         let size = 1_u32 << shift;
         let full = pages.div_ceil(size);

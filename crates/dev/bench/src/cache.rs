@@ -9,7 +9,7 @@ use crate::{Scale, machine};
 const PAGE: u32 = 4096;
 const BATCH: usize = 4096;
 
-/// Converts requests to accesses to numbered objects, the input of all cache simulations.
+/// Converts requests into accesses to numbered objects, the input of all cache simulations.
 fn number(requests: &[Request]) -> AccessTrace {
     AccessTrace::new(requests, Granularity::Objects, Trims::Ignore)
         .expect("the trace is within the size limit of `AccessTrace`")

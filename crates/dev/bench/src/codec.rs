@@ -11,7 +11,7 @@ use crate::{Scale, machine};
 
 const PAGE_BYTES: usize = 8192;
 
-/// Function that compresses or decompresses the first slice into the second and returns the length.
+/// Function that compresses or decompresses the first slice into the second and returns the number of bytes written.
 type Work = Box<dyn FnMut(&[u8], &mut [u8]) -> usize>;
 
 /// Compression library, called with reused contexts as its documentation recommends.
@@ -126,7 +126,7 @@ pub fn report(scale: Scale) {
             library.spec.parse::<CodecSpec>().expect("the codec exists").build().expect("memory for a context");
         let mut best = [f64::INFINITY; 4];
         let mut stored = Vec::new();
-        // ssdlab's codec and the library alternate, so that disturbances affect both alike.
+        // ssdlab's codec and the library alternate, so that interference affects both equally.
         for _ in 0..rounds {
             let (compress_us, restore_us, ours) = run(
                 &pages,

@@ -104,7 +104,7 @@ pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summ
 }
 
 /// Returns the CPU seconds and the summary of the fastest run of each set-up. Set-ups alternate for [`ROUNDS`] rounds,
-/// so that disturbances affect all of them.
+/// so that interference affects all of them equally.
 pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads: f64) -> [(f64, Summary); N] {
     let once =
         || setups.each_ref().map(|setup| timed(setup, requests, reads)).map(|(_, seconds, summary)| (seconds, summary));

@@ -59,7 +59,7 @@ pub fn report(scale: Scale) {
 
             let mut device = Loop::filled(setup.logical_pages, setup.geometry.blocks, BLOCK_SHIFT, 1);
             device.overwrite(u64::from(setup.logical_pages) * 3 / 2);
-            // The whole stack and the bare loop alternate, so that disturbances affect both alike.
+            // The whole stack and the bare loop alternate, so that interference affects both equally.
             for round in 0..rounds {
                 if round > 0 {
                     (_, seconds, summary) = timed(&setup, writes, 0.0);
@@ -71,7 +71,7 @@ pub fn report(scale: Scale) {
                 theirs_wa = work.programs as f64 / work.host as f64;
             }
             let pages = setup.geometry.pages() as f64;
-            // Resident memory can be measured only in the first row, because later rows reuse freed memory.
+            // Resident memory can be measured only for the first row, because later rows reuse freed memory.
             let resident_per_page =
                 if first { format!("{:.2}", resident as f64 / pages) } else { "not measured".to_owned() };
             first = false;

@@ -73,7 +73,8 @@ fn measured(sets: &[String]) -> (f64, Summary) {
     clocked(&settings.setup, &settings.workload)
 }
 
-/// Simulates one chip with changed settings; returns elapsed seconds and flash programs.
+/// Simulates the single-chip preset with the given changes; returns the elapsed seconds and the number of flash
+/// programs.
 pub fn simulate(sets: &[String]) -> Result<(f64, u64), String> {
     let settings = settings(sets).map_err(|error| error.to_string())?;
     let began = Instant::now();

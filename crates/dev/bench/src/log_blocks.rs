@@ -65,7 +65,7 @@ pub fn report(scale: Scale) {
             }
             let (seconds, summary) = measured(&sets);
             let programs = summary.flash.0.programmed() as f64 / seconds;
-            // `writes / 2` moves take long enough for a clock with a resolution of milliseconds.
+            // `writes / 2` moves take long enough to be timed by a clock of millisecond resolution.
             let bare = bare_merges(pages, writes / 2);
             let sets = with(&["workload.reads=100%".into(), format!("workload.requests={reads}")]);
             let reads_per_s = if pattern == "uniform" {

@@ -42,8 +42,8 @@ pub fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Returns the counts of flash operations as text for [`hash`]. The last cause, folds of an SLC cache, is left out
-/// while it is 0: no benchmark has a cache, and so the hashes of earlier results stay valid.
+/// Returns the counts of flash operations as text for [`hash`]. Omits the last cause, folds of an SLC cache, if it has
+/// no operations. No benchmark has an SLC cache, so the hashes of earlier results stay valid.
 pub fn flash_text(flash: &FlashSummary) -> String {
     let fold = Cause::Fold as usize;
     let folds = flash.0.reads[fold] + flash.0.programs[fold] + flash.0.erases[fold];

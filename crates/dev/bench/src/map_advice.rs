@@ -38,7 +38,7 @@ fn look_ups(requests: &[Request], page_bytes: u32) -> Vec<(u32, bool)> {
     pages.collect()
 }
 
-/// Returns the seconds of one pass and the misses of every cache.
+/// Simulates all caches in one pass; returns the elapsed seconds and the misses of each cache.
 fn one_pass(setup: &Setup, sizes: &MapSizes, requests: &[Request]) -> (f64, Vec<u64>) {
     let began = Instant::now();
     let mut advisor = MapAdvisor::new(setup, sizes).expect("the sizes are valid");
@@ -78,7 +78,7 @@ fn one_by_one(setup: &Setup, sizes: &MapSizes, look_ups: &[(u32, bool)]) -> (f64
     (began.elapsed().as_secs_f64(), misses)
 }
 
-/// Prints the table that compares one pass with separate runs, for each workload.
+/// Prints a table that compares one pass with separate runs for each workload.
 pub fn report(scale: Scale) {
     let (count, rounds) = match scale {
         Scale::Smoke => (5_000, 1),

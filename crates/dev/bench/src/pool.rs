@@ -164,8 +164,8 @@ pub fn raw_hits(scale: Scale) {
             for copies in [false, true] {
                 let mut best = [0.0_f64; 4];
                 let mut sums = [0; 4];
-                // The caches alternate in short rounds, so that disturbances affect all alike and some rounds are
-                // undisturbed.
+                // The caches alternate in short rounds, so that interference affects all of them equally and some
+                // rounds are free of it.
                 for round in 0..rounds {
                     let ids: Vec<_> = ids[..threads].iter().map(|ids| &ids[round * count..][..count]).collect();
                     let results = [

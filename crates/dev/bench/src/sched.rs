@@ -11,11 +11,12 @@ use crate::{Scale, machine};
 
 /// Number of queued requests during the measurement.
 const QUEUED: usize = 256;
-/// Maximum number of decisions timed together, because reading the clock takes as long as a decision.
+/// Maximum number of decisions per timed batch. Single decisions are not timed, because reading the clock takes as long
+/// as a decision.
 const BATCH: usize = 32;
 const SECTORS: u64 = 60 << 21;
 
-/// Prints the nanoseconds per decision of each scheduler.
+/// Prints each scheduler's time per decision in nanoseconds.
 pub fn report(scale: Scale) {
     let rounds = match scale {
         Scale::Smoke => 20,
@@ -33,7 +34,7 @@ pub fn report(scale: Scale) {
 
 /// Measured times in nanoseconds, each the median of several batches.
 struct Row {
-    /// Time of a call of `dispatch`, including calls that return no request, and the time to read the clock.
+    /// Time per call of `dispatch`, including the time to read the clock and the calls that return no request.
     decision: f64,
     /// Total time per request: allocation, insertion, dispatch and completion.
     request: f64,
@@ -41,7 +42,7 @@ struct Row {
     order: String,
 }
 
-/// Scheduler with queued requests, and a device that completes each batch before the next batch.
+/// Scheduler with queued requests, and a device that completes each batch before the next one starts.
 struct Bench {
     scheduler: Box<dyn IoScheduler>,
     requests: Requests,
@@ -70,7 +71,7 @@ impl Bench {
     }
 
     /// Dispatches requests until the batch is full or the scheduler returns no request. Returns the number of
-    /// decisions, including a last one that dispatched nothing.
+    /// decisions, including a final decision that dispatched nothing.
     fn dispatch(&mut self, ids: &mut Vec<RequestId>) -> usize {
         while ids.len() < BATCH {
             let Some(id) = self.scheduler.dispatch(0, &self.requests, self.now, false) else { return ids.len() + 1 };

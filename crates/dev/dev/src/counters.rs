@@ -8,8 +8,7 @@ use ssdlab_sim::{BufferCounters, ControllerCounters, HostCounters};
 use std::fmt::Write;
 use std::io::{Error, ErrorKind, Result};
 
-/// Counter tables of [docs/results.md](../../../../docs/results.md), each with the key in `result.json` of its
-/// counters.
+/// Counter tables of [docs/results.md](../../../../docs/results.md), each with the `result.json` key of its counters.
 static TABLES: &[(&str, &[Counter])] = &[
     ("cache.counters", WriteBackCounters::COUNTERS),
     ("cache.pools.transitions", Transitions::COUNTERS),

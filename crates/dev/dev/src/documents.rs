@@ -22,7 +22,7 @@ pub fn items(text: &str) -> Vec<Item> {
     quoted.map(|part| Item { name: part[0].into(), file: part[2].into() }).collect()
 }
 
-/// Returns the broken references of `text`, a document in `folder` below `root`.
+/// Returns the broken references in `text`, a document in `folder` below `root`.
 pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
     let mut missing = Vec::new();
     for line in text.lines() {
@@ -44,8 +44,8 @@ pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
     missing
 }
 
-/// Finds the registries in a source file: public static slices and [`Registry`](ssdlab_core::Registry) values. Returns
-/// each registry as the reference that a document should use.
+/// Finds the registries that a source file declares: public static slices and [`Registry`](ssdlab_core::Registry)
+/// values. Returns for each registry the reference that a document should contain.
 pub fn tables(root: &Path, path: &Path, source: &str) -> Vec<Item> {
     let declared = source.lines().filter_map(|line| {
         let declaration = line.trim_start().strip_prefix("pub static ")?;

@@ -8,14 +8,14 @@ use std::path::Path;
 /// `py` are single crates.
 const GROUPS: &[&str] = &["core", "flash", "host", "lab", "ssdlab", "conformance", "drive", "pages", "py", PLUGINS];
 
-/// Folder of the components outside the product. Like user-written components, they may use only `ssdlab`.
+/// Folder of components outside the product. Like user-written components, they may use only the `ssdlab` crate.
 const PLUGINS: &str = "plugins";
 
 /// Folder of the development crates, which product crates may use only in tests.
 const DEVELOPMENT: &str = "dev";
 
-/// Words that models must not use, because results would not be reproducible. Short forms such as `fs::` also detect
-/// uses after `use std::{env, fs}`. `HashMap::new` and `HashSet::new` use a random seed.
+/// Words that models must not use, because they would make results irreproducible. Short forms such as `fs::` also
+/// detect uses after `use std::{env, fs}`. `HashMap::new` and `HashSet::new` use a random seed.
 const BANNED: &[&str] = &[
     "std::fs",
     "fs::",
@@ -84,7 +84,7 @@ pub fn banned_words(package: &str, source: &str) -> Vec<(usize, &'static str)> {
     let allowed = EXCEPTIONS.iter().find(|(name, _)| *name == package).map_or(&[][..], |(_, words)| words);
     let banned = || BANNED.iter().filter(|word| !allowed.contains(word));
     let mut hits = Vec::new();
-    // Tests may use banned words. Test code is at the end of a file, or in a file with `#![cfg(test)]` at its head.
+    // Tests may use banned words. Test code is at the end of a file, or in a file that begins with `#![cfg(test)]`.
     let tests = |line: &&str| line.starts_with("#[cfg(test)]") || line.starts_with("#![cfg(test)]");
     for (number, line) in source.lines().take_while(|line| !tests(line)).enumerate() {
         let code = line.split("//").next().unwrap_or(line);

@@ -14,7 +14,7 @@ pub struct Page {
     pub text: String,
 }
 
-/// Generates all files. Reads the hand-written text of files with generated parts below `root`.
+/// Generates all files. If only parts of a file are generated, reads the hand-written text from the file below `root`.
 fn pages(root: &Path) -> io::Result<Vec<Page>> {
     const RESULTS: &str = "docs/results.md";
     Ok(vec![

@@ -85,7 +85,8 @@ pub fn parallelisms() -> impl Strategy<Value = Parallelism> {
     })
 }
 
-/// Generates FTLs with random options, and the number of log blocks: up to 5 above the minimum, 0 for page mapping.
+/// Generates FTLs with random options, each with its number of log blocks: up to 5 above the minimum, or 0 for page
+/// mapping.
 fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
     let maps =
         any_of(&MAPS).prop_filter("consistent sizes", |map| (map.info.role.problems)(map, PAGE_BYTES).is_empty());

@@ -2,8 +2,8 @@
 //!
 //! Validity is a stored flag, victims are found by a scan over all blocks, and nothing is counted incrementally. It
 //! must emit exactly the same flash operations as the fast FTL. It supports one victim at a time, FIFO allocation of
-//! free blocks, greedy and FIFO victims, garbage collection into a shared or its own open block, several planes, and
-//! program units of several pages.
+//! free blocks, greedy and FIFO victims, garbage collection into the host's open block or a separate one, several
+//! planes, and program units of several pages.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ impl Block {
     }
 }
 
-/// Part of the drive that is written and collected separately.
+/// A plane of the drive, with its own free and open blocks and its own garbage collection.
 #[derive(Clone)]
 struct Plane {
     free: VecDeque<u32>,
@@ -113,7 +113,8 @@ impl Twin {
         None
     }
 
-    /// Returns the open block. If the block is full, closes it and opens a free block.
+    /// Returns an open block with room for a page: the given block, or a free block if the given block is full, which
+    /// is then closed.
     fn writable(&mut self, plane: usize, open: Option<u32>) -> Option<u32> {
         self.closed_if_full(open).or_else(|| self.planes[plane].free.pop_front())
     }

@@ -22,10 +22,11 @@ pub const VARIABLE: &str = "SSDLAB_TESTS";
 /// Seed of the random test cases in the tiers `quick` and `ci`; arbitrary but fixed.
 const SEED: u64 = 1;
 
-/// Returns the configuration of a property test with `ci` cases in tier `ci`.
+/// Returns the configuration of a property test that runs `ci` cases in tier `ci`, fewer in tier `quick` and more in
+/// tier `deep`.
 ///
 /// # Panics
-/// Panics if the value of the variable is not a tier.
+/// Panics if `SSDLAB_TESTS` is set to an unknown tier.
 pub fn cases(ci: u32) -> Config {
     let tier = std::env::var(VARIABLE).ok();
     // Proptest's default configuration reads `PROPTEST_CASES` and `PROPTEST_RNG_SEED`.
