@@ -53,7 +53,7 @@ pub(crate) struct BufferedPage {
 }
 
 impl BufferedPage {
-    /// Writes the host's bytes over an older page.
+    /// Copies the bytes written by the host over an older version of the page.
     pub fn overlay(&self, page: &mut [u8]) {
         for part in &self.written {
             page[part.clone()].copy_from_slice(&self.page[part.clone()]);
@@ -150,8 +150,8 @@ impl Buffer {
         held.write(at, bytes);
     }
 
-    /// Returns the page to program next, or None if no page is due. With `all`, every page is due. The page stays in
-    /// the buffer until [`Self::forget`].
+    /// Returns the page to program next, or None if no page is due. If `all` is true, every page is due. The page stays
+    /// in the buffer until [`Self::forget`].
     pub fn next_due(&mut self, all: bool) -> Option<u32> {
         let filled = self.len();
         self.draining = if self.draining { filled > self.options.low } else { filled >= self.options.high };

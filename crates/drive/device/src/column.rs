@@ -54,8 +54,8 @@ impl Line {
         }
     }
 
-    /// Computes numbers from their distances from the line, and stores them in `into`. The first number has position
-    /// `first` in the column.
+    /// Adds each distance to the number on the line, and stores the sums in `into`. The first sum has position `first`
+    /// in the column.
     fn from(self, first: usize, into: &mut [u64], distances: impl Iterator<Item = u64>) {
         let mut on_line = self.at(first);
         for (number, distance) in into.iter_mut().zip(distances) {

@@ -5,13 +5,13 @@ use ssdlab_core::units::counted;
 
 use crate::backend::Fault;
 
-/// Reason why a request or a mount failed.
+/// Reason why a request or a mount of the drive failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     /// The drive is off, or its power failed during the request.
     #[error("the drive is off; mount it")]
     Off,
-    /// The request exceeds the drive.
+    /// The request extends past the end of the drive.
     #[error("bytes {offset} to {end} exceed the drive's capacity of {capacity} bytes")]
     OutOfRange {
         /// First byte of the requested range.

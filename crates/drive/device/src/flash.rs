@@ -42,7 +42,7 @@ pub(crate) struct Medium<B> {
     pub counts: Counts,
     /// Number of erases of every block, including failed erases.
     pub erases: Vec<u32>,
-    /// True for each block in which a program may have been interrupted without a trace. The erased pages of such a
+    /// For each block, true if a program in it may have been interrupted without a trace. The erased pages of such a
     /// block must not be programmed.
     pub closed: Vec<bool>,
     /// Pages with an intact spare area but damaged data, because their program was interrupted.
@@ -58,7 +58,7 @@ pub(crate) struct Medium<B> {
     /// The first fault that is not a flash failure.
     pub fault: Option<Fault>,
     failures: Failures,
-    /// Host pages whose data is still to be stored in the flash. Each has its flash page, and its number in the
+    /// Host pages whose data is still to be stored in the flash, each given by its flash page and its number in the
     /// request.
     late: Vec<(Ppn, u32)>,
     /// The page read last, kept in case the FTL copies it.
@@ -119,7 +119,7 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Returns a sequence number. All programs and trims with lower sequence numbers have reached the flash.
+    /// Returns a sequence number below which all programs and trims have reached the flash.
     fn programmed_below(&self) -> u64 {
         self.gathered.lowest_sequence().unwrap_or(self.sequence)
     }
@@ -141,8 +141,8 @@ impl<B: Backend> Medium<B> {
         (self.failures.latest, self.failures.have_occurred) = (Some(failure), true);
     }
 
-    /// Makes the drive read-only. The state is permanent if blocks have failed, even if a mount might find free blocks
-    /// again.
+    /// Makes the drive read-only. If blocks have failed, it stays read-only permanently, even if a later mount might
+    /// find free blocks.
     pub fn wear_out(&mut self) {
         if self.life.worn_out || !self.failures.have_occurred && self.bad_blocks() == 0 {
             return;
@@ -217,8 +217,8 @@ impl<B: Backend> Medium<B> {
         Ok(())
     }
 
-    /// Adds a page to its program unit, and programs the unit if it is complete. A failure of the unit is reported at
-    /// its first page already, so that the FTL can write all pages of the unit elsewhere.
+    /// Adds a page to its program unit, and programs the unit if it is complete. If the unit fails, the failure is
+    /// already reported at its first page, so that the FTL can write all pages of the unit elsewhere.
     fn gather(&mut self, ppn: Ppn, spare: Spare, page: &[u8]) {
         self.changed = true;
         if self.gathered.begins_unit(ppn) {
@@ -472,8 +472,8 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
                 }
             }
             None => {
-                // Syncs the pages copied from the block before its erase. With a log, the record of the erase has done
-                // this.
+                // Without a log, syncs the pages copied from the block before the block is erased. With a log,
+                // recording the erase has already synced them.
                 if medium.unsynced {
                     let synced = medium.backend.sync();
                     if synced.is_err() {

@@ -28,7 +28,7 @@ pub(crate) struct Gathered {
     unit_pages: u32,
     page_bytes: usize,
     units: Vec<ProgramUnit>,
-    /// Buffer of a unit that has been programmed, for reuse by the next unit.
+    /// Buffer of an already programmed unit, to be reused for the next unit.
     unused: Vec<u8>,
 }
 

@@ -1,7 +1,7 @@
 //! Lifetime counters of a drive. Checkpoints contain all counters; the journal records only mounts and wear-out.
 
 /// Lifetime counts of the drive. A power loss resets reads, writes and errors to the latest checkpoint, as in a
-/// controller that saves them periodically. A mount without a log restarts at 0.
+/// controller that saves them periodically. After a mount without a log, all counts restart at 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Life {
     /// Number of mounts of the drive.

@@ -35,7 +35,7 @@ use crate::scan::{DamagedPage, Read, Reading, is_whole};
 use crate::spare::{Content, SPARE_BYTES, decode_block};
 use crate::table::PageTable;
 
-/// Result of a survey of the flash, which recovery uses.
+/// Result of surveying the flash, from which the drive is recovered.
 pub(crate) struct Surveyed {
     /// Table of blocks read a second time; None if the first pass was sufficient.
     pub table: Option<PageTable>,
@@ -49,7 +49,7 @@ pub(crate) struct Surveyed {
 struct Scanned {
     /// True if the last operation on the block was an erase.
     trusted: bool,
-    /// Pages of the block with a sequence number below this remain from before an erase.
+    /// Sequence number below which pages of the block remain from before an erase.
     from: u64,
     /// Lowest sequence number of the pages whose data is checked against its checksum; None if no page is checked.
     verify: Option<u64>,
@@ -179,7 +179,8 @@ impl<B: Backend> Medium<B> {
                 if let Some(log) = &mut medium.log {
                     log.distrust(&mut medium.backend, block)?;
                 }
-                // If the erase was lost, pages programmed since may have the spare areas from before the erase.
+                // If the erase was lost, pages programmed since then may still have their spare areas from before the
+                // erase.
                 Scanned { trusted: false, verify: Some(0), ..known }
             };
             scan.evaluate(block, pages, known)?;
@@ -325,8 +326,8 @@ impl<'a, B: Backend> BlockScan<'a, B> {
     }
 
     /// Returns the table, and the damaged pages that a power loss may have torn. An older copy replaces a torn page.
-    /// The other damaged pages were safe before, so the flash has lost their data. Unless there is an equal copy, they
-    /// stay in the table, and reading them is an error.
+    /// The other damaged pages were safe before, so the flash has lost their data. Unless there is an identical copy,
+    /// they stay in the table, and reading them is an error.
     fn finish(mut self, was_safe: impl Fn(&DamagedPage) -> bool) -> Result<(PageTable, Vec<Ppn>), Fault> {
         let version = |page: &DamagedPage| (page.lpn, page.version);
         let damaged = std::mem::take(&mut self.damaged);

@@ -14,9 +14,9 @@
 //! journal. If the start is interrupted, this number is not reused. So a later journal at the same offset does not
 //! accept the records of the interrupted one.
 //!
-//! A partly written page belongs to the version on flash at that time. After a power loss of the computer, the flash
-//! may have another version. In that case, neither the partial write nor the writes before it were flushed. The partial
-//! write is then dropped, and an earlier record is used.
+//! The record of a partly written page applies to the version of the page that is on flash at that time. After a power
+//! loss of the computer, the flash may have another version. In that case, neither the partial write nor the writes
+//! before it were flushed. The partial write is then dropped, and an earlier record is used.
 //!
 //! Programs are not recorded. A record is outdated if the version of its page on flash is at or above the recorded
 //! sequence number, or if the page was trimmed since. The next mount programs the pages of all records that are not
@@ -81,8 +81,8 @@ pub(crate) struct PageRecords {
 /// A buffer journal, and its records keyed by page.
 pub(crate) type Loaded = (BufferJournal, BTreeMap<u32, PageRecords>);
 
-/// Returns a sequence number above all sequence numbers and versions in a journal. If the drive reused one of these, a
-/// partial write in the journal could be applied to the wrong copy of its page.
+/// Returns a sequence number above all sequence numbers and versions in a journal. If the drive reused one of those
+/// numbers, a partial write in the journal could be applied to the wrong copy of its page.
 pub(crate) fn above(kept: &BTreeMap<u32, PageRecords>) -> u64 {
     let named = kept.values().flat_map(|kept| {
         let pages = kept.pages.iter().flat_map(|(sequence, held)| [Some(*sequence), held.base]);
@@ -250,7 +250,7 @@ impl BufferJournal {
         Ok(())
     }
 
-    /// True if a new journal should replace this journal because of its length.
+    /// True if this journal is so long that a new one should replace it.
     pub fn is_long(&self) -> bool {
         self.at >= self.long_at
     }

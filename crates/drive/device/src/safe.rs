@@ -24,7 +24,7 @@ const MOST_TORN: usize = (COPY_BYTES as usize - HEAD_BYTES) / 8;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SafeNote {
     serial: u64,
-    /// Every program with a sequence number below this is safe, except the programs listed in `torn`.
+    /// Sequence number below which every program is safe, except the programs listed in `torn`.
     pub below: u64,
     torn: Vec<u64>,
 }

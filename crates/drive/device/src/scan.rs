@@ -5,8 +5,8 @@
 //! pages. This is not necessary if a later page shows that all earlier pages were safe. The pages to compare are far
 //! apart and are therefore prefetched.
 //!
-//! Only the versions of pages are kept in memory, because recovery reads many of them. All other contents are read from
-//! flash again.
+//! Of the spare areas, only the versions of the pages are kept in memory, because recovery reads many versions. All
+//! other contents are read from flash again.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs};
 
 const AHEAD: usize = 32;
 
-/// Value in [`Reading::lowest`] of a block whose versions are not kept in memory.
+/// Value in [`Reading::lowest`] for a block whose versions are not kept in memory.
 const NOT_KEPT: u64 = u64::MAX;
 
 /// Flag in [`Reading::lowest`] for a block whose versions are consecutive, page by page. Only the lowest version of
@@ -59,7 +59,7 @@ struct Share {
     safe: Safe,
 }
 
-/// Ranges of sequence numbers. No page in these ranges can have been torn by a power loss.
+/// Ranges of sequence numbers whose pages a power loss cannot have torn.
 #[derive(Default)]
 struct Safe(Vec<Range<u64>>);
 
@@ -162,7 +162,7 @@ impl<'a> Reading<'a> {
             let erased = pages.iter_mut().filter(|page| **page == Found::Erased);
             erased.for_each(|page| *page = Found::Unreadable);
         }
-        // Decodes the pages of the last program unit a second time. To keep the decoded pages of every unit, in case it
+        // Decodes the pages of the last program unit a second time. Keeping the decoded pages of every unit, in case it
         // is the last one, would take longer.
         share.sequence = share.sequence.max(above);
         if let Some(latest) = latest {
@@ -252,7 +252,7 @@ pub(crate) struct DamagedPage {
     pub lpn: Lpn,
     pub sequence: u64,
     pub version: u64,
-    /// Pages of the same block with a sequence number below this remain from before an erase.
+    /// Sequence number below which pages of the same block remain from before an erase.
     pub from: u64,
 }
 

@@ -47,7 +47,7 @@ pub struct Spare {
 /// State of a page according to its spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// No page was programmed here since the erase of the block.
+    /// The page has not been programmed since its block was erased.
     Erased,
     /// The page was programmed, and its spare area is intact.
     Programmed(Spare),
@@ -139,7 +139,7 @@ fn repaired(ppn: Ppn, bytes: &SpareBytes) -> Option<SpareBytes> {
     corrected(bytes, |bytes| Content::as_is(ppn, bytes) != Content::Damaged)
 }
 
-/// Returns pages of a block with their decoded spare areas.
+/// Returns all pages of a block with their decoded spare areas.
 pub(crate) fn decode_block(block: BlockId, spares: &[u8]) -> impl ExactSizeIterator<Item = (Ppn, Content)> {
     let (spares, _) = spares.as_chunks::<SPARE_BYTES>();
     let first = block.0 * spares.len() as u32;

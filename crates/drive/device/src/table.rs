@@ -23,11 +23,12 @@ const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
 
 const HEADER_BYTES: usize = 37;
 
-/// Slope of the line for each column of a block. The columns are states, logical pages, sequence numbers and ages.
+/// Slope of the line from which each column of a block stores distances. The columns are states, logical pages,
+/// sequence numbers and ages.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
-/// Size in bytes of the first memory piece for blocks that are read again, and maximum size. Each further piece is
-/// twice as large as the one before, up to the maximum.
+/// Sizes in bytes of the memory pieces for blocks that are read again: the first piece, and the maximum. Each further
+/// piece is twice as large as the one before, up to the maximum.
 const LEAST_PART: usize = 4 << 10;
 const MOST_PART: usize = 16 << 20;
 
@@ -188,7 +189,7 @@ fn page_of([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) 
     }
 }
 
-/// Place in memory of the encoded pages of a block that is not erased.
+/// Memory location of the encoded pages of a block that is not erased.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
     /// Index of the memory piece in [`Parts`] that holds the block's encoded pages; `at` is their offset in this piece.

@@ -1,4 +1,4 @@
-//! A fault model that wraps any flash; its faults are deterministic by seed.
+//! A fault model that wraps any flash; all its faults follow from a seed.
 //!
 //! | fault | what happens |
 //! |---|---|
@@ -42,7 +42,7 @@ pub struct FaultPlan {
     pub programs: u64,
     /// Mean number of erases per erase failure; 0 means that no erase fails.
     pub erases: u64,
-    /// Mean number of page reads until a page becomes uncorrectable; 0 means that no page does.
+    /// Mean number of page reads per page that becomes uncorrectable; 0 means that no page becomes uncorrectable.
     pub reads: u64,
     /// Mean number of programs per page with a bit flip; 0 means that no bit flips.
     pub flips: u64,
@@ -52,7 +52,7 @@ pub struct FaultPlan {
     pub seed: u64,
 }
 
-/// State of a page's memory cells. The bytes stored in the wrapped flash do not reveal this state.
+/// State of a page's memory cells, which the bytes stored in the wrapped flash do not reveal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cells {
     Erased,
@@ -336,7 +336,7 @@ impl<B: Backend> FaultBackend<B> {
         }
     }
 
-    /// Tears an erase: every page reads as before, as erased, or as damaged.
+    /// Tears an erase: each page then reads as before, as erased or as damaged.
     fn tear_erase(&mut self, block: BlockId, way: u64) -> Result<(), Fault> {
         if way == 0 {
             return Ok(());
@@ -485,7 +485,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
 
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         if let Some(way) = self.interrupted(3)? {
-            // The values of `way` are 0: nothing is written; 1: a part is written; 2: everything is written but not
+            // Values of `way`: 0 = nothing is written, 1 = a part is written, 2 = everything is written but not
             // acknowledged.
             let part = [0, self.below(bytes.len() as u64) as usize, bytes.len()][way as usize];
             if way > 0 {

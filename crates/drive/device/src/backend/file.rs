@@ -36,7 +36,7 @@ const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Format number of drive files, increased with every change of the format.
 const FORMAT: u32 = 8;
 const SUPERBLOCK_BYTES: u64 = 64 << 10;
-/// Bytes of the file header: magic number, format, length and checksum.
+/// Size of the file header in bytes: magic number, format, length and checksum.
 const HEAD_BYTES: usize = 30;
 const ALIGNMENT: u64 = 4 << 10;
 /// Value that marks a block as bad; 0 marks a good block. A value with at most two wrong bits is still recognised.
@@ -54,7 +54,7 @@ pub enum FileError {
     /// The file is not a drive file.
     #[error("{0}: not an ssdlab drive file; choose another path")]
     Foreign(PathBuf),
-    /// The file has another format version.
+    /// The file has a different format version.
     #[error(
         "{path}: the file has format {found}, but this version of ssdlab reads format {FORMAT}; create the drive again"
     )]
@@ -77,7 +77,7 @@ pub enum FileError {
         path: PathBuf,
         /// Actual length of the file in bytes.
         found: u64,
-        /// Length in bytes that the file must have according to its settings.
+        /// Length in bytes that the file must have for its settings.
         expected: u64,
     },
     /// The file contains a drive that differs from the configured drive.
@@ -101,12 +101,12 @@ pub enum FileError {
         /// Length in bytes that the file would need.
         bytes: u64,
     },
-    /// The system reports an error for the file.
+    /// The operating system reports an error for the file.
     #[error("{path}: {error}")]
     Io {
         /// Path of the file.
         path: PathBuf,
-        /// Error that the system reports.
+        /// Error that the operating system reports.
         error: io::Error,
     },
 }
@@ -177,7 +177,7 @@ impl FileBackend {
             .and_then(|()| backend.file.set_len(bytes))
             .and_then(|()| backend.file.sync_all());
         if let Err(error) = written {
-            // Ignores an error of the removal, because the user needs the error of the write.
+            // Ignores an error from the removal, because the user needs to see the write error.
             let _ = fs::remove_file(path);
             return Err(match error.kind() {
                 io::ErrorKind::FileTooLarge => FileError::TooLarge { path: path.into(), bytes },
@@ -202,7 +202,7 @@ impl FileBackend {
         [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
     }
 
-    /// True if the creation of the drive is not complete. Its flash is then erased.
+    /// True if the creation of the drive was not completed; its flash is then still erased.
     pub fn is_begun(&self) -> bool {
         self.begun
     }
@@ -259,8 +259,8 @@ impl FileBackend {
         let (pages, blocks) = (geometry.pages(), u64::from(geometry.blocks));
         let note = SUPERBLOCK_BYTES + blocks.next_multiple_of(ALIGNMENT);
         let spares = note + NOTE_BYTES;
-        // A checkpoint takes less than 32 bytes per page and 42 per block; the journal after it takes less than 22 per
-        // block.
+        // A checkpoint takes less than 32 bytes per page and 42 bytes per block; the journal after it takes less than
+        // 22 bytes per block.
         let log_bytes = ((1 << 20) + 32 * pages + 64 * blocks).next_multiple_of(ALIGNMENT);
         let log = spares + spare_at(pages).next_multiple_of(ALIGNMENT);
         let first_page = log + 2 * log_bytes;
@@ -342,7 +342,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(page, self.page_at(ppn))?)
     }
 
-    /// True if the name of the open file was removed; the system deletes such a file when it is closed.
+    /// True if the open file was unlinked; the system deletes such a file when it is closed.
     fn is_deleted(&self) -> bool {
         self.file.metadata().is_ok_and(|file| file.nlink() == 0)
     }

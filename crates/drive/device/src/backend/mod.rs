@@ -92,7 +92,7 @@ pub trait Backend: Send + Sync {
     /// Fails if the page cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
-    /// Hints that the page will be used soon, but that at least one other page comes first.
+    /// Hints that the page will be used soon, but only after at least one other page.
     fn expect(&self, _ppn: Ppn) {}
 
     /// Hints that this page will be read soon, about thirty page reads from now.
@@ -177,7 +177,7 @@ pub trait Backend: Send + Sync {
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
 }
 
-/// Implements the functions of a boxed backend by calling the backend in the box.
+/// Forwards the functions of a boxed backend to the backend in the box.
 macro_rules! pass_on {
     ($(&self: $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         $(fn $name(&self, $($argument: $type),*) -> $result {
@@ -220,7 +220,7 @@ impl Backend for Box<dyn Backend> {
     }
 }
 
-/// Returns the byte offset of a page's spare area among all spare areas.
+/// Returns the byte offset of a page's spare area within the sequence of all spare areas.
 fn spare_at(ppn: u64) -> u64 {
     ppn * SPARE_BYTES as u64
 }

@@ -50,9 +50,10 @@ fn complete_units(ftl: &mut dyn DynFtl) {
 }
 
 impl<B: Backend> Medium<B> {
-    /// Programs the pages that an FTL has programmed in a simulation. Their original sequence numbers and versions are
-    /// unknown. New sequence numbers follow one possible order of the programs. If a page follows the newest copy of
-    /// its logical page in this order, its version is set to 0, the oldest version.
+    /// Programs all pages that the FTL programmed in a simulation, with zeros as their data. The original sequence
+    /// numbers and versions of the pages are unknown. New sequence numbers follow one possible order of the programs.
+    /// If a page follows the newest copy of its logical page in this order, its version is set to 0, the oldest
+    /// version.
     fn program_zeros(&mut self, ftl: &dyn DynFtl) -> Result<(), DriveError> {
         let geometry = *self.backend.geometry();
         let zeros = vec![0; geometry.page_bytes as usize];

@@ -1,4 +1,4 @@
-//! Shape, counters and health of a drive.
+//! Capacity, options, counters and health of a drive.
 
 use ssdlab_core::{Archive, Archived, counters};
 use ssdlab_nand::{Counts, Geometry};
@@ -132,7 +132,7 @@ impl<B: Backend> Drive<B> {
         &self.medium.backend
     }
 
-    /// Returns the flash backend mutably, for example to plan faults.
+    /// Returns a mutable reference to the flash backend, for example to plan faults.
     pub fn backend_mut(&mut self) -> &mut B {
         &mut self.medium.backend
     }

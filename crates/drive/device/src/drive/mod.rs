@@ -40,8 +40,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the usual number of journal blocks for flash of `blocks` blocks; a mount reads at most a quarter of the
-    /// flash.
+    /// Returns the default limit on the number of journal blocks for a flash of `blocks` blocks: a quarter of them, but
+    /// at least 128.
     pub fn journal_blocks(blocks: u32) -> u32 {
         (blocks / 4).max(128)
     }
@@ -113,7 +113,7 @@ pub struct Zeroed {
 }
 
 impl Zeroed {
-    /// Splits a range of bytes into whole pages to trim and the rest to write.
+    /// Splits a byte range into whole pages to trim and the rest, which is to be overwritten with zeros.
     pub fn of(page: PageSize, bytes: Range<u64>) -> Self {
         let covered = page.covered(bytes.start, bytes.end);
         if covered.is_empty() {
@@ -294,7 +294,7 @@ impl<B: Backend> Drive<B> {
         Ok(self.buffered_pages())
     }
 
-    /// Completes a flush: makes everything programmed so far safe, even from a power loss of the computer.
+    /// Completes a flush: everything programmed so far then survives even a power loss of the computer.
     ///
     /// # Errors
     /// See [`Self::flush`] for the errors.
@@ -324,8 +324,8 @@ impl<B: Backend> Drive<B> {
         Ok(runs)
     }
 
-    /// Returns the end of the first run that [`Self::allocation`] would return, and true if the run is written. Stops
-    /// at the first page after the run.
+    /// Returns the end of the first run that [`Self::allocation`] would return, and a flag that is true if the run is
+    /// written. Stops at the first page after the run.
     ///
     /// # Errors
     /// See [`Self::allocation`] for the errors.
@@ -370,7 +370,7 @@ impl<B: Backend> Drive<B> {
         written
     }
 
-    /// Writes pages to flash; first reads the rest of partially written pages.
+    /// Writes pages to flash; if a page is only partly written, first reads the rest of the page.
     fn write_through(&mut self, offset: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let end = offset + bytes.len() as u64;
         let PageRun { first, count, head, tail } = self.page.split(offset, end);
@@ -479,7 +479,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Programs pages from the buffer, oldest first: up to `most` pages, and all further pages that are due.
+    /// Programs pages from the buffer, oldest first: up to `most` pages, plus all others that are due.
     fn drain(&mut self, mut most: u32) -> Result<(), DriveError> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;

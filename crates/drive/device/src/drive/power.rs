@@ -48,7 +48,7 @@ impl<B: Backend> Drive<B> {
         Ok(self)
     }
 
-    /// Returns an unmounted drive on flash that contains a drive.
+    /// Returns an unmounted drive on flash that holds the data of an existing drive.
     ///
     /// # Errors
     /// Fails if the options do not fit the flash.
@@ -147,7 +147,7 @@ impl<B: Backend> Drive<B> {
             let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
             let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
-            // If `base` is None, the flash had no copy of the page when this part was written. A copy that is now on
+            // If `base` is None, the flash had no valid copy of the page when this part was written. Any copy now on
             // the flash had been trimmed before the write, so the rest of the page is zeros.
             let is_whole = |held: &BufferedPage| held.whole || held.base.is_none() && on_flash.is_some();
             let fits = |(sequence, held): &(u64, BufferedPage)| {
@@ -155,8 +155,8 @@ impl<B: Backend> Drive<B> {
             };
             match written.into_iter().rfind(fits) {
                 Some((_, held)) => pages.push((lpn, BufferedPage { whole: is_whole(&held), ..held })),
-                // Trims the page again, but only now that no later write was found: the new record of the trim would be
-                // newer than writes that followed the original trim.
+                // Trims the page again. This must wait until it is known that no write followed the original trim,
+                // because the new trim record would be newer than such a write.
                 None if is_trimmed => {
                     let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
                     ftl.trim_dyn(Lpn(lpn), 1, &mut Flash { medium: &mut self.medium, payload: Payload::None });

@@ -145,8 +145,8 @@ impl Body {
     }
 }
 
-/// Number of blocks that the threads together encode per round. They stay in memory until they are written, and take a
-/// few megabytes.
+/// Number of blocks that all threads together encode per round. The encoded blocks take a few megabytes, and stay in
+/// memory until they are written.
 const ROUND: u32 = 1024;
 
 /// Encoded blocks to be written to a checkpoint.
@@ -171,7 +171,7 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
     let blocks = writer.backend().geometry().blocks;
     let marked = Marked::of(facts, writer.backend().geometry());
     let mut trimmed = PageBits::new(facts.logical_pages);
-    // Keeps the buffers for the next round: the system would have to zero newly allocated memory.
+    // Keeps the buffers for the next round, because the system would have to zero newly allocated memory.
     let unused = Mutex::new(Vec::new());
     for first in (0..blocks).step_by(ROUND as usize) {
         let (flash, round) = (writer.backend(), ROUND.min(blocks - first));

@@ -27,8 +27,8 @@ use crate::table::PageTable;
 use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
-/// Number of records read at a time when searching for records beyond the end of a journal. A disk writes fewer records
-/// in one operation.
+/// Number of records read at a time when searching for records beyond the end of a journal; more than a disk writes in
+/// one operation.
 const LOOKED_BEHIND: usize = 256;
 
 /// State of a block since the checkpoint, according to the journal.
@@ -63,11 +63,11 @@ pub(crate) struct LogContents {
     pub older_trims: usize,
     /// Number of programs and trims so far, according to the log.
     pub sequence: u64,
-    /// Every program with a sequence number below this is known to be complete.
+    /// Sequence number below which every program is known to be complete.
     pub synced: u64,
     /// Pages whose data was found damaged, in blocks not erased since.
     pub damaged: BTreeSet<Ppn>,
-    /// Erase that may be incomplete. Earlier programs may not be safe.
+    /// Erase that may be incomplete; programs before it may not be safe.
     pub erasing: Option<Erase>,
     /// Erased blocks, each with the drive's sequence number at the erase. A page with a lower sequence number dates
     /// from before the erase; it can still exist if the erase itself was lost.
@@ -127,15 +127,15 @@ impl Log {
             let mut is_continued = false;
             let places = (first..).zip(bytes.as_chunks().0);
             for (number, bytes) in places.filter(|(_, bytes)| **bytes != [0; RECORD_BYTES]) {
-                // The damaged record may be that of a mount, which changes the seed of all later records. So the seeds
+                // The damaged record may be a mount record, which changes the seed of all later records. So the seeds
                 // before and after a mount are tried.
                 let candidates = mounts.map_or(self.mounts..=self.mounts + 1, |mounts| mounts..=mounts);
                 let record = candidates
                     .into_iter()
                     .find_map(|mounts| Some((mounts, Record::as_is(bytes, self.seed_of(mounts, number))?)));
                 let Some((at, record)) = record else { continue };
-                // The record of a mount does not show that earlier records were safe, because the sync before the mount
-                // may have been interrupted.
+                // A mount record does not prove that earlier records were safe, because the sync before the mount may
+                // have been interrupted.
                 let is_mount = matches!(record, Record::Mounted { .. });
                 if was_synced && !is_mount || matches!(record, Record::Synced(_) | Record::GivenUp(..)) {
                     return Ok(true);
@@ -221,7 +221,7 @@ impl Log {
     }
 
     fn append<B: Backend>(&mut self, backend: &mut B, record: Record) -> Result<(), Fault> {
-        // Zeros follow the record, so that remains of earlier writes are not read as records.
+        // Appends zeros to the record, so that remains of earlier writes are not read as records.
         let mut bytes = [0; 2 * RECORD_BYTES];
         bytes[..RECORD_BYTES].copy_from_slice(&record.encode(self.seed()));
         backend.write_log(self.slot, self.end(), &bytes)?;
@@ -250,8 +250,8 @@ impl Log {
     /// below `erase.below` are durable.
     pub fn erase<B: Backend>(&mut self, backend: &mut B, erase: Erase, cause: Cause) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
-            // Syncs all earlier operations first: after a power loss of the computer, this record may be the last thing
-            // preserved. The copies that recovery discards must not be needed even then.
+            // Syncs all earlier operations first, because this record may be the last one to survive a power loss of
+            // the computer. Even then, the copies that recovery discards must no longer be needed.
             backend.sync()?;
             Record::GivenUp
         } else {
@@ -306,7 +306,7 @@ impl LogContents {
     /// Updates the contents of the checkpoint with the next record of the journal.
     fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
         // If a record follows the record of an erase, everything before the erase is durable, and the erase has begun
-        // but may not be durable itself. Only the record of a mount proves nothing of this kind.
+        // but may not be durable itself. A mount record is the only one that does not prove this.
         let is_begun = |erase: &Erase| record != Record::Interrupted(erase.block);
         if !matches!(record, Record::Mounted { .. })
             && let Some(erase) = self.erasing.take().filter(is_begun)

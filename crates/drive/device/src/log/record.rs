@@ -21,8 +21,7 @@ pub(crate) struct Erase {
     pub block: BlockId,
     /// Number of programs and trims before the erase.
     pub sequence: u64,
-    /// Every program with a sequence number below this is safe. It is less than `sequence` while program units are
-    /// incomplete.
+    /// Sequence number below which every program is safe; less than `sequence` while program units are incomplete.
     pub below: u64,
 }
 
