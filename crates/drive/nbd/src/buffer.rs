@@ -54,7 +54,8 @@ impl Buffer {
         let start = self.used;
         self.used += bytes;
         if self.used > self.bytes.len() {
-            // The buffer does not double for long reads, because many clients may leave a long read unread.
+            // Does not double the buffer for long reads, because many clients may leave a long reply unreceived at the
+            // same time.
             let room = if self.used > KEPT { self.used } else { self.used.next_power_of_two().min(KEPT) };
             self.bytes.resize(room, 0);
         }

@@ -14,7 +14,7 @@ pub struct Completer(Arc<Link>);
 struct Link(Mutex<LinkState>);
 
 enum LinkState {
-    /// The completion time is not known, and no callback waits for it.
+    /// The completion time is not known yet, and no callback waits for it.
     Open,
     Completed(Instant),
     Awaited(Box<dyn FnOnce(Instant) + Send>),

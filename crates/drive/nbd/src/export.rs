@@ -9,7 +9,7 @@ pub enum Errno {
     /// Operation not permitted: a write to a read-only export.
     #[error("operation not permitted")]
     Perm = 1,
-    /// Input or output of the export failed.
+    /// An I/O operation of the export failed.
     #[error("input/output error")]
     Io = 5,
     /// Memory could not be allocated.
@@ -71,7 +71,7 @@ pub struct BlockSizes {
     pub minimum: u32,
     /// Smallest size that the export handles efficiently; a power of two, at least 512 and at least `minimum`.
     pub preferred: u32,
-    /// Largest read or write; a multiple of `minimum`, at most 32 MiB.
+    /// Maximum size of a read or write; a multiple of `minimum`, at most 32 MiB.
     pub maximum: u32,
 }
 
@@ -159,12 +159,12 @@ pub trait Export: Send + Sync {
     /// Makes all completed requests durable.
     fn flush(&self) -> ExportResult;
 
-    /// Makes all completed requests durable when the server ends, without a request from a client.
+    /// Makes all completed requests durable when the server shuts down, without a request from a client.
     fn finish(&self) -> Result<(), Errno> {
         self.flush().map(drop)
     }
 
-    /// Prefetches a range that the client intends to read, if the export can.
+    /// Prefetches a range that the client intends to read, if the export supports it.
     fn cache(&self, offset: u64, bytes: u64) -> ExportResult;
 
     /// Returns the status of the byte at `offset`, and the length of the run with this status: at most `bytes`, and a

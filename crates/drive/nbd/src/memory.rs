@@ -51,7 +51,7 @@ impl Memory {
         }
     }
 
-    // Ignores a poisoned lock: whatever bytes a panicking thread leaves in a chunk, they are valid contents.
+    // Ignores a poisoned lock: any bytes that a panicking thread leaves in a chunk are valid contents.
     fn shared(&self, chunk: usize) -> RwLockReadGuard<'_, Chunk> {
         self.chunks[chunk].read().unwrap_or_else(PoisonError::into_inner)
     }

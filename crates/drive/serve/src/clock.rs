@@ -21,7 +21,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Starts simulated time at 0 now. It passes `scale` times slower than wall time.
+    /// Starts simulated time at 0 now; simulated time passes `scale` times slower than wall time.
     pub fn new(scale: f64) -> Self {
         Self { began: Instant::now(), scale }
     }
@@ -132,7 +132,7 @@ struct ClockThread {
     pace: Pace,
     submissions: Receiver<Submission>,
     measured: Arc<Mutex<Measurements>>,
-    /// Pending replies; the key is the time of the request.
+    /// Pending replies, keyed by the simulated arrival time of their requests.
     replies: HashMap<u64, PendingReply>,
 }
 

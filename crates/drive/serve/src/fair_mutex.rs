@@ -41,7 +41,7 @@ impl<T> FairMutex<T> {
         guard
     }
 
-    /// Releases the mutex until every thread that is waiting for it now has had it once; then acquires it again.
+    /// Releases the mutex, lets every thread that is waiting for it now acquire it once, and then acquires it again.
     pub fn let_others<'a>(&'a self, mut guard: FairGuard<'a, T>) -> FairGuard<'a, T> {
         let requested = self.requested();
         while guard.acquired < requested {

@@ -72,7 +72,7 @@ pub fn open(
     let mut precondition = None;
     let state = || -> Result<_, OpenError> {
         let Some(states) = options.start else { return Ok(None) };
-        // Checks the options first, because preconditioning may take long.
+        // Checks the options first, because preconditioning may take a long time.
         stored.check(&setup.geometry).map_err(DriveError::Options)?;
         let prepared = prepare_ftl(setup, states, monitor)?;
         precondition = Some(prepared.summary);
@@ -106,7 +106,7 @@ pub fn open(
     )))
 }
 
-/// Type of content in a drive file.
+/// Kind of content in a drive file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DriveFile {
     /// A drive with stored bytes, complete or still being created.
@@ -121,7 +121,7 @@ pub enum DriveFile {
 /// Fails if the file cannot be read.
 pub fn drive_file(path: &Path) -> io::Result<Option<DriveFile>> {
     match fs::metadata(path) {
-        // Opening a pipe would wait for a writer.
+        // Does not open other files, because opening a pipe would wait for a writer.
         Ok(metadata) if !metadata.is_file() => Ok(None),
         Ok(_) => File::open(path).map(|file| match file {
             file if FileBackend::is_drive(&file) => Some(DriveFile::Bytes),

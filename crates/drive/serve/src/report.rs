@@ -77,11 +77,11 @@ pub struct TimingReport {
     pub pages_stored: u64,
     /// Number of pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
-    /// Number of replies sent at a time that an export determined.
+    /// Number of replies whose due time was set by an export.
     pub replies: u64,
-    /// Mean delay of a reply beyond its determined time, in ns of wall time.
+    /// Mean delay of replies beyond their due times, in ns of wall time.
     pub lag_mean_ns: f64,
-    /// Longest delay of a reply beyond its determined time, in ns of wall time.
+    /// Longest delay of a reply beyond its due time, in ns of wall time.
     pub lag_max_ns: u64,
     /// Error that stopped the simulated drive; `None` while it runs.
     pub failed: Option<String>,

@@ -28,7 +28,7 @@ const MOST_MOVED: u64 = 1 << 20;
 /// Slice size of trims and of allocation look-ups in bytes.
 const MOST_TRIMMED: u64 = 64 << 20;
 
-/// Maximum number of pages in the write buffer that one slice of a flush programs.
+/// Maximum number of buffered pages that one slice of a flush programs.
 const MOST_FLUSHED: u32 = 256;
 
 /// Number of programmed bytes after which the file is synced in advance. Without such syncs, a flush or checkpoint
@@ -50,8 +50,8 @@ pub struct Served {
     pace: Pace,
     clock: Option<Clock>,
     start: Start,
-    /// Flash operations before the first client connects: those of the mount, including programs of pages from a
-    /// protected buffer.
+    /// Flash operations of the mount, before the first client connects; includes programs of pages from a protected
+    /// buffer.
     before: Counts,
     /// File that stores the drive, if any.
     file: Option<File>,
@@ -108,7 +108,7 @@ impl Served {
         }
     }
 
-    /// Returns a report on the drive. `lag` contains the delays of the server's replies.
+    /// Returns a report on the drive. `lag` contains the measured lag of the server's replies.
     pub fn report(&self, lag: &Lag) -> Report {
         let state = self.lock();
         let ServedState { drive, host, zeroes, .. } = &**state;
@@ -194,8 +194,7 @@ impl Served {
             if replies.len() == MOST_AHEAD {
                 drop(state);
                 wait(replies.pop_front());
-                // The remaining slices of the request get the current time as their arrival time, as if they arrived
-                // only now.
+                // Gives the remaining slices the current time as their arrival time, as if they arrived only now.
                 came = Instant::now();
                 state = self.lock();
             }
@@ -265,7 +264,7 @@ impl Served {
     }
 }
 
-/// Waits until the time at which a reply may be sent.
+/// Waits until the reply may be sent.
 fn wait(reply: Option<DeferredReply>) {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {

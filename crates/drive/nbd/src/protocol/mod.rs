@@ -12,14 +12,14 @@ pub use reply::{ReplyKind, Writer};
 pub use request::{REQUEST_BYTES, Request};
 pub use value::*;
 
-/// Removes a field of fixed size from the start of `bytes`.
+/// Takes a field of fixed size from the start of `bytes`, and advances `bytes` past it.
 fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (field, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
     Some(*field)
 }
 
-/// Removes a string, preceded by its 32-bit length, from the start of `bytes`.
+/// Takes a string with a 32-bit length prefix from the start of `bytes`, and advances `bytes` past it.
 fn take_string<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = u32::from_be_bytes(take(bytes)?) as usize;
     let (string, rest) = bytes.split_at_checked(length)?;

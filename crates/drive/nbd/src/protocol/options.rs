@@ -1,4 +1,4 @@
-//! Options that clients send while negotiating, and the replies.
+//! Options that clients send while negotiating, and the server's replies to them.
 
 use super::value::{MAX_STRING, OPTION_MAGIC, OPTION_REPLY_MAGIC};
 use super::{take, take_string};
@@ -31,7 +31,7 @@ impl OptionHeader {
     }
 }
 
-/// Removes the name of an export from the start of `data`.
+/// Takes an export name from the start of `data`, and advances `data` past it.
 fn take_name<'a>(data: &mut &'a [u8]) -> Result<&'a str, Malformed> {
     let bytes = take_string(data).ok_or(SHORT)?;
     if bytes.len() > MAX_STRING {

@@ -34,8 +34,8 @@ impl Writer<'_> {
     pub fn success(&mut self) {
         match self.kind {
             ReplyKind::Simple => self.simple(0),
-            // Only replies to reads need chunks. All other requests get simple replies: a chunk has a longer header,
-            // for which the client would need a second system call.
+            // Only replies to reads need chunks. All other requests get simple replies, because a chunk has a longer
+            // header, for which the client would need a second system call.
             ReplyKind::Structured if self.request.command != cmd::READ => self.simple(0),
             _ => self.chunk(chunk::NONE, true, 0),
         }

@@ -17,7 +17,7 @@ use crate::buffer::{FIRST, KEPT};
 /// Largest payload or reply, in bytes, that fits in the memory reserved for a client.
 pub(super) const SHORT: usize = 1 << 20;
 
-/// Part of the memory reserved for a client that holds waiting replies, in bytes.
+/// Bytes of each client's reserved memory that are set aside for waiting replies.
 const QUEUED: usize = 2 * SHORT;
 
 /// Bytes reserved for each client: four buffers (input, output, a read with holes, a batch of replies) and the waiting
@@ -30,9 +30,9 @@ const HANDSHAKE: usize = 2 * FIRST;
 /// Memory that the messages of all connections use, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// Number of bytes in use now.
+    /// Number of bytes currently in use.
     pub held: usize,
-    /// Peak of the number of bytes in use.
+    /// Peak number of bytes in use.
     pub most: usize,
 }
 
@@ -93,7 +93,7 @@ impl Account {
         Arc::new(Self { budget: Arc::clone(budget), held, closed })
     }
 
-    /// Waits until memory for a long request of `bytes` bytes can be reserved: twice its size, because its bytes are
+    /// Waits until memory for a long request of `bytes` bytes can be reserved: twice `bytes`, because the data is
     /// copied once.
     pub fn long_room(self: &Arc<Self>, bytes: usize) -> io::Result<Room> {
         self.room((2 * bytes).min(self.budget.common))
@@ -136,7 +136,7 @@ impl Account {
 
     /// Marks the connection as closed. Threads of this connection that wait for memory get an error.
     pub fn close(&self) {
-        // Locks the budget, so that no thread checks the flag before this change and then misses the signal.
+        // Locks the budget, so that no thread can check the flag before it changes and then miss the signal.
         let state = self.budget.lock();
         self.closed.store(true, SeqCst);
         drop(state);
@@ -182,8 +182,8 @@ impl Drop for Room {
     }
 }
 
-/// Counts the memory that one owner in a connection uses. Dropping the value subtracts the owner's memory from the
-/// count.
+/// Counts the memory that one part of a connection uses, such as its sender. Subtracts this memory from the count on
+/// drop.
 pub(super) struct Counted {
     account: Arc<Account>,
     bytes: usize,

@@ -25,7 +25,7 @@ pub enum ServerError {
         /// Length of the path in bytes.
         bytes: usize,
     },
-    /// A server already listens at the path.
+    /// A server is already listening on the path.
     #[error("{}: another server listens there; stop it, or choose another path", .0.display())]
     Live(PathBuf),
     /// The path belongs to a file that is not a socket.

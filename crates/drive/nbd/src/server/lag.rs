@@ -1,9 +1,9 @@
-//! Measures the lag of replies: the delay of a reply beyond the time that its export determined.
+//! Measures the lag of replies: the delay between the due time set by an export and the time of sending.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Number of the replies whose time an export determined, with the sum and the maximum of their delays.
+/// Number of replies whose due time was set by an export, and the sum and maximum of their lags.
 #[derive(Debug, Default)]
 pub struct Lag {
     replies: AtomicU64,
@@ -22,7 +22,7 @@ impl Lag {
         Duration::from_nanos(self.total_ns.load(Relaxed))
     }
 
-    /// Returns the longest delay of a reply.
+    /// Returns the longest lag of a reply.
     pub fn most(&self) -> Duration {
         Duration::from_nanos(self.most_ns.load(Relaxed))
     }

@@ -1,4 +1,4 @@
-//! Sockets at which the server accepts clients.
+//! Sockets on which the server accepts clients.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use super::wire::Wire;
 /// Maximum number of connections waiting to be accepted.
 const BACKLOG: i32 = 128;
 
-/// Address at which a server listens.
+/// Address on which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// A Unix socket in the file system. Only processes of the same user on this machine can connect.
@@ -57,8 +57,8 @@ impl Listener {
             Self::Unix { listener, .. } => Ok(Wire::new(listener.accept()?.0)),
             Self::Tcp { listener, .. } => {
                 let socket = listener.accept()?.0;
-                // Nagle's algorithm is turned off, because the server batches replies itself. A failure means that the
-                // client has disconnected.
+                // Turns off Nagle's algorithm, because the server batches replies itself. This fails only if the client
+                // has disconnected.
                 let _ = socket.set_nodelay(true);
                 Ok(Wire::new(socket))
             }

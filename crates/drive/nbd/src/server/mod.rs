@@ -35,7 +35,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// Delay before accepting again after an error, such as a lack of file descriptors.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// Way in which a server ended.
+/// Manner in which a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Requests in flight were finished and all exports flushed.
@@ -52,7 +52,7 @@ struct Shared {
     table: Arc<ConnectionTable>,
     budget: Arc<Budget>,
     at_once: AtomicBool,
-    /// Number of connections closed by force because they did not end in time at the shutdown.
+    /// Number of connections closed by force at shutdown, because they did not end in time.
     cut_off: AtomicUsize,
     lag: Lag,
 }
@@ -197,13 +197,13 @@ impl Handle {
         self.shared.table.ended.notify_all();
     }
 
-    /// Returns statistics of the delays of replies beyond the times that exports determined.
+    /// Returns statistics on the lag of replies behind the due times set by exports.
     pub fn lag(&self) -> &Lag {
         &self.shared.lag
     }
 
-    /// Returns the number of connections that the server closed when it ended because their clients had not received
-    /// all replies within [`Options::stop`].
+    /// Returns the number of connections that the server closed at its end, because their clients had not received all
+    /// replies within [`Options::stop`].
     pub fn cut_off(&self) -> usize {
         self.shared.cut_off.load(Ordering::SeqCst)
     }
@@ -251,7 +251,7 @@ impl Shared {
             // Drops the guard last, because it reports the end of the connection. By then, this thread must no longer
             // hold the exports, so that another process can open their files once the server has ended.
             let guard = guard;
-            // Ignores the error: it has ended the connection, so the client can no longer be told.
+            // Ignores the error: it has ended the connection, so it cannot be reported to the client.
             let _ = connection::serve(&wire, &shared, &guard);
             wire.close();
             drop(shared);

@@ -7,7 +7,7 @@ use super::tls::Tls;
 /// Limits of an NBD server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Maximum number of clients, fewer if `memory` is insufficient; further connections are closed on accept.
+    /// Maximum number of clients; lower if `memory` is insufficient. Further connections are closed on accept.
     pub connections: usize,
     /// Maximum number of connections without a chosen export. A further connection replaces the oldest of them.
     pub handshakes: usize,

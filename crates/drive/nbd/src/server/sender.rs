@@ -33,7 +33,7 @@ impl Sender {
     }
 
     /// Sends the output of a session and clears it. For a long request, `room` is the memory reserved for its reply,
-    /// and the output contains only this reply. Blocks while too many replies wait until they are due.
+    /// and the output contains only this reply. Blocks while too many replies are waiting until they are due.
     pub fn send(&mut self, output: &mut Output, mut room: Option<Room>) -> io::Result<()> {
         if self.timed.is_none() && output.held().is_empty() {
             if !output.bytes().is_empty() {

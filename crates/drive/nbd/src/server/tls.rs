@@ -36,8 +36,9 @@ pub struct TlsError {
 }
 
 impl Tls {
-    /// Reads `server-cert.pem` and `server-key.pem` from a folder, like nbdkit and QEMU. `required` refuses clients
-    /// without encryption; `verify_clients` refuses clients without a certificate signed by `ca-cert.pem`.
+    /// Reads `server-cert.pem` and `server-key.pem` from a folder, like nbdkit and QEMU. If `required` is true, clients
+    /// without encryption are refused. If `verify_clients` is true, clients without a certificate signed by
+    /// `ca-cert.pem` are refused.
     ///
     /// # Errors
     /// Fails if a certificate or key file is missing or invalid.

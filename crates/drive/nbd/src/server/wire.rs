@@ -92,8 +92,8 @@ impl Wire {
         self.socket.set_timeouts(left)
     }
 
-    /// Ends the time limit of the negotiation. From now on, after every `stall` without progress, the server checks if
-    /// other clients wait for this client's memory.
+    /// Ends the time limit of the negotiation. From now on, after every period of `stall` without progress, the server
+    /// checks if other clients wait for this client's memory.
     pub fn admit(&self, account: &Arc<Account>, stall: Duration) -> io::Result<()> {
         let _ = self.account.set(Arc::clone(account));
         self.socket.set_timeouts(stall)
@@ -161,7 +161,7 @@ impl Wire {
         self.socket.shutdown(Shutdown::Read);
     }
 
-    /// Closes the connection and wakes threads that receive, send or wait for the time of a reply.
+    /// Closes the connection and wakes threads that are receiving, sending or waiting for a reply to become due.
     pub fn close(&self) {
         self.socket.shutdown(Shutdown::Both);
         if let Some(account) = self.account.get() {
@@ -214,7 +214,7 @@ impl Receiver {
             if let Some(bytes) = self.decrypt(space)? {
                 return Ok(bytes);
             }
-            // The lock is released here, so that replies can be sent meanwhile.
+            // Releases the lock here, so that replies can be sent meanwhile.
             self.records.resize(16 << 10, 0);
             let wire = &self.wire;
             let bytes = wire.patiently(holds_room, || wire.socket.receive(&mut self.records))?;

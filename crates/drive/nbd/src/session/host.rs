@@ -47,8 +47,8 @@ impl Host {
     /// Creates a host that offers the exports `entries`.
     ///
     /// # Panics
-    /// Panics if `entries` is empty, names are equal or longer than 4,096 bytes, an export requires TLS although TLS is
-    /// off, or request sizes break the rules of [`crate::BlockSizes`].
+    /// Panics if `entries` is empty, two names are equal, a name is longer than 4,096 bytes, an export requires TLS
+    /// although TLS is off, or request sizes break the rules of [`crate::BlockSizes`].
     pub fn new(entries: Vec<Entry>, security: Security) -> Self {
         assert!(!entries.is_empty(), "a server needs at least one export");
         for (at, entry) in entries.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Host {
         self.stopping.store(true, Ordering::SeqCst);
     }
 
-    /// True once [`Host::stop`] was called.
+    /// True once [`Host::stop`] has been called.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }

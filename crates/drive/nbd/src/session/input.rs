@@ -1,4 +1,4 @@
-//! Received bytes that no message has consumed yet.
+//! Received bytes that the session has not processed yet.
 
 use crate::buffer::{FIRST, KEPT};
 
@@ -7,8 +7,8 @@ pub(super) struct Input {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Length in bytes of the message at `start`, as far as it is known: the header, which may be received only in
-    /// part, contains the full length.
+    /// Length in bytes of the message at `start`, as far as it is known. The full length is known only after the header
+    /// has been received.
     wanted: usize,
     /// Number of bytes to drop as soon as they are received.
     unwanted: u64,

@@ -38,7 +38,7 @@ pub enum Next {
 enum Step {
     /// The message was handled.
     Done,
-    /// The message is incomplete; it consists of this many bytes in total.
+    /// The message is incomplete; its total length is this many bytes.
     Short(usize),
     /// The message has a payload or reply of this many bytes. Memory for these bytes must be granted first.
     Long(usize),

@@ -35,7 +35,8 @@ pub(super) struct Negotiation {
     fixed: bool,
     no_zeroes: bool,
     kind: ReplyKind,
-    /// Index of the export for which the client selected `base:allocation`.
+    /// Index of the export for which the client selected `base:allocation`; None if the client selected it for no
+    /// export.
     context: Option<usize>,
     secure: bool,
 }
@@ -101,7 +102,7 @@ impl Negotiation {
         })
     }
 
-    /// Returns the reason if the option must be refused because the server is being shut down or requires TLS.
+    /// Returns the reason for refusing the option if the server is being shut down or requires TLS; otherwise None.
     fn refuses_all(&self, host: &Host, option: u32) -> Option<Refusal> {
         if option == option::ABORT {
             None

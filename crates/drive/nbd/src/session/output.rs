@@ -4,9 +4,9 @@ use crate::buffer::Buffer;
 use crate::deferred_reply::DeferredReply;
 use crate::export::ReplyTime;
 
-/// Number of bytes at which the output is sent: bytes waiting to be sent, plus payload bytes that requests have read or
-/// written. The limit bounds the memory, and the client can process the first replies while the server handles further
-/// requests.
+/// Number of bytes at which the output is sent. Counts bytes waiting to be sent, and payload bytes that requests have
+/// read or written. The limit bounds the memory, and the client can process the first replies while the server handles
+/// further requests.
 const FULL: usize = 64 << 10;
 
 /// A reply that must be sent later.
@@ -14,7 +14,7 @@ const FULL: usize = 64 << 10;
 pub struct Held {
     /// Provides the time at which the reply may be sent, once it is known.
     pub reply: DeferredReply,
-    /// Bytes of the whole reply.
+    /// The whole reply, ready to be sent.
     pub bytes: Vec<u8>,
 }
 

@@ -45,7 +45,7 @@ impl Transmission {
         Self { export, size, sizes, features, kind, context, scratch: Vec::new() }
     }
 
-    /// Returns the memory that the connection uses, except for replies, in bytes.
+    /// Returns the connection's memory use in bytes, excluding replies.
     pub fn memory(&self) -> usize {
         self.scratch.capacity()
     }
