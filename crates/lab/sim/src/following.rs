@@ -1,4 +1,4 @@
-//! Simulates caches while their trace is read. Each cache follows the reader on its own thread.
+//! Simulates caches while the trace is being read. Each cache runs on its own thread and follows the reader.
 //!
 //! The reader passes accesses on in batches. A batch is freed once all caches have processed it. Batches that a slow
 //! cache has not processed stay in memory.
@@ -36,7 +36,7 @@ pub struct Follower {
 }
 
 impl Followers {
-    /// Creates a reader that no cache follows yet.
+    /// Creates a reader, initially without caches.
     pub fn new(granularity: Granularity) -> Self {
         Self { granularity, caches: Vec::new(), uses: 0 }
     }
@@ -63,8 +63,7 @@ impl Followers {
             self.uses += accesses.iter().filter(|access| !access.is_drop()).count() as u64;
             let part = Arc::new(Part { accesses, items: splitter.universe().len() });
             for cache in &self.caches {
-                // Sending fails if the cache's simulation was stopped, because its receiver is gone. This is not an
-                // error.
+                // Sending fails if the cache's simulation was stopped, which drops its receiver. This is not an error.
                 let _ = cache.send(Arc::clone(&part));
             }
         }

@@ -88,7 +88,7 @@ fn check(setup: &Setup) -> Result<(), SimError> {
 }
 
 struct GoingLive<'a, 'm> {
-    /// Saved state of the FTL; without a saved state, the device is prepared as the set-up requires.
+    /// Saved state of the FTL; if `None`, the device is prepared as the set-up requires.
     ftl: Option<&'a [u8]>,
     monitor: &'a mut (dyn Monitor + 'm),
 }
@@ -126,7 +126,7 @@ impl Purpose for GoingLive<'_, '_> {
     }
 }
 
-/// A live drive that serves one request after the other.
+/// A live drive that serves one request at a time.
 struct Serial<P: Parts> {
     drive: SerialDrive<P>,
     /// Completed requests with their completion times, in ascending order of time.

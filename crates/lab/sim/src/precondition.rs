@@ -73,11 +73,11 @@ const LOOKAHEAD: usize = 16;
 const WINDOWS_PER_PASS: u64 = 4;
 /// Relative difference below which two successive windows count as steady.
 const SETTLED: f64 = 0.005;
-/// Maximum number of device overwrites beyond the minimum number, while write amplification is not steady.
+/// Maximum number of additional device overwrites, beyond the minimum number, to reach steady write amplification.
 const MAX_PASSES: u64 = 15;
 
-/// An FTL with its flash, while no operation is in flight. Preconditioning and saving use this trait, so they are
-/// compiled only once for all FTLs.
+/// An FTL with its flash, while no operation is in flight. Code for preconditioning and saving uses this trait, so that
+/// it is compiled only once for all FTLs.
 pub(crate) trait Device {
     fn setup(&self) -> &Setup;
 
@@ -379,7 +379,8 @@ fn least_windows(pages: u64, flash_pages: u64) -> u64 {
 }
 
 /// Estimates the number of windows until write amplification is steady after `done` windows. Assumes that the
-/// differences between windows keep shrinking by the last factor. `None` if the differences do not shrink.
+/// difference between successive windows keeps shrinking by the latest factor. Returns `None` if the difference does
+/// not shrink.
 fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, may_take: Range<u64>) -> Option<u64> {
     let Range { start: least, end: limit } = may_take;
     let (Some(before), Some(latest)) = differences else { return None };

@@ -18,7 +18,7 @@ use ssdlab_nand::backend::parallel::Requester;
 use crate::setup::drive::{FlushPolicy, WriteBuffer};
 
 counters! {
-    /// Counters of the write buffer in the measured phase.
+    /// Write-buffer counters for the measured phase.
     pub struct BufferCounters {
         pages_accepted: "pages", "Host pages written to a new buffer slot.";
         pages_overwritten: "pages", "Buffered pages overwritten before they were programmed.";
@@ -40,7 +40,7 @@ enum SlotState {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub lpn: u32,
-    /// Request that wrote the page last.
+    /// Last request that wrote the page.
     pub requester: Requester,
     pub context: WriteContext,
     /// True if the buffer has the whole page; otherwise the missing part must be read before the page is programmed.
@@ -64,14 +64,14 @@ pub(crate) enum Accepted {
 pub(crate) struct Buffer {
     slots: Vec<Held>,
     free: Vec<u32>,
-    /// Newest slot of each buffered page.
+    /// For each buffered page, the slot that holds its newest version.
     newest: FxHashMap<u32, u32>,
-    /// Waiting slots, each with the acceptance number of its page, oldest first; entries of trimmed pages are stale.
+    /// Waiting slots, oldest first, each with the acceptance number of its page. Entries of trimmed pages are stale.
     order: VecDeque<(u32, u64)>,
     waiting: u32,
     accepted: u64,
-    /// Flags of accepted pages in the order of acceptance: true if the page has left the buffer. The list starts at the
-    /// oldest page that is still buffered.
+    /// For each accepted page, in order of acceptance: true if the page has left the buffer. The first entry belongs to
+    /// the oldest page that is still buffered.
     gone: VecDeque<bool>,
     /// All pages with a lower acceptance number are flushed, even if the policy would not flush them.
     forced: u64,
@@ -185,7 +185,7 @@ impl Buffer {
     }
 
     /// Returns the next slot to program, with its page; `None` if the policy programs no page now. `gathered` is the
-    /// number of pages that were taken for programming but wait for further pages.
+    /// number of pages that have been taken for programming but still wait for more pages to be programmed with them.
     pub fn flush_next(&mut self, gathered: u32) -> Option<(u32, Held)> {
         if let Some((high, low)) = self.marks {
             let filled = self.waiting;
@@ -252,14 +252,14 @@ impl Buffer {
         }
     }
 
-    /// Makes the buffer flush all pages accepted so far. Returns a number for [`Self::is_safe`], which checks if these
+    /// Makes the buffer flush all pages accepted so far. Returns a mark; pass it to [`Self::is_safe`] to check if these
     /// pages have left the buffer.
     pub fn force(&mut self) -> u64 {
         self.forced = self.accepted;
         self.accepted
     }
 
-    /// Returns false while any page that [`Self::force`] flushes is still waiting.
+    /// Returns true if none of the pages that [`Self::force`] flushes is still waiting.
     pub fn has_forced_all(&self) -> bool {
         self.unprogrammed().next().is_none_or(|held| held.number >= self.forced)
     }

@@ -21,12 +21,12 @@ use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
 use crate::setup::drive::{Pace, WriteBuffer};
 
-/// A run of pages of a write that waits for buffer space.
+/// Consecutive pages of a write, which wait for buffer space.
 #[derive(Clone, Copy, Debug)]
 struct StalledWrite {
     index: u32,
     pages: Pages,
-    /// Number of the run's pages that the buffer has already accepted.
+    /// Number of these pages that the buffer has already accepted.
     accepted: u32,
     /// True if no further pages of the write follow.
     is_last: bool,
@@ -155,7 +155,7 @@ impl BufferStage {
         if is_safe { self.flushes.pop_front() } else { None }
     }
 
-    /// Reads or trims bytes of the drive; the buffer may hold some of these bytes.
+    /// Reads or trims the bytes `offset..end` of the drive, some of which may be in the buffer.
     pub fn access<P: Parts>(&mut self, stack: &mut Stack<P>, request: &Request, offset: u64, end: u64) {
         let Self { buffer, oracle, .. } = self;
         if request.op == Op::Trim {
@@ -252,7 +252,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.stop_at_violation()
     }
 
-    /// Adds the pages that garbage collection has freed to the credits for writes.
+    /// Grants write credits for the pages that garbage collection has freed.
     pub(super) fn give_credits(&mut self, pages: i64) {
         if let Some(BufferStage { pace: Some(Pacer::Credits(credits)), .. }) = &mut self.buffer {
             credits.give(pages);

@@ -1,4 +1,5 @@
-//! Garbage collection in advance, which runs while the drive is idle or always in the background.
+//! Garbage collection in advance, before free pages run out: while the drive is idle, or continuously in the
+//! background.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::parallel::{JobKind, NEVER, Requester};
@@ -23,7 +24,7 @@ pub(super) struct CollectionAhead {
     freed_pages: Vec<i64>,
     pages_per_block: u32,
     pub idle_since_ns: u64,
-    /// Pages copied and blocks erased by garbage collection in advance in the measured phase.
+    /// Number of pages copied plus number of blocks erased by garbage collection in advance, in the measured phase.
     pub measured: u64,
 }
 

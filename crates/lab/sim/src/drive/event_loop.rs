@@ -66,7 +66,7 @@ impl Owner {
     }
 }
 
-/// Components with events, except the flash. If event times are equal, the flash acts first.
+/// Components that have events, except the flash. If event times are equal, the flash acts first.
 #[derive(Clone, Copy)]
 enum Component {
     Host,
@@ -273,7 +273,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Lets the drive take requests from its queues, then lets the cache process the results.
+    /// Lets the drive take requests from its queues, then updates the cache.
     #[inline(always)]
     fn settle(&mut self) -> Result<(), SimError> {
         self.take_requests()?;

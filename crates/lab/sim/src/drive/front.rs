@@ -11,7 +11,7 @@ use crate::setup::drive::{Arbitration, Front, Protocol, StageTime, TransferUnit}
 /// A queue of requests between host and drive.
 #[derive(Debug, Default)]
 struct Queue {
-    /// Requests that wait in the queue, with their numbers in the order of arrival.
+    /// Waiting requests, each with its arrival sequence number.
     waiting: VecDeque<(u64, u32)>,
     /// Number of requests from this queue that are inside the drive.
     inside: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Queues {
     slots: u32,
     inside: u32,
     waiting: u32,
-    /// Number of requests that have arrived in all queues.
+    /// Total number of requests that have arrived so far, over all queues.
     arrived: u64,
     arbitration: Arbitration,
     /// Index of the queue being served, and the number of requests that the drive may still take from this queue in
@@ -137,15 +137,15 @@ impl Queues {
         None
     }
 
-    /// Removes a request from the drive, and frees its place in the given queue.
+    /// Removes a request from the drive, and frees its slot in the given queue.
     pub fn leave(&mut self, queue: u16) {
         self.queues[usize::from(queue)].inside -= 1;
         self.inside -= 1;
     }
 }
 
-/// Identical servers that share a queue and serve work in the order of arrival. End times are exact only if requests
-/// arrive in order of time.
+/// Identical servers that share a queue and serve work in the order of arrival. End times are exact only if work
+/// arrives in chronological order.
 #[derive(Debug)]
 struct Servers {
     /// For each server, the time at which its current work ends.
@@ -208,7 +208,7 @@ impl<T: Copy> Pipe<T> {
     }
 }
 
-/// Data of a request that moves over the link or through the DRAM: all of the request's data, or one of its pages.
+/// Data in transit over the link or through the DRAM: all data of a request, or one of its pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Transfer {
     pub request: u32,
@@ -229,7 +229,7 @@ pub(crate) struct FrontEnd {
     pub commands: Pipe<u32>,
     pub incoming: Pipe<Transfer>,
     pub in_dram: Pipe<Transfer>,
-    /// Data transfers of requests that fetch map entries from host memory.
+    /// Data transfers delayed because their requests fetch map entries from host memory.
     pub looked_up: Pipe<Transfer>,
     /// Requests that thermal throttling delays.
     pub throttled: Pipe<u32>,

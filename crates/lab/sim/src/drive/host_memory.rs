@@ -11,13 +11,13 @@ use ssdlab_nand::Note;
 
 use crate::setup::drive::HostMemory;
 
-/// The controller's own memory for map entries: lines of consecutive entries, replaced in the order of their last use.
+/// The controller's own memory for map entries: lines of consecutive entries with LRU replacement.
 #[derive(Debug)]
 pub(crate) struct OwnMapMemory {
     options: HostMemory,
     /// For each line of map entries, the sequence number of its last use.
     last_use: FxHashMap<u32, u64>,
-    /// Lines of map entries, by the sequence number of their last use.
+    /// Lines of map entries, keyed by the sequence number of their last use.
     by_use: BTreeMap<u64, u32>,
     uses: u64,
     /// Number of entries fetched from host memory.

@@ -102,7 +102,7 @@ struct InFlightRequest {
 }
 
 impl InFlightRequest {
-    /// Returns the number and arrival time that identify the request in recordings of flash operations.
+    /// Returns the number and arrival time that identify the request in recorded flash operations.
     fn requester(&self) -> Requester {
         Requester { number: self.number, arrived_ns: self.issued_ns }
     }
@@ -219,7 +219,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(outcome)
     }
 
-    /// Returns the counters of the controller, if it has a feature with counters.
+    /// Returns the controller's counters; `None` without read-ahead, map cache in host memory and thermal throttling.
     fn controller_counters(&self) -> Option<ControllerCounters> {
         let (own_map_memory, read_cache) = (&self.stack.sinks.own_map_memory, &self.read_cache);
         if own_map_memory.is_none() && read_cache.is_none() && self.throttle.is_none() {

@@ -29,8 +29,8 @@ impl Pacer {
         }
     }
 
-    /// Returns the earliest time at which the token bucket has a token. Returns [`NEVER`] with credits, because credits
-    /// do not depend on time.
+    /// Returns the earliest time at which the token bucket has a token. With credits, which do not depend on time,
+    /// returns [`NEVER`].
     pub fn next_ns(&self) -> u64 {
         match self {
             Self::Tokens(bucket) => bucket.next_ns(),
@@ -39,14 +39,13 @@ impl Pacer {
     }
 }
 
-/// Credits for pages. Collection adds one credit for each invalid page of its victims.
+/// Page credits. Garbage collection earns one credit for each invalid page of its victims.
 #[derive(Debug)]
 pub(super) struct Credits {
     left: u64,
-    /// Pages copied out of victims that are not erased yet.
+    /// Number of pages copied out of victims that have not been erased yet.
     copied_pages: u64,
-    /// True while garbage collection in the background works on a plane. Otherwise, pages are accepted without a
-    /// credit.
+    /// True while background garbage collection is working on any plane. Otherwise, pages need no credit.
     is_collecting: bool,
 }
 

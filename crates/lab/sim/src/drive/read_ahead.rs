@@ -14,7 +14,7 @@ use ssdlab_core::PageSize;
 
 use crate::setup::drive::ReadAhead;
 
-/// Maximum number of sequential streams that are followed at once.
+/// Maximum number of sequential streams that are tracked at the same time.
 const STREAMS: usize = 16;
 
 /// A page in the read cache.
@@ -28,7 +28,7 @@ struct Slot {
     waiting: Vec<u32>,
 }
 
-/// Place of a page that a request reads.
+/// State of a requested page that is in the read cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cached {
     Ready,
@@ -36,7 +36,7 @@ pub(super) enum Cached {
     Loading,
 }
 
-/// Counts of read-ahead in the measured phase.
+/// Read-ahead counters for the measured phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Counts {
     pub pages: u64,

@@ -1,4 +1,4 @@
-//! Reads that consist of parts: pages that are transferred to the host separately, and pages of the read cache.
+//! Reads that are served in parts: pages that are transferred to the host separately, and pages from the read cache.
 
 use ssdlab_core::Lpn;
 use ssdlab_ftl::Ftl;

@@ -1,4 +1,4 @@
-//! A drive without parallelism, which serves one request after the other.
+//! A drive without parallelism, which serves one request at a time.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ use crate::state::{self, Origin};
 /// Number of requests to look ahead when map entries are prefetched.
 pub(crate) const LOOKAHEAD: usize = 16;
 
-/// A drive that serves one request after the other.
+/// A drive that serves one request at a time.
 pub(crate) struct SerialDrive<P: Parts> {
     stack: Stack<P>,
     mapper: AddressMapper,

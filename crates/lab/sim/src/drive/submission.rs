@@ -165,7 +165,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.write_to_buffer(index, &Request { offset, bytes, ..write }, is_last)
     }
 
-    /// Assigns a number to a request that the FTL or the write buffer receives.
+    /// Assigns a sequence number to a request that the FTL or the write buffer receives.
     fn begin(&mut self, index: u32) {
         self.stack.requests += 1;
         let now_ns = self.now_ns();

@@ -83,8 +83,8 @@ pub(crate) struct BlockStage {
     kind: BlockLayerKind,
     /// True if processes plug requests until they sleep (multi-queue layer).
     plug: bool,
-    /// True if every process sleeps after it has issued requests. In a closed loop, it sleeps until a completion. In
-    /// the multi-queue layer, going to sleep also releases its plug.
+    /// True if every process goes to sleep after it has issued requests. In a closed loop, a process sleeps until a
+    /// completion. In the multi-queue layer, a process that goes to sleep also releases its plug.
     all_sleep: bool,
     /// Host requests, each with the number of its bios that have not ended.
     requests: Slab<(HostRequest, u32)>,
@@ -94,7 +94,7 @@ pub(crate) struct BlockStage {
     has_submitted: Vec<bool>,
     /// Host requests whose bios have all ended.
     done: Vec<u32>,
-    /// Bios of a completed request; kept only to reuse the memory.
+    /// Bios of a completed request; the vector is kept only to reuse its memory.
     ended: Vec<Bio>,
     marks: Marks,
     /// Counters of the block layer when measuring began.
@@ -267,7 +267,8 @@ impl BlockStage {
         }
     }
 
-    /// Returns `(start, sectors)` of the bios of a request that is too large for one bio, or wraps around the device.
+    /// Splits a request that is too large for one bio, or wraps around the device, into bios. Returns `(start,
+    /// sectors)` of each bio.
     fn cut(&self, request: &Request) -> Vec<(u64, u32)> {
         let largest = u64::from(self.max_sectors);
         let bios = |(offset, end)| {
@@ -307,7 +308,7 @@ impl BlockStage {
         true
     }
 
-    /// Returns true if the block layer may have a request for the drive.
+    /// Returns true if the block layer might have a request ready for the drive.
     #[inline]
     pub fn has_work(&self) -> bool {
         self.layer.has_work()
@@ -326,7 +327,7 @@ impl BlockStage {
             Operation::Flush => (Op::Flush, 0),
         };
         let bytes = u32::try_from(u64::from(sectors) * SECTOR).expect("requests are shorter than 4 GiB");
-        // The number of a process is the number of its stream in the trace.
+        // A process has the number of its stream in the trace.
         let time_ns = now_ns - self.start_ns;
         let request = Request { time_ns, offset: start * SECTOR, bytes, op, flags, stream: pid as u16 };
         if let Some(dispatched) = &mut self.dispatched {

@@ -1,5 +1,5 @@
-//! Maps requests to addresses of the device. Each request is mapped only once, when the host issues it; cache and block
-//! layer use only device addresses.
+//! Maps requests to device addresses. Each request is mapped only once, when the host issues it; cache and block layer
+//! use only device addresses.
 
 use ssdlab_trace::{Placed, Request};
 
@@ -7,7 +7,7 @@ use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::Fit;
 
-/// Maps the addresses of requests to addresses of the device.
+/// Maps request addresses to device addresses.
 #[derive(Clone, Copy, Debug)]
 pub struct AddressMapper {
     fit: Fit,
@@ -15,11 +15,11 @@ pub struct AddressMapper {
     page_bytes: u32,
     /// Requests that end at or before this byte address are not changed.
     untouched_bytes: u64,
-    /// Number of host requests that were mapped to addresses of the device.
+    /// Number of host requests that were mapped to device addresses.
     requests: u64,
 }
 
-/// A host request mapped to the device.
+/// A host request after mapping to device addresses.
 #[derive(Clone, Copy, Debug)]
 pub struct Fitted {
     /// The mapped request, which begins on the device. Any part past the end of the device wraps to the beginning; see
@@ -40,7 +40,7 @@ impl AddressMapper {
         Self { fit: setup.fit, capacity_bytes, page_bytes: setup.geometry.page_bytes, untouched_bytes, requests: 0 }
     }
 
-    /// Returns the number of host requests that were mapped to addresses of the device.
+    /// Returns the number of host requests that were mapped to device addresses.
     pub fn requests(&self) -> u64 {
         self.requests
     }

@@ -13,7 +13,7 @@ use crate::observe::controller::ControllerCounters;
 use crate::observe::intervals::Timeline;
 use crate::observe::latency::{LatencyByOp, LatencySummary};
 
-/// Maximum number of streams with separate response times; later streams are reported together.
+/// Maximum number of streams with separate response times; all further streams are reported together.
 const MOST_STREAMS: usize = 256;
 
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -43,7 +43,7 @@ impl Spread {
 /// Response times of one stream (process) of the trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StreamSummary {
-    /// Number of the stream; `None` for all streams after the first 256.
+    /// Number of the stream; `None` for the entry that combines all streams after the first 256.
     pub stream: Option<u16>,
     /// Response times of the stream's reads.
     pub read: Option<LatencySummary>,
@@ -96,7 +96,7 @@ pub struct DriveSummary {
     pub service: LatencyByOp,
     /// Number of multi-plane commands.
     pub multiplane_commands: u64,
-    /// Number of programs and erases interrupted by a read.
+    /// Number of times that a program or erase was suspended for a read.
     pub suspensions: u64,
     /// Metrics of reads and writes that delay each other.
     pub interference: Interference,
@@ -135,7 +135,7 @@ pub struct Activity {
     pub internal_busy_ns: Vec<u64>,
     /// Length of a bin of `outstanding_ns`, in nanoseconds.
     pub queue_bin_ns: u64,
-    /// Number of outstanding requests, summed over the nanoseconds of each bin.
+    /// Number of outstanding requests, integrated over the time of each bin in nanoseconds.
     pub outstanding_ns: Vec<u64>,
     /// Flash operations in the recorded window. Each transfer and each cell operation is a separate segment.
     ///
@@ -149,7 +149,7 @@ pub struct Activity {
     pub waiting: [LatencyHistogram; 4],
     /// Response and waiting times of requests, by time interval; `None` without latency attribution.
     pub timeline: Option<Timeline>,
-    /// Requests that the block layer dispatched, if recorded; their times count from the start of measuring.
+    /// Requests that the block layer dispatched, if recorded; their times are relative to the start of measuring.
     pub dispatched: Option<Vec<Request>>,
 }
 
@@ -183,7 +183,7 @@ impl StreamMeter {
     }
 }
 
-/// Measurements of requests on their way through a drive.
+/// Measurements of requests as they pass through a drive.
 pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],

@@ -45,10 +45,10 @@ impl InDrive {
 
 /// Latency attribution of a run.
 pub(crate) struct LatencyAttribution {
-    /// Latency attribution of each request in the drive, indexed by the number of the request in the drive.
+    /// Latency attribution of each request in the drive, indexed by the request's number in the drive.
     in_drive: Vec<InDrive>,
-    /// For each request in the drive, by its number: total time of all dies by stall cause, at the moment when the
-    /// request began to wait for buffer space or for fewer flash operations in flight.
+    /// Total time of all dies by stall cause, at the moment when a request began to wait for buffer space or for fewer
+    /// flash operations in flight. One entry for each request in the drive, indexed by its number in the drive.
     dies_before: Vec<StallTimes>,
     /// Total time of all dies by stall cause, at the moment when measuring began.
     dies_at_start: StallTimes,
@@ -149,8 +149,8 @@ fn difference(after: &StallTimes, before: &StallTimes) -> StallTimes {
     std::array::from_fn(|cause| after[cause].wrapping_sub(before[cause]))
 }
 
-/// Divides a time among the stall causes, in proportion to the work of the dies and in whole nanoseconds. If all dies
-/// were idle, the time goes to [`StallCause::Dependency`].
+/// Divides a duration among the stall causes in proportion to the work of the dies, in whole nanoseconds. If all dies
+/// were idle, the whole duration goes to [`StallCause::Dependency`].
 fn divide(time_ns: u64, dies: &StallTimes) -> StallTimes {
     const IDLE: usize = StallCause::Dependency as usize;
     let mut divided = StallTimes::default();

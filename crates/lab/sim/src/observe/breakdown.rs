@@ -1,4 +1,4 @@
-//! Latency breakdowns in results: response times by part of the latency, operation and percentile.
+//! Latency breakdowns in results: response times by operation, percentile and latency component.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause, StallTimes};
 use ssdlab_trace::Op;
 
-/// Part of a response time that is spent outside the flash. The numbers of the other parts, which are below `CAUSES`,
-/// are those of the stall causes within the flash ([`StallCause`]).
+/// Part of a response time that is spent outside the flash. Part numbers below `CAUSES` denote the stall causes within
+/// the flash ([`StallCause`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Part {
@@ -52,14 +52,14 @@ pub const PART_NAMES: [&str; PARTS] = [
 /// Half-width of the band around a percentile, as a fraction of the requests above that percentile.
 const BAND: f64 = 0.5;
 
-/// Sums of the response times of several requests, divided into parts.
+/// Total response time of several requests, divided into parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct LatencyBreakdown {
     /// Number of requests.
     pub requests: u64,
     /// Sum of the response times of the requests.
     pub sum_ns: u128,
-    /// For each part, the sum over the response times of all requests.
+    /// For each part, its sum over all requests.
     #[serde(serialize_with = "by_part")]
     pub parts_ns: [u128; PARTS],
 }
@@ -83,13 +83,13 @@ impl LatencyBreakdown {
     }
 }
 
-/// Serialises the parts of response times that are above 0, sorted by name.
+/// Serialises the nonzero parts of response times, sorted by name.
 fn by_part<S: Serializer>(parts_ns: &[u128; PARTS], serializer: S) -> Result<S::Ok, S::Error> {
     let named: BTreeMap<&str, u128> = PART_NAMES.into_iter().zip(*parts_ns).filter(|(_, sum)| *sum > 0).collect();
     named.serialize(serializer)
 }
 
-/// Latency breakdown of all requests, and of the requests around some percentiles.
+/// Latency breakdown of all requests, and of the requests around certain percentiles.
 ///
 /// The entry of a percentile q covers the requests between the percentiles q ± (1 - q) / 2, in whole buckets of the
 /// histogram.
@@ -128,7 +128,7 @@ impl BreakdownByPercentile {
     }
 }
 
-/// Latency breakdown of a run, and work of the dies.
+/// Latency breakdowns of a run, and the time that its dies spent on each type of work.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ResponseSummary {
     /// Latency breakdown of all requests.

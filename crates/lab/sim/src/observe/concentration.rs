@@ -30,7 +30,7 @@ impl Concentration {
         Self { writes: vec![0; sampled as usize], mask, logical_pages, all: 0 }
     }
 
-    /// Counts the writes to `count` pages from `first` on.
+    /// Counts one write to each of `count` pages, starting at page `first`.
     #[inline]
     pub fn written(&mut self, first: u32, count: u32) {
         self.all += u64::from(count);

@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use crate::setup::what_if::WhatIf;
 
-/// Subject of a finding, such as throughput.
+/// Subject of a finding, such as limits of throughput.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
     /// Limits of throughput.
     Throughput,
-    /// Waits of host requests above a cache.
+    /// What host requests above a cache wait for.
     Host,
     /// Causes of slow reads.
     SlowReads,

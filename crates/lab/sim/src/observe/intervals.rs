@@ -1,4 +1,4 @@
-//! Response and waiting times by intervals of simulated time, for report pages that show any part of a run.
+//! Response and waiting times by intervals of simulated time, from which a report page can show any part of a run.
 //!
 //! A request is counted in the interval in which it completes. The length of a run is not known in advance. So
 //! intervals start short. Whenever time passes the end of the last interval, intervals are merged in pairs and double
@@ -9,7 +9,7 @@ use ssdlab_trace::{Op, Request};
 
 use crate::observe::breakdown::{ByBucket, PART_NAMES, PARTS, PartTimes};
 
-/// Maximum number of intervals. With this number, each interval is about a hundredth of the run, and a report page can
+/// Maximum number of intervals. At this maximum, each interval is about a hundredth of the run, and a report page can
 /// show all intervals.
 const MOST: usize = 128;
 /// Log2 of the initial interval length in nanoseconds: about the latency of a request.
@@ -177,7 +177,7 @@ pub struct Slow {
     pub offset: u64,
     /// Length of the request in bytes.
     pub bytes: u32,
-    /// Time when the request completed, from the start of measuring.
+    /// Time when the request completed, relative to the start of measuring.
     pub ended_ns: u64,
     /// Response time of the request in nanoseconds.
     pub latency_ns: u64,
@@ -200,7 +200,7 @@ pub struct Timeline {
     pub waiting: [Vec<InInterval>; OPS],
     /// Slowest read and slowest write of each interval.
     pub slowest: Vec<Slow>,
-    /// Parts of the response times, summed over the requests of each interval.
+    /// For each interval, the parts of the response times, summed over its requests.
     pub parts_ns: [Vec<PartTimes>; OPS],
 }
 

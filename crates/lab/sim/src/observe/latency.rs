@@ -19,7 +19,7 @@ const BEHIND: f64 = 0.05;
 pub struct TimeSummary {
     /// Time from the start of measuring to the last completion.
     pub elapsed_ns: u64,
-    /// Time during which the flash worked.
+    /// Time during which the flash was busy.
     pub busy_ns: u64,
     /// Busy time as a share of the elapsed time.
     pub utilisation: f64,
@@ -59,7 +59,7 @@ pub struct LatencySummary {
     pub std_dev_ns: f64,
     /// Shortest response time.
     pub min_ns: u64,
-    /// Median response time. Like all quantiles here, it is exact to 1.6 %.
+    /// Median response time. Like all quantiles here, it is accurate to 1.6 %.
     pub p50_ns: u64,
     /// Response time that 90 of 100 requests do not exceed.
     pub p90_ns: u64,
@@ -95,7 +95,7 @@ impl LatencySummary {
     }
 }
 
-/// Response times by operation, for operations that occurred.
+/// Response times by operation, for the operations that occurred.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyByOp {
     /// Response times of all requests.

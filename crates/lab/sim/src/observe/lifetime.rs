@@ -37,7 +37,7 @@ pub struct LifetimeSummary {
     pub rate: Option<WriteRate>,
     /// Bytes that the host writes per day.
     pub host_bytes_per_day: Option<f64>,
-    /// Host writes per day, in drive capacities.
+    /// Host writes per day, as a multiple of the drive's capacity.
     pub host_drive_writes_per_day: Option<f64>,
     /// Years until the flash is worn out at the assumed write rate.
     pub years: Option<f64>,
@@ -57,7 +57,7 @@ pub(crate) struct Life {
     pub scale: Option<f64>,
     pub physical_pages: u64,
     pub endurance_cycles: u32,
-    /// Total number of pages programmed, each weighted with the wear of its cells.
+    /// Total number of pages programmed, each weighted by the wear of its cells.
     pub programmed: f64,
     /// Number of bytes written by the host.
     pub written_bytes: u64,

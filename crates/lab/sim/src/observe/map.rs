@@ -9,7 +9,8 @@ use crate::observe::meter::{LookupTally, MapSummary, Measured, Meter};
 #[derive(Default)]
 pub(crate) struct MapMeter {
     pages: u32,
-    /// Numbers of map look-ups and of hits. Index 0 counts look-ups for reads, index 1 look-ups for changes.
+    /// Numbers of look-ups and hits in the map. Index 0 is for look-ups by reads, index 1 for look-ups by changes to
+    /// the map.
     counts: [(u64, u64); 2],
     /// True if the latest look-up was for a read and missed. A map load that follows is then counted for reads.
     reading: bool,

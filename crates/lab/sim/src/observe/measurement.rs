@@ -1,5 +1,4 @@
-//! Measures the requests of the measured phase: response times, time series, and the flash operations since the start
-//! of measuring.
+//! Measures the requests of the measured phase: response times, time series and flash operations.
 
 use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_ftl::{Ftl, FtlChoice, GcOccupancy, SlcCounts};
@@ -33,9 +32,9 @@ use crate::setup::host::Replay;
 /// Measurement of the requests to a stack of FTL and flash.
 pub(crate) struct Measurement {
     latency: [LatencyHistogram; 4],
-    /// Arrival times of the first and the latest measured request, on the clock of the trace.
+    /// Arrival times of the first and the latest measured request, in trace time.
     arrivals_ns: Option<(u64, u64)>,
-    /// Constant added to the timestamps of the trace to obtain arrival times on the clock of the run.
+    /// Offset that is added to the timestamps of the trace to obtain arrival times on the clock of the run.
     shift_ns: u64,
     /// Number of incomplete requests when the last request was issued; `None` if the drive serves one request at a
     /// time.
@@ -89,7 +88,7 @@ struct End<'a> {
     check: Option<CheckSummary>,
 }
 
-/// Results that exist only for a drive with timing.
+/// Results that only a drive with timing has.
 pub(crate) struct OfDrive {
     pub summary: DriveSummary,
     pub activity: Activity,
@@ -101,7 +100,7 @@ pub(crate) struct OfDrive {
 }
 
 impl Measurement {
-    /// Starts measuring and resets the counts of the host.
+    /// Starts measuring and resets the host counters.
     pub fn start<P: Parts>(stack: &mut Stack<P>) -> Self {
         stack.host = HostCounters::default();
         stack.sinks.meter.restart();
@@ -352,7 +351,7 @@ impl Start {
         Written { host_pages: now.host.pages_written, programmed }
     }
 
-    /// Returns the time from the start of measuring to `now`, and the totals over this time.
+    /// Returns the time from the start of measuring to `now`, and the totals of work and latency over this time.
     #[inline(never)]
     fn totals(&self, now: &Moment, latency: &[LatencyHistogram; 4]) -> (u64, Tally) {
         let counts = now.counts - self.at.counts;

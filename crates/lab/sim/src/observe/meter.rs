@@ -15,7 +15,7 @@ pub(crate) trait Meter: FlashSink {
     #[inline(always)]
     fn end_write(&mut self) {}
 
-    /// Forgets everything measured so far.
+    /// Discards all measurements so far.
     fn restart(&mut self) {}
 
     /// Returns the measurements; `cost_ns` returns the time of a merge, if time is modelled.
@@ -35,7 +35,7 @@ pub(crate) struct Measured {
     pub map: Option<MapSummary>,
 }
 
-/// Totals of the merges of one type.
+/// Totals for merges of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct MergeTally {
     /// Number of logical blocks merged.
@@ -114,11 +114,11 @@ pub struct LogSummary {
     pub full_merges_per_page: Option<f64>,
     /// Number of host pages that waited for log space to be reclaimed ([`ssdlab_nand::Note::Reclaimed`]).
     pub reclaims: u64,
-    /// Mean number of logical blocks merged in a reclaim.
+    /// Mean number of logical blocks merged per reclaim.
     pub associativity_mean: Option<f64>,
     /// Mean flash work of a reclaim, if time is modelled: the total duration of its flash operations on all dies.
     pub reclaim_mean_ns: Option<f64>,
-    /// Number of log blocks that left the log.
+    /// Number of log blocks that were retired from the log.
     pub retired_blocks: u64,
     /// Mean share of the pages of a log block that had been programmed when the block was retired.
     pub utilisation_mean: Option<f64>,
@@ -143,7 +143,7 @@ pub struct LogFigures {
     pub reclaim_costs: Vec<(MergeCost, u64, u64)>,
 }
 
-/// Totals of the map look-ups for one purpose.
+/// Totals of map look-ups for one type of access, such as reads.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct LookupTally {
     /// Number of look-ups, one per page touched.
@@ -157,9 +157,9 @@ pub struct LookupTally {
 /// Metrics of a map in flash in the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MapSummary {
-    /// Totals of the look-ups for pages read.
+    /// Totals of look-ups for page reads.
     pub reads: LookupTally,
-    /// Totals of the look-ups for pages written or trimmed.
+    /// Totals of look-ups for page writes and trims.
     pub changes: LookupTally,
     /// Totals of all look-ups.
     pub all: LookupTally,
@@ -169,7 +169,7 @@ pub struct MapSummary {
     pub pages_programmed: u64,
     /// `pages_programmed` per page that the host wrote; `None` if the host wrote nothing.
     pub translation_write_amplification: Option<f64>,
-    /// Share of the map look-ups for host reads that first had to read a map page; `None` without reads.
+    /// Share of the map look-ups for host reads that had to read a map page first; `None` without reads.
     pub double_read_share: Option<f64>,
     /// Number of map pages in flash.
     pub pages: u32,

@@ -1,4 +1,4 @@
-//! The load that the host issued, and how far the drive fell behind it.
+//! The load that the host issued, and the lag of the drive behind it.
 
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub struct ReplaySummary {
     pub sustained_speed: Option<f64>,
 }
 
-/// Number of incomplete requests at one moment.
+/// Number of incomplete requests at a point in time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Backlog {
     pub at_ns: u64,

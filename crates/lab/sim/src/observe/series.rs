@@ -45,7 +45,7 @@ struct Longest {
 pub struct Series {
     epochs: Vec<Epoch>,
     epoch_requests: u64,
-    /// Number of requests until the current epoch ends. Counting down makes the test for the end fast.
+    /// Number of requests until the current epoch ends. Counts down, because comparing with 0 is fast.
     left: u64,
     requests: u64,
     last: Tally,

@@ -104,14 +104,14 @@ impl CollectionSummary {
     }
 }
 
-/// Distribution of the erases of the measured phase over the blocks, without erases in SLC mode.
+/// Distribution of erases over the blocks in the measured phase, excluding erases in SLC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WearSummary {
-    /// Total number of erases over all blocks, without erases in SLC mode.
+    /// Total number of erases of all blocks, excluding erases in SLC mode.
     pub erases: u64,
     /// Mean number of erases per block.
     pub erase_mean: f64,
-    /// Standard deviation of the number of erases over the blocks.
+    /// Standard deviation of the number of erases per block.
     pub erase_std_dev: f64,
     /// Number of erases of the least worn block.
     pub erase_min: u32,
@@ -144,7 +144,7 @@ pub struct SlcSummary {
     pub pages_bypassed: u64,
     /// Number of erases of blocks in SLC mode, which [`WearSummary`] does not count.
     pub erases: u64,
-    /// Number of SLC-mode erases of the block with the most of them.
+    /// Highest number of SLC-mode erases of any block.
     pub erase_max: u32,
     /// Number of program/erase cycles that a block endures in SLC mode.
     pub endurance_cycles: u32,
@@ -183,7 +183,7 @@ pub struct Summary {
     pub precondition: PreconditionSummary,
     /// Metrics of repeated replays, if any.
     pub repeat: Option<RepeatSummary>,
-    /// Replay of the requests, and how far the drive fell behind.
+    /// Replay of the requests, and the lag of the drive.
     pub replay: ReplaySummary,
     /// Metrics of the cache above the drive, if any.
     pub cache: Option<CacheSummary>,

@@ -40,9 +40,9 @@ use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::setup::{Method, Overwrite, Setup};
 
-/// Number of logical pages from which on exact preconditioning takes too long.
+/// Number of logical pages at which exact preconditioning starts to take too long.
 const LARGE_PAGES: u32 = 1 << 24;
-/// Minimum number of pages in the sampled part of the device, so that random differences average out.
+/// Minimum number of pages in the sampled part of the device, so that random variations average out.
 const PART_PAGES: u64 = 1 << 22;
 /// Before each copy of its state, the sampled part is overwritten a little more: by at most 1/STRIDE of its pages. This
 /// causes dozens of collections in each plane.

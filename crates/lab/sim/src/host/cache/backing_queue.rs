@@ -43,7 +43,7 @@ struct PageRequests {
     arriving: Option<u32>,
 }
 
-/// Writes and trims added between two flushes.
+/// Group of writes and trims added between two flushes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Epoch {
     /// Number of incomplete writes and trims in the epoch.

@@ -38,7 +38,7 @@ struct HostRequest {
     waits: u32,
     /// Duration of the cache's work on the pages of this host request.
     work_ns: u64,
-    /// Number of pages that were dirtied up to and including this request; 0 if this request dirtied no page.
+    /// Total number of pages dirtied by this and all earlier requests; 0 if this request dirtied no page.
     dirtied: u64,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct CacheStage {
     below: BackingQueue,
     /// Host requests with page work in progress, each with the end time of that work.
     working: VecDeque<(u64, u32)>,
-    /// Writers that wait until fewer pages are dirty, in the order of [`HostRequest::dirtied`].
+    /// Writers that wait because too many pages are dirty, in the order of [`HostRequest::dirtied`].
     limited: BinaryHeap<Reverse<(u64, u32)>>,
     hard_pages: u64,
     /// Number of dirty pages written to the layer below.
@@ -107,8 +107,8 @@ impl CacheStage {
         &self.times.below
     }
 
-    /// Returns the results since measuring began, once all requests are complete. The byte rates in `time` count
-    /// backing requests; this function replaces them with the rates of host requests.
+    /// Returns the results since measuring began, once all requests are complete. Replaces the byte rates in `time`,
+    /// which count backing requests, with the rates of host requests.
     pub fn finish(self, latency: &[LatencyHistogram; Op::ALL.len()], time: &mut TimeSummary) -> CacheSummary {
         let Times { bytes, total_ns, drive_ns, cache_ns, work_ns, below } = self.times;
         let count = |of: &[LatencyHistogram]| of.iter().map(LatencyHistogram::count).sum::<u64>();
@@ -186,8 +186,8 @@ impl CacheStage {
         Ok(())
     }
 
-    /// Records that the look-up of a host request, or one of its backing requests, is done. When nothing is left to
-    /// wait for, the work on the request's pages begins.
+    /// Records that the look-up of a host request, or one of its backing requests, is complete. Once the host request
+    /// waits for nothing else, starts the work on its pages.
     fn release(&mut self, number: u32, now_ns: u64) {
         let host = &mut self.hosts[number];
         host.waits -= 1;
@@ -224,8 +224,8 @@ impl CacheStage {
         }
     }
 
-    /// Returns true if a writer must wait: if, of the `dirtied` pages made dirty up to and including its write, more
-    /// pages than the limit are still dirty.
+    /// Returns true if a writer must wait. `dirtied` is the number of pages dirtied up to and including its write; the
+    /// writer waits while more of these pages are dirty than the limit allows.
     fn is_above_limit(&self, dirtied: u64) -> bool {
         let counters = self.cache.write_back.counters();
         let clean = self.written_back + counters.overwritten + counters.discarded;

@@ -31,7 +31,7 @@ struct Work {
     restore_ns: u64,
 }
 
-/// A host cache, and sums of the work that it has done.
+/// A host cache, and running totals of its work.
 struct Cache {
     options: CacheOptions,
     write_back: WriteBackCache,

@@ -45,7 +45,7 @@ impl Monitor for Shared<'_, '_> {
     }
 }
 
-/// Source of the drive's requests: the requests that the cache passes on from another source.
+/// Source of the drive's requests: a cache that receives requests from another source.
 pub(crate) struct Cached<'s, 'm> {
     cache: Cache,
     mapper: AddressMapper,
@@ -112,8 +112,8 @@ impl<'s, 'm> Cached<'s, 'm> {
         Setup { cache: None, fit: Fit::Error, warmup_requests, ..setup.clone() }
     }
 
-    /// Returns the cache's results in the measured phase, a flag that is true if the run was stopped, and the number of
-    /// wrapped requests. `latency` holds the latencies below the cache; it is empty if time is not modelled.
+    /// Returns the cache's results in the measured phase, true if the run was stopped, and the number of wrapped
+    /// requests. `latency` holds the latencies below the cache; it is empty if time is not modelled.
     ///
     /// # Errors
     /// Returns the error that ended the run, if any.
@@ -165,8 +165,8 @@ impl<'s, 'm> Cached<'s, 'm> {
         Ok(())
     }
 
-    /// Performs the cache's work for a request that arrives at `time_ns`. Returns the trace time at which the work
-    /// ends.
+    /// Delays a request that arrives at trace time `time_ns` by the cache's work on it. Returns the trace time at which
+    /// this work ends.
     fn work(&mut self, time_ns: u64, work_ns: u64) -> u64 {
         let Some(speed) = self.speed else {
             self.cache_ns += work_ns;

@@ -61,7 +61,8 @@ pub struct WaitSummary {
     pub utilisation: f64,
 }
 
-/// Rates and response times of requests to the layer below a cache, for the host or for write-back.
+/// Rates and response times of the requests that a cache sends to the layer below, for host requests and for
+/// write-back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BelowSummary {
     /// Backing requests completed per second; all rates are `None` if no time passed.
@@ -74,7 +75,7 @@ pub struct BelowSummary {
     pub latency: LatencyByOp,
 }
 
-/// Results of the pools of the cache. Without a compressed pool, all pages are uncompressed.
+/// Results of the two pools of a cache. Without a compressed pool, all pages are uncompressed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PoolsSummary {
     /// Capacity of the uncompressed pool in pages.
@@ -103,7 +104,7 @@ pub struct PoolsSummary {
     pub transitions: Transitions,
 }
 
-/// Sums of the cache's work so far. The results of the measured phase are differences of these sums.
+/// Running totals of the cache's work. Results of the measured phase are differences between two such totals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub counters: WriteBackCounters,

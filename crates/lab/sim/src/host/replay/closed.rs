@@ -52,7 +52,7 @@ pub(crate) struct Cycles {
 }
 
 impl Cycles {
-    /// Returns the share of the time between requests that was spent thinking; `None` without think time.
+    /// Returns think time as a share of the time between requests; `None` without think time.
     pub fn thinking_share(self) -> Option<f64> {
         let all_ns = self.thinking_ns + self.waiting_ns;
         (self.thinking_ns > 0).then(|| self.thinking_ns as f64 / all_ns as f64)

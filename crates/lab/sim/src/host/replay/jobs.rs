@@ -19,7 +19,7 @@ struct JobState {
     /// Requests read from the source but not issued yet, in reverse order.
     waiting: Vec<Request>,
     outstanding: u32,
-    /// Number of requests issued since the last pause.
+    /// Number of requests issued since the job's last pause.
     since_pause: u64,
     /// True if the job waits for a completion before it can issue its next request.
     is_blocked: bool,

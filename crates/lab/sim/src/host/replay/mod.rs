@@ -59,20 +59,20 @@ impl Model {
     }
 }
 
-/// A replay of a source of requests by a host.
+/// Replay of a request source by the host.
 pub(crate) struct HostReplay<'s> {
     pub reader: TraceReader<'s>,
     model: Model,
-    /// True if asynchronous writes are held back, because too many are in flight.
+    /// True while asynchronous writes are held back, because too many are in flight.
     pub held_up: bool,
-    /// True if an open replay issues nothing, because [`MOST_OUTSTANDING`] requests are outstanding.
+    /// True while an open replay issues no requests, because [`MOST_OUTSTANDING`] requests are outstanding.
     pub is_full: bool,
     /// Number of outstanding requests when the last request was issued.
     pub backlog: Option<Backlog>,
 }
 
 impl<'s> HostReplay<'s> {
-    /// Creates a replay of up to `limit` requests; `issued` requests were issued before.
+    /// Creates a replay of up to `limit` requests; `issued` is the number of requests issued before.
     pub fn new(
         source: &'s mut dyn Source,
         monitor: &'s mut dyn Monitor,
@@ -117,7 +117,7 @@ impl<'s> HostReplay<'s> {
         }
     }
 
-    /// Returns the lag of an open loop behind the timestamps of the trace; 0 for other models.
+    /// Returns how far an open loop lags behind the timestamps of the trace; 0 for other models.
     pub fn shift_ns(&self) -> u64 {
         match &self.model {
             Model::Open(clock) | Model::Bounded(BoundedStreams { clock, .. }) => clock.shift_ns.unwrap_or(0),
@@ -134,7 +134,7 @@ impl<'s> HostReplay<'s> {
         }
     }
 
-    /// Passes the measurements of jobs to the source. Returns the monitor's last decision: to continue or to stop.
+    /// Reports the measurements of the jobs to the source. Returns the monitor's last decision: to continue or to stop.
     pub fn finish(self) -> Control {
         let Self { mut reader, model, .. } = self;
         if let Model::Jobs(model) = model {

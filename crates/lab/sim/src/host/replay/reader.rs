@@ -50,7 +50,7 @@ pub(crate) struct TraceReader<'s> {
 }
 
 impl<'s> TraceReader<'s> {
-    /// Creates a reader of up to `limit` requests; `issued` requests were issued before.
+    /// Creates a reader of up to `limit` requests; `issued` is the number of requests issued before.
     pub fn new(
         source: &'s mut dyn Source,
         monitor: &'s mut dyn Monitor,
@@ -73,7 +73,7 @@ impl<'s> TraceReader<'s> {
         }
     }
 
-    /// Returns the request `ahead` places after the next request, if it was already read.
+    /// Returns the request that is `ahead` positions after the next request, if it has already been read.
     #[inline]
     pub fn ahead(&self, ahead: usize) -> Option<&Request> {
         self.batch.get(self.next + ahead)
@@ -137,7 +137,7 @@ impl<'s> TraceReader<'s> {
         request
     }
 
-    /// Reads further requests of a job into `out`; adds nothing once the job has no more requests.
+    /// Appends further requests of a job to `out`; appends nothing once the job has no more requests.
     pub fn read_job(&mut self, job: usize, out: &mut Vec<Request>) -> Result<(), SimError> {
         self.source.fill_job(job, out, BATCH)?;
         Ok(())

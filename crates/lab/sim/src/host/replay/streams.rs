@@ -1,9 +1,9 @@
 //! Replays streams independently: each stream is a closed loop, or a process that waits for reads and synchronous
 //! writes.
 //!
-//! The host looks up to [`LOOK_AHEAD`] requests ahead in the trace for requests of streams that may issue. A stream
-//! whose next request is further ahead waits. Asynchronous writes of processes keep their place in the trace:
-//! write-back cannot precede the writes that dirtied its pages.
+//! The host looks up to [`LOOK_AHEAD`] requests ahead in the trace for requests of streams that are allowed to issue. A
+//! stream whose next request is further ahead waits. Asynchronous writes of processes stay in trace order: write-back
+//! cannot precede the writes that dirtied its pages.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use super::closed::ThinkTimes;
 use super::reader::{Issued, Next, TraceReader};
 use crate::run::error::SimError;
 
-/// Maximum number of requests that are held back because their streams may not issue them yet.
+/// Maximum number of requests that are held back because their streams are not yet allowed to issue them.
 const LOOK_AHEAD: usize = 1 << 16;
 
 /// State of one stream of the trace.
@@ -115,7 +115,7 @@ impl StreamReplay {
         }
     }
 
-    /// Takes the next request of the stream that became ready first.
+    /// Takes the next request of the stream that has been ready for the longest time.
     fn take_ready(&mut self) -> Option<(u64, Request)> {
         let stream = &mut self.streams[usize::from(*self.ready.front()?)];
         let request = stream.waiting.pop_front().expect("every ready stream has a request");

@@ -1,4 +1,4 @@
-//! Diagnoses what host requests wait for above a cache: the drive, the dirty limit or the cache itself.
+//! Finds out what host requests wait for if the host has a cache: the drive, the dirty limit or the cache itself.
 //!
 //! Backing requests have separate findings, because many of them, such as write-backs, do not delay host requests.
 

@@ -23,7 +23,7 @@ pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings.extend(slow::requests(setup, summary));
     let first = findings.len();
     findings.extend(amplification::findings(setup, summary));
-    // In a short run, victims still reflect writes that came before the run.
+    // In a short run, victims still reflect writes from before the run.
     if inputs::too_short(outcome).is_none() {
         findings.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
     }

@@ -62,7 +62,7 @@ fn largest(
     Some(finding.tried_by(&[larger, &relieving].concat()))
 }
 
-/// Returns the changes that shorten the given part of the latencies.
+/// Returns the what-if changes that shorten the given part of the latencies.
 fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdown) -> Vec<WhatIf> {
     const OWN: usize = StallCause::Service as usize;
     const COLLECTION: usize = StallCause::Collection as usize;
@@ -80,7 +80,7 @@ fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdow
         (CONTROLLER, _) => vec![WhatIf::Controller],
         (LINK, _) => vec![WhatIf::Link],
         (FLUSH, _) => vec![WhatIf::Protected],
-        // More requests in a saturated drive do not make it faster.
+        // Sending more requests to a saturated drive does not make it faster.
         (BLOCK_LAYER | HOST_QUEUE, Some((_, changes))) => changes,
         (BLOCK_LAYER, None) => above_drive(setup, summary, parts),
         (HOST_QUEUE, None) => vec![WhatIf::Slots],

@@ -114,7 +114,7 @@ fn causes(
     causes.into_iter().map(|(_, cause)| cause).collect()
 }
 
-/// Returns the largest share of the latencies that a single part has. Ignores the parts that [`waiting`] reports.
+/// Returns the share of the latencies that their largest single part takes. Ignores the parts that [`waiting`] reports.
 fn served(all: &LatencyBreakdown) -> f64 {
     const WAITED: [usize; 6] = [
         StallCause::Collection as usize,
@@ -157,8 +157,8 @@ fn pages_of_a_request(summary: &Summary) -> f64 {
     (host.pages_read + host.pages_written) as f64 / requests.max(1) as f64
 }
 
-/// Returns the busiest resource of a saturated drive, and the changes that relieve the resource. No other change helps
-/// requests that wait for this resource.
+/// Returns the busiest resource of a saturated drive, and the changes that relieve the resource. No other change
+/// shortens the wait for this resource.
 pub(super) fn saturated(setup: &Setup, summary: &Summary) -> Option<(&'static str, Vec<WhatIf>)> {
     let (Clock::Event(_, options), Some(time), Some(drive)) = (setup.clock, &summary.time, &summary.drive) else {
         return None;
@@ -223,7 +223,7 @@ fn at_work(summary: &Summary, drive: &DriveSummary, utilisation: f64) -> Finding
     kinds.iter().fold(finding, |finding, (kind, name, _)| finding.with(of_cells(name), share(*kind)))
 }
 
-/// Returns true if a larger write buffer would help: the buffer is full because of bursts, or too small to keep the
+/// Returns true if a larger write buffer would help: the buffer fills up only in bursts, or it is too small to keep the
 /// dies busy.
 pub(super) fn a_larger_buffer_helps(setup: &Setup, summary: &Summary) -> bool {
     let (Clock::Event(_, options), Some(drive)) = (setup.clock, &summary.drive) else {
@@ -254,7 +254,7 @@ fn uneven(name: &'static str, of: &Spread) -> Finding {
     Finding::new(Subject::Throughput, name, of.max).with("busiest", of.max)
 }
 
-/// Returns waits of requests, each with its share of the latencies and the changes that shorten it.
+/// Returns the types of waits of requests, each with its share of the latencies and the changes that shorten it.
 fn waiting(
     setup: &Setup,
     options: &DriveOptions,
