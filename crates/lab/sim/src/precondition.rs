@@ -41,10 +41,10 @@ pub struct PreconditionSummary {
     /// Number of replays of the trace's writes, if the trace overwrote the device.
     pub replays: Option<u64>,
     /// Number of planes in the sample. Only these planes were preconditioned, and their state was applied to all
-    /// planes. `None` without this sampling.
+    /// planes. `None` if planes were not sampled.
     pub sampled_planes: Option<u32>,
     /// Number of sections per superblock. Only one section was preconditioned, and its state was applied to all
-    /// sections. `None` without this sampling.
+    /// sections. `None` if sections were not sampled.
     pub sampled_sections: Option<u32>,
 }
 

@@ -32,7 +32,8 @@ pub trait Codec: Send {
     /// Fails if `bytes` do not decompress to exactly the length of `page`. The contents of `page` are then unspecified.
     fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt>;
 
-    /// Returns the modelled costs of a codec that stores no data. A cache of real pages must refuse such a codec.
+    /// Returns the modelled costs if the codec stores no data, otherwise `None`. A cache of real pages must refuse a
+    /// codec with modelled costs.
     fn modelled(&self) -> Option<Costs> {
         None
     }

@@ -1,5 +1,5 @@
-//! Deflate with the library libdeflate, which compresses only whole buffers. It takes half the time of zlib and
-//! compresses better.
+//! Deflate with the library libdeflate, which compresses only whole buffers. It is twice as fast as zlib and compresses
+//! better.
 
 use std::io;
 

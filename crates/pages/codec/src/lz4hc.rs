@@ -1,4 +1,4 @@
-//! LZ4 in the high-compression mode of the C library. Pages become smaller than with plain LZ4 and are restored as
+//! LZ4 in the high-compression mode of the C library. Pages become smaller than with plain LZ4 and are restored just as
 //! fast.
 
 use crate::{Codec, CodecInfo, Corrupt, Parameter, entry, lz4};

@@ -1,5 +1,5 @@
-//! A codec with a given compression ratio and given times, which compresses nothing. It models hardware and codecs that
-//! are not available.
+//! A codec that compresses nothing, but has a given compression ratio and given times. It models hardware and codecs
+//! that are not available.
 
 use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 

@@ -8,7 +8,7 @@ use ssdlab_core::suggest::{list, nearest};
 
 use crate::{CODECS, Codec, CodecInfo, Parameter, form};
 
-/// A codec with validated values of its parameters.
+/// A codec with validated parameter values.
 #[derive(Clone, Debug)]
 pub struct CodecSpec {
     info: &'static CodecInfo,

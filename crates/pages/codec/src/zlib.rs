@@ -1,4 +1,4 @@
-//! Deflate in a zlib wrapper, with zlib-rs through the crate `flate2`, which also reads compressed traces.
+//! Deflate in the zlib format, with zlib-rs through the crate `flate2`, which is also used to read compressed traces.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 

@@ -33,8 +33,8 @@ pub enum Wait {
     Sleep,
 }
 
-/// Sleeps for `time` with a timer slack of 1 ns. If the system does not allow this slack, each sleep may be 50 us
-/// longer, because that is the default slack.
+/// Sleeps for `time` with a timer slack of 1 ns. If the system does not allow this, each sleep may take 50 us longer,
+/// which is the default slack.
 pub fn sleep(time: Duration) {
     thread_local! {
         static SLACK_SET: Cell<bool> = const { Cell::new(false) };

@@ -14,14 +14,14 @@ use crate::clock::Stopwatch;
 use crate::threads::{TooMany, result, together};
 use crate::watch::until_ended;
 
-/// Options of a measurement of codecs.
+/// Options for measuring codecs.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Codecs to measure. Each run measures all codecs, one after the other.
     pub codecs: Vec<CodecSpec>,
     /// Page length in bytes; `None` treats each file as one page. The last page of a file may be shorter.
     pub page_bytes: Option<usize>,
-    /// Number of concurrent threads. Each thread has its own codec and its part of the pages.
+    /// Number of concurrent threads. Each thread has its own codec and its share of the pages.
     pub threads: usize,
     /// Maximum compressed size, as a fraction of the page size, at which a page is kept compressed. Even at 1, a page
     /// that does not shrink is kept uncompressed.
@@ -32,7 +32,7 @@ pub struct Options {
     pub runs: usize,
 }
 
-/// Reasons why a measurement of codecs fails.
+/// Reasons why measuring codecs can fail.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The codec only models compression, so it cannot be measured.
@@ -74,9 +74,9 @@ pub struct Run {
     pub compress: Vec<Time>,
     /// Decompression time of each file, summed over threads.
     pub decompress: Vec<Time>,
-    /// Period from the first start to the last end of compression in the run, over all threads.
+    /// Period in which threads compressed pages: from the first thread's start to the last thread's end.
     pub compress_span: Span,
-    /// Period from the first start to the last end of decompression in the run, over all threads.
+    /// Period in which threads decompressed pages: from the first thread's start to the last thread's end.
     pub decompress_span: Span,
 }
 
@@ -144,7 +144,7 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     let threads = options.threads.clamp(1, pages.len().max(1));
     let epoch = Instant::now();
     let (stop, barrier, failed) = (AtomicBool::new(false), Barrier::new(threads), Mutex::new(None));
-    // Number of finished runs of a codec, summed over the threads.
+    // Number of completed runs of a codec, summed over the threads.
     let parts_done = AtomicU64::new(0);
     let by_thread = thread::scope(|scope| -> Result<Vec<Vec<Measured>>, TooMany> {
         let (ended, ends) = channel::<()>();
@@ -211,7 +211,7 @@ fn sum<'a>(parts: impl Iterator<Item = &'a Measured>) -> Measured {
     sum
 }
 
-/// One thread of the measurement, with its part of the pages.
+/// One thread of the measurement, with its share of the pages.
 struct Worker<'a, F> {
     files: &'a [F],
     part: &'a [Page],

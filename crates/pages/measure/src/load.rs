@@ -17,7 +17,7 @@ use crate::watch::until_ended;
 /// Number of accesses between updates of the shared progress counter; frequent updates would slow down the accesses.
 const PROGRESS_STEP: usize = 256;
 
-/// Access to a page, encoded in a number: the page number shifted left by one, with the lowest bit set for a write.
+/// Access to a page, encoded as an integer: the page number shifted left by one, with the lowest bit set for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access(pub u64);
 
@@ -56,7 +56,7 @@ pub enum Error<E: std::error::Error> {
     Stopped,
 }
 
-/// Sends `accesses` through `pool`; `threads` threads take the accesses in turn.
+/// Sends `accesses` through `pool`, distributed round robin over `threads` threads.
 ///
 /// A read copies the page. A write stores the page of `contents` with the same number; page numbers past the end wrap
 /// around to the first page. The callback `go_on` is called periodically with the number of completed accesses; if it
@@ -117,7 +117,7 @@ pub fn send<L: Loader>(
         start.wait();
         until_ended(&ends, &stop, &mut || go_on(done_by_all.load(Relaxed)));
         taken.cpu_ns = process_cpu_ns() - cpu_ns;
-        // The threads themselves record their start and end, because this thread may be scheduled much later.
+        // The threads record their start and end themselves, because the calling thread may be scheduled much later.
         let mut elapsed: Option<(Instant, Instant)> = None;
         for worker in workers {
             let (first, last, times) = result(worker);

@@ -86,7 +86,7 @@ impl PagedFile {
         &self.path
     }
 
-    /// True if the file can be written.
+    /// True if the file is writable.
     pub fn writable(&self) -> bool {
         self.writable
     }
@@ -134,8 +134,8 @@ fn read(file: &File, page: &mut [u8], offset: u64) -> io::Result<usize> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        // A short read ends at the end of the file, so there is nothing more to read. Another read would also start at
-        // an unaligned offset, which direct I/O rejects.
+        // A short read means the end of the file. Another read would also start at an unaligned offset, which direct
+        // I/O rejects.
         if !done.is_multiple_of(512) {
             break;
         }
@@ -198,14 +198,14 @@ impl Aligned {
     }
 }
 
-/// Storage in memory with a fixed latency, which discards writes.
+/// Storage in memory with a fixed latency. Writes are discarded.
 #[derive(Debug)]
 pub struct FixedCost<C> {
     /// Contents of the pages in order; page numbers past the end wrap around to the first page.
     pub contents: C,
-    /// Duration of a page read or write.
+    /// Latency of a page read or write.
     pub cost: Duration,
-    /// Way in which threads wait for the duration of a read or write.
+    /// Way in which a thread waits until the latency of its read or write has passed.
     pub wait: Wait,
 }
 

@@ -1,4 +1,4 @@
-//! Waits until threads end, and lets the caller cancel their work.
+//! Waits for threads to end, and lets the caller cancel their work.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

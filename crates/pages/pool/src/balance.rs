@@ -1,4 +1,4 @@
-//! Adapts the share of the compressed pool to the time that more memory would save in each pool.
+//! Adapts the share of the compressed pool by comparing the time that more memory would save in each pool.
 //!
 //! Both pools are compared as if each were larger by the same number of bytes, called the margin. With the margin, the
 //! compressed pool would still hold the pages that left the cache most recently. The uncompressed pool would still hold
@@ -46,7 +46,7 @@ impl Balance {
             restore_us,
             margin_bytes,
             frame_bytes,
-            // The table has room for all evicted pages even if pages shrink to a quarter of their size.
+            // Large enough for all evicted pages if pages shrink to a quarter of their size.
             evicted: Ghosts::new(4 * frames),
             demoted: 0,
             nearly_compressed: 0,

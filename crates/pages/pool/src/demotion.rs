@@ -1,5 +1,5 @@
-//! Demotes a victim of the uncompressed pool: stores the page if it is dirty, then compresses it. Works without any
-//! lock.
+//! Demotes a victim of the uncompressed pool: stores the page if it is dirty, then compresses it. No lock is held
+//! meanwhile.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -51,12 +51,12 @@ impl CodecPool {
         Self { state, returned, make, page_bytes, max_stored_bytes, max_contexts, codec_panics: AtomicU64::new(0) }
     }
 
-    /// Returns the size of a codec context in bytes, without the memory that the codec's library allocates.
+    /// Returns the size of a codec context in bytes, excluding memory that the codec's library allocates.
     pub fn context_bytes(page_bytes: usize) -> usize {
         2 * page_bytes
     }
 
-    /// Returns the size of all codec contexts in bytes, without the memory that the codecs' libraries allocate.
+    /// Returns the size of all codec contexts in bytes, excluding memory that the codecs' libraries allocate.
     pub fn bytes(&self) -> usize {
         self.state.lock().contexts * Self::context_bytes(self.page_bytes)
     }
@@ -166,8 +166,8 @@ impl Borrowed<'_> {
         (&mut context.incoming, &context.outgoing)
     }
 
-    /// Calls `work` with the codec context. If `work` panics, returns `None`, counts the panic and marks the context as
-    /// broken, so that it is discarded on return.
+    /// Calls `work` with the codec context. If `work` panics, counts the panic, marks the context as broken so that it
+    /// is discarded when it is returned to the pool, and returns `None`.
     fn with_codec<T>(&mut self, work: impl FnOnce(&mut CodecContext) -> T) -> Option<T> {
         let context = self.context.as_mut().expect("the codec context is held until the guard is dropped");
         let result = catch_unwind(AssertUnwindSafe(|| work(context)));
@@ -228,8 +228,8 @@ impl Borrowed<'_> {
         job: &Job,
         keep_incompressible: bool,
     ) -> DemotionResult<L::Error> {
-        // Stores the page before taking the buffer out of the context. If the loader panics, the context still has its
-        // buffer.
+        // Stores the page before taking the buffer out of the context, so that the context still has its buffer if the
+        // loader panics.
         if let Err(error) = store(loader, job) {
             return DemotionResult::StoreFailed(error);
         }
@@ -245,7 +245,7 @@ fn store<L: Loader>(loader: &L, job: &Job) -> Result<(), L::Error> {
     if job.dirty { loader.store(job.id, &job.page) } else { Ok(()) }
 }
 
-/// Converts the outcome of a demotion to the form that [`Shard::finish`](crate::shard::Shard::finish) needs.
+/// Converts the outcome of a demotion to the result type of [`Shard::finish`](crate::shard::Shard::finish).
 pub fn job_result<'a, E>(result: &DemotionResult<E>, out: &'a [u8]) -> JobResult<'a> {
     match result {
         DemotionResult::StoreFailed(_) => JobResult::StoreFailed,

@@ -96,8 +96,8 @@ impl<'a, L: Loader> Fetch<'a, L> {
             return Ok(Some(self.restore_claim(slot, frame, context, compressed)));
         };
         drop(state);
-        // The page is copied only after the victim is compressed. In the meantime, the processor completes the prefetch
-        // of the page's bytes that `Shard::raw_hit` started. Another thread may restore or drop the page in that time.
+        // The page is copied only after the victim has been compressed. Meanwhile, the prefetch of the page's bytes
+        // that `Shard::raw_hit` started can complete, but another thread may restore or drop the page.
         let (id, mut begun) = (self.id, None);
         let mut state = self.room.demote(victim, &mut context, |state, buffer| {
             if let Lookup::Compressed(slot) = state.look_up(id) {

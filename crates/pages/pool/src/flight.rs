@@ -1,4 +1,4 @@
-//! Shards shared by threads, each with its lock, the threads that wait for changes, and the pages in flight.
+//! Shards that threads share: the lock of each shard, the threads that wait for changes, and the pages in flight.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -9,7 +9,7 @@ use crate::Transitions;
 use crate::shard::{Frame, Shard};
 use crate::sync::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Shard that threads share.
+/// Shard that is shared by threads.
 ///
 /// The counter of hits in the uncompressed pool comes first, next to the lock. A hit changes the counter and the lock,
 /// so both should share a cache line.

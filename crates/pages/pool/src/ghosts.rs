@@ -1,11 +1,11 @@
-//! Ghost entries of recently evicted pages: their hashes in small buckets, where new entries overwrite the oldest.
+//! Ghost entries of recently evicted pages: hashes stored in small buckets, in which new entries overwrite the oldest.
 
 use crate::PageId;
 use crate::hash::hash;
 
 const WAYS: usize = 4;
 
-/// Recently evicted pages. The age of a page is the number of evictions since its own.
+/// Recently evicted pages. The age of a page is the number of evictions after the page's own eviction.
 pub struct Ghosts {
     /// Tag of each page, and sequence number of the page's eviction. Number 0 marks an empty entry.
     buckets: Box<[[(u32, u32); WAYS]]>,

@@ -11,7 +11,7 @@ pub fn hash(id: PageId) -> u64 {
     h ^ (h >> 33)
 }
 
-/// Number of buckets per cache line; a bucket is a 4-byte slot number.
+/// Number of buckets per cache line. Each bucket is a 4-byte slot number.
 const NEIGHBOURS: u64 = 16;
 
 /// Returns the bucket of a page; `buckets` must be a power of two. Consecutive pages have adjacent buckets, so that a

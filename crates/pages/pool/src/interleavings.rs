@@ -53,7 +53,8 @@ fn interleave(body: fn()) {
     }
 }
 
-/// Returns options for a cache of ten uncompressed pages and two chunks, so that threads often wait for each other.
+/// Returns options for a cache with only ten uncompressed pages and two chunks, so that threads often wait for each
+/// other.
 fn tight() -> Options {
     Options { share: Share::Fixed { percent: 50.0 }, ..options(26 << 10) }
 }

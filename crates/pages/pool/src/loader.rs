@@ -7,7 +7,7 @@ use ssdlab_codec::Codec;
 
 use crate::PageId;
 
-/// Backing storage. Several threads may call it concurrently, but never for the same page.
+/// Backing storage. Several threads may call it at the same time, but never for the same page.
 pub trait Loader: Send + Sync + 'static {
     /// Error of a failed load or store.
     type Error: std::error::Error + Send + Sync + 'static;

@@ -11,7 +11,8 @@ use crate::policy::{self, Choice};
 pub enum Share {
     /// Fixed percentage, from 0 (no compressed pool) to 100 (only the minimum number of uncompressed pages).
     Fixed {
-        /// Percentage of the budget remaining for pages that the compressed pool gets: C_% in Harper 2018, chapter 3.
+        /// The compressed pool gets this percentage of the budget that remains for pages: C_% in Harper 2018, chapter
+        /// 3.
         percent: f64,
     },
     /// The share adapts: memory moves to the pool where more memory saves more time.
@@ -37,7 +38,7 @@ pub enum Incompressible {
     StoreRaw,
 }
 
-/// Threads that compress the victims of the uncompressed pool: callers or background workers.
+/// Threads that compress the victims of the uncompressed pool: calling threads or background workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demotion {
     /// The thread that needs a frame compresses one page at a time. Deterministic with one shard and one thread.

@@ -1,4 +1,4 @@
-//! The page cache: operations that move pages between their states (absent, in flight, raw, compressed).
+//! The page cache and its operations, which move pages between states (absent, in flight, raw, compressed).
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -90,8 +90,8 @@ impl<L: Loader> Pool<L> {
         let inner = Arc::new(Inner { options, loader, shards, worker_queue, contexts, arena_bytes });
         let workers = (0..inner.options.workers())
             .map(|_| {
-                // The worker's buffer is allocated here because its memory counts against the budget now, and the
-                // thread may start much later.
+                // The worker's buffer is allocated here, because its memory counts against the budget from now on, but
+                // the thread may start much later.
                 let (inner, arena) = (Arc::clone(&inner), vec![0; batch_bytes]);
                 spawn(move || worker::run(&inner, arena))
             })
@@ -199,7 +199,7 @@ impl<L: Loader> Drop for Pool<L> {
     fn drop(&mut self) {
         self.inner.worker_queue.stop();
         for worker in self.workers.drain(..) {
-            // The worker has already caught and counted its panics, so the result is ignored.
+            // The result is ignored, because the worker has already caught and counted its own panics.
             let _ = worker.join();
         }
         if !std::thread::panicking() {
@@ -280,7 +280,8 @@ impl<L: Loader> Inner<L> {
                 let mut state = shard.lock();
                 let Some((slot, job)) = state.next_dirty(from) else { break };
                 let Some(job) = job else {
-                    // Another thread is storing this page. Waits and checks the page again, because storing may fail.
+                    // Another thread is storing this page. After waiting, checks the page again, because storing may
+                    // have failed.
                     state.wait();
                     continue;
                 };

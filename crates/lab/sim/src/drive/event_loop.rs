@@ -273,7 +273,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Lets the drive take requests from its queues, then updates the cache.
+    /// Lets the drive take requests from its queues, then serves the pending requests and completions of the cache.
     #[inline(always)]
     fn settle(&mut self) -> Result<(), SimError> {
         self.take_requests()?;

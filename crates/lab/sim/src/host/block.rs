@@ -267,8 +267,8 @@ impl BlockStage {
         }
     }
 
-    /// Splits a request that is too large for one bio, or wraps around the device, into bios. Returns `(start,
-    /// sectors)` of each bio.
+    /// Splits a request that is too large for one bio, or wraps around the device, into bios. Returns their first
+    /// sectors and lengths in sectors.
     fn cut(&self, request: &Request) -> Vec<(u64, u32)> {
         let largest = u64::from(self.max_sectors);
         let bios = |(offset, end)| {

@@ -9,8 +9,7 @@ use crate::observe::meter::{LookupTally, MapSummary, Measured, Meter};
 #[derive(Default)]
 pub(crate) struct MapMeter {
     pages: u32,
-    /// Numbers of look-ups and hits in the map. Index 0 is for look-ups by reads, index 1 for look-ups by changes to
-    /// the map.
+    /// Numbers of map look-ups and hits. Index 0 is for reads, index 1 for writes and trims.
     counts: [(u64, u64); 2],
     /// True if the latest look-up was for a read and missed. A map load that follows is then counted for reads.
     reading: bool,

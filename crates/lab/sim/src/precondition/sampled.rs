@@ -116,7 +116,7 @@ fn part_of<P: Parts>(stack: &Stack<P>) -> Option<(P::Ftl, u32)> {
     Some((stack.ftl.part(part_planes, *seed)?, planes / part_planes))
 }
 
-/// Fills one of `count` equal parts of the device, and overwrites it until it is steady.
+/// Fills one of `count` equal parts of the device, and overwrites the part until its write amplification is steady.
 fn steady<P: Parts>(
     part: P::Ftl,
     count: u32,
@@ -220,7 +220,7 @@ fn finish<P: Parts<Flash: Resume>>(
 struct InStep {
     /// Number of host pages that fill one block in each plane of the sampled part of the drive.
     round: u64,
-    /// Number of host pages in the open blocks of each copy of the sampled planes.
+    /// Number of host pages that the open blocks of each copy of the sampled planes hold.
     phase: u64,
 }
 
@@ -230,7 +230,7 @@ impl InStep {
         Self { round: u64::from(pages_per_block) * u64::from(planes), phase }
     }
 
-    /// Returns the smallest number of host pages, at least `pages`, after which the open blocks of all copies are
+    /// Returns the smallest number of host pages, no less than `pages`, after which the open blocks of all copies are
     /// equally full.
     fn next(&self, pages: u64) -> u64 {
         pages + (self.phase + self.round - pages % self.round) % self.round

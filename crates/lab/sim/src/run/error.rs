@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ssdlab_core::units::write_bytes;
 use ssdlab_trace::{Placed, TraceError};
 
-/// Reason why a simulation cannot start or go on.
+/// Reason why a simulation cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
@@ -29,7 +29,7 @@ pub enum SimError {
         /// Capacity of the device in bytes.
         capacity_bytes: u64,
     },
-    /// A request arrives after the end of simulated time.
+    /// A request arrives past the limit of simulated time.
     #[error(
         "request {number} arrives at {time_ns} ns{}, past the limit of 292 years of simulated time; raise \
          host.replay.open.speed",
@@ -46,7 +46,7 @@ pub enum SimError {
     /// The monitor stopped the run, so there are no results.
     #[error("the run was stopped")]
     Abandoned,
-    /// Requests wait, but no event is due that could complete them.
+    /// Requests are waiting, but no event is due that could complete them.
     #[error("the simulation cannot continue: {0}; this is a bug in ssdlab, please report it")]
     Stuck(String),
     /// A cached drive cannot be used and must be preconditioned again.

@@ -33,8 +33,8 @@ impl Phase {
     }
 }
 
-/// Metrics since measuring began or, before that, since the replay began. The number of free blocks is the current
-/// number.
+/// Metrics so far: since measuring began or, before that, since the replay began. The number of free blocks is the
+/// current value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SoFar {
     /// Number of requests replayed, including earlier phases.
@@ -47,7 +47,7 @@ pub struct SoFar {
     pub write_amplification: Option<f64>,
     /// Response times by operation, if time is modelled.
     pub latency: Option<LatencyByOp>,
-    /// Number of free blocks now.
+    /// Current number of free blocks.
     pub free_blocks: u32,
     /// Total number of blocks.
     pub blocks: u32,
@@ -56,12 +56,12 @@ pub struct SoFar {
 /// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Status {
-    /// Phase that is running.
+    /// Current phase.
     pub phase: Phase,
-    /// Progress in this phase. While preconditioning, the unit is pages written; otherwise it is the unit of the
-    /// source, bytes or requests.
+    /// Progress in this phase: pages written during preconditioning, otherwise bytes or requests, depending on the
+    /// source.
     pub done: u64,
-    /// Total number of units in this phase, if known; an estimate while the drive is overwritten until steady.
+    /// Total number of these units in this phase, if known; an estimate while the drive is overwritten until steady.
     pub total: Option<u64>,
     /// Write amplification of the latest complete window of overwriting, if any.
     pub write_amplification: Option<f64>,
@@ -90,7 +90,8 @@ pub trait Monitor {
     /// Receives the progress of the run; may end the run.
     fn report(&mut self, status: &Status) -> Control;
 
-    /// Returns true if the results are no longer needed, so that requests in flight need not complete.
+    /// Returns true if the results are no longer needed, so that the run can end without completing the requests in
+    /// flight.
     fn abandons(&self) -> bool {
         false
     }

@@ -22,7 +22,8 @@ pub struct Outcome {
     pub written_share: Option<f64>,
     /// Number of pages copied plus number of blocks erased by garbage collection in advance, in the measured phase.
     pub collected_ahead: u64,
-    /// Think time of a process as a share of the time between its requests; `None` without think time or event clock.
+    /// Think time of a process as a share of the time between its requests; `None` without think time or without event
+    /// clock.
     pub thinking_share: Option<f64>,
     /// Time series of the measured phase.
     pub series: Series,

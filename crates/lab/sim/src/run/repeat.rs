@@ -69,7 +69,8 @@ pub(crate) fn replay_all(
     Ok(Replayed { repeat, warmup_pages, control })
 }
 
-/// A source that can be replayed; the times of its requests continue after the previous replay.
+/// A source that can be replayed repeatedly. In each replay, request times continue from the end of the previous
+/// replay.
 pub(crate) struct Replays<'s> {
     source: &'s mut dyn Source,
     /// True if later replays add an offset to the times of the source.

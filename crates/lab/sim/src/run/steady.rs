@@ -23,7 +23,7 @@ pub struct RepeatSummary {
     pub write_amplification: Vec<Option<f64>>,
 }
 
-/// Number of pages that the host wrote, and number of pages programmed, in a part of the run.
+/// Number of pages that the host wrote, and number of pages programmed, during a part of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Written {
     /// Number of pages that the host wrote.

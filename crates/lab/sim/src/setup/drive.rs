@@ -1,4 +1,4 @@
-//! Options of a drive that works on many requests at once.
+//! Options of a drive that processes many requests concurrently.
 
 use ssdlab_core::Nanos;
 use ssdlab_nand::Commands;
@@ -6,12 +6,12 @@ use ssdlab_nand::backend::parallel::ArrayOptions;
 use ssdlab_nand::backend::parallel::scheduler::DieSchedulerInfo;
 use ssdlab_trace::Op;
 
-/// Options of the controller and the chips of a drive that works on many requests at once.
+/// Options of the controller and the chips of a drive that processes many requests concurrently.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DriveOptions {
     /// Optional commands that the chips support.
     pub commands: Commands,
-    /// Policy that selects the next operation of a die.
+    /// Policy that selects the operation that a die executes next.
     pub scheduler: &'static DieSchedulerInfo,
     /// Host interface of the drive.
     pub front: Front,
@@ -55,7 +55,7 @@ pub struct Front {
     pub transfer: TransferUnit,
     /// Bandwidth of the controller's DRAM in bytes per second; `None` means that the DRAM takes no time.
     pub dram_bytes_per_s: Option<u64>,
-    /// Work and delays of the controller.
+    /// Processing times and delays of the controller.
     pub controller: Controller,
 }
 
@@ -75,7 +75,7 @@ pub enum TransferUnit {
 pub struct Packets {
     /// Maximum number of data bytes in a packet, at least 1.
     pub payload_bytes: u32,
-    /// Number of bytes that each packet adds, for headers and checksums.
+    /// Overhead of each packet in bytes, for headers and checksums.
     pub overhead_bytes: u32,
 }
 
@@ -89,7 +89,7 @@ impl Packets {
     }
 }
 
-/// Work of the controller on each request, shared by its processors, and further delays.
+/// Processor time that the controller spends on each request, and further delays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Controller {
     /// Number of processors; each works on one request at a time.
@@ -134,7 +134,7 @@ impl Controller {
         if matches!(op, Op::Read) { &self.read } else { &self.write }
     }
 
-    /// Halves the times of all work and delays of the controller.
+    /// Halves all processing times and delays of the controller.
     pub(crate) fn halve(&mut self) {
         self.page_work = Nanos(self.page_work.0 / 2);
         for times in [&mut self.read, &mut self.write] {
@@ -152,7 +152,7 @@ pub enum Protocol {
     Direct,
     /// One queue of tags, as in SATA (NCQ), UFS and eMMC (command queueing).
     SingleQueue {
-        /// Maximum number of outstanding requests at the drive.
+        /// Maximum number of outstanding requests that the drive accepts.
         depth: u32,
     },
     /// Several queues (NVMe): stream `s` of the host uses queue `s % queues`.
@@ -173,13 +173,13 @@ pub enum Protocol {
 pub enum Arbitration {
     /// Queues take turns (round robin); in each turn, the drive takes up to `burst` requests from a queue.
     RoundRobin {
-        /// Number of requests taken from a queue in a row.
+        /// Maximum number of requests taken consecutively from a queue.
         burst: u32,
     },
     /// Weighted round robin. The weight of a queue is the number of requests taken in its turn; queue `q` has the
     /// weight `weights[q % 8]`.
     Weighted {
-        /// Weights of the queues: number of requests taken from a queue in a row, at least 1.
+        /// Weights of the queues: number of requests taken consecutively from a queue, at least 1.
         weights: [u16; 8],
     },
     /// Requests are taken in the order in which they arrived, regardless of their queue.
@@ -218,7 +218,8 @@ pub enum Pace {
 /// Read-ahead of sequential streams into a read cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadAhead {
-    /// Number of reads, each starting where the previous read ended, after which pages are read in advance; above 0.
+    /// Number of consecutive sequential reads, each starting where the previous read ended, after which pages are read
+    /// in advance; above 0.
     pub requests: u32,
     /// Number of pages to read in advance after a read, at least 1.
     pub pages: u32,
@@ -240,7 +241,7 @@ pub struct HostMemory {
 /// Thermal throttling. Temperatures are in degrees Celsius.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Thermal {
-    /// Temperature of the drive without requests.
+    /// Temperature of the drive when it is idle.
     pub ambient: f64,
     /// Temperature above which the drive throttles.
     pub threshold: f64,
@@ -283,18 +284,18 @@ pub enum Collect {
     Idle {
         /// Idle time after which collection starts.
         after: Nanos,
-        /// Amount of garbage collected in idle time.
+        /// Goal of garbage collection in idle time.
         goal: CollectGoal,
     },
     /// Garbage is also collected while requests are served. How much this delays the requests depends on the die
     /// scheduler ([`DieSchedulerInfo`]).
     Background {
-        /// Amount of garbage collected in the background.
+        /// Goal of garbage collection in the background.
         goal: CollectGoal,
     },
 }
 
-/// Amount of garbage collection in advance: in total, and between two checks for waiting requests.
+/// Goal of garbage collection in advance: its target, and the amount of work between two checks for waiting requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
     /// Target number of erased blocks per plane, in addition to the FTL's reserve. Garbage collection stops at this

@@ -14,7 +14,7 @@ pub enum Replay {
         depth: u32,
         /// True if `depth` applies to each stream, not to all streams together.
         per_stream: bool,
-        /// Think time between a completion and the request that replaces the completed request.
+        /// Think time between the completion of a request and the issue of the next request in its place.
         think: Nanos,
     },
     /// Each process (stream) continues when the read or synchronous write that it waits for completes. An asynchronous
@@ -59,10 +59,10 @@ impl StreamDepths {
 impl Replay {
     /// The host issues one request at a time.
     pub const ONE_BY_ONE: Self = Self::Closed { depth: 1, per_stream: false, think: Nanos::ZERO };
-    /// The host issues requests at the timestamps of the trace.
+    /// The host issues requests at the times recorded in the trace.
     pub const AS_TRACED: Self = Self::at_speed(1.0);
 
-    /// Creates a replay at the timestamps of the trace divided by `speed`, without limits on outstanding requests.
+    /// Creates a replay that divides the timestamps of the trace by `speed` and does not limit outstanding requests.
     pub const fn at_speed(speed: f64) -> Self {
         Self::Open { speed, depths: None }
     }
@@ -169,7 +169,7 @@ pub struct CacheOptions {
 }
 
 impl CacheOptions {
-    /// Default of `background_percent`: the default of Linux (`vm.dirty_background_ratio`).
+    /// Default of `background_percent`, which is also the default in Linux (`vm.dirty_background_ratio`).
     pub const USUAL_BACKGROUND_PERCENT: u32 = 10;
 
     /// Returns the capacity of the uncompressed pool in pages.

@@ -1,5 +1,5 @@
 //! Settings that shape the state of a drive, as lines of text. A run can continue from a saved drive only if all these
-//! lines are equal.
+//! lines match.
 
 use ssdlab_core::Choice;
 use ssdlab_core::difference::Line;
@@ -36,7 +36,7 @@ impl Setup {
             line("device.op (erase blocks)", blocks),
             line("nand.order", order),
         ]);
-        // Drives that program single pages have no such line, so that states saved by earlier versions remain valid.
+        // Drives that program single pages omit this line, so that their previously saved states remain valid.
         if program_unit > 1 {
             lines.push(line("nand.word_line, nand.planes and device.unit (pages programmed together)", program_unit));
         }

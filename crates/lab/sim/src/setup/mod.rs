@@ -20,9 +20,9 @@ use size::Size;
 pub enum Clock {
     /// Flash operations are counted and take no time.
     Count,
-    /// The chip does one operation at a time.
+    /// The chip performs one operation at a time.
     Serial(Timing),
-    /// Channels, dies and planes work on many requests at once.
+    /// Channels, dies and planes work in parallel, on many requests at once.
     Event(Timing, DriveOptions),
 }
 

@@ -13,14 +13,16 @@ pub enum Size {
     OfTrace,
 }
 
-/// Scale model of a nominal drive: a smaller drive with smaller blocks, but equal channels, dies, planes and times.
+/// Scale model of a nominal drive: a smaller drive with smaller blocks, but with the same numbers of channels, dies and
+/// planes and the same timing.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct ScaleModel {
     /// Capacity of the nominal drive in bytes.
     pub nominal_capacity_bytes: u64,
     /// Flash capacity of the nominal drive divided by the flash capacity of the scale model.
     pub ratio: f64,
-    /// Capacity in bytes that the trace needs. The scale model is larger if this capacity has too few blocks.
+    /// Capacity in bytes that the trace needs. The scale model is larger if a drive of this capacity would have too few
+    /// blocks.
     pub needed_bytes: u64,
 }
 

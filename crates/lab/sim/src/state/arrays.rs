@@ -1,5 +1,5 @@
-//! Arrays in the file of a saved drive, stored as in memory, with a checksum for each chunk. All processors read and
-//! check arrays in parallel.
+//! Arrays in the file of a saved drive, stored in their memory layout, with a checksum for each chunk. Arrays are read
+//! and checked in parallel on all processors.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -100,7 +100,8 @@ fn in_parallel<T: Send>(pieces: Vec<T>, work: impl Fn(T) -> io::Result<()> + Syn
         Ok(())
     };
     thread::scope(|scope| {
-        // The threads share the work, so all of it is done even if the system starts fewer threads than requested.
+        // All threads draw from the same pieces, so all work is done even if the system starts fewer threads than
+        // requested.
         let threads = (0..others).filter_map(|_| thread::Builder::new().spawn_scoped(scope, all).ok());
         let threads: Vec<_> = threads.collect();
         let own = all();

@@ -33,7 +33,7 @@ const FORMAT: u32 = 11;
 pub(super) struct Header {
     /// Version of ssdlab that wrote the file of the drive.
     pub version: String,
-    /// Settings that must be equal for the saved drive and the drive to be simulated.
+    /// Settings that must match between the saved drive and the drive to be simulated.
     pub lines: Vec<Line>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Header {
 pub(super) enum Unusable {
     /// The file of the saved drive does not exist.
     Missing,
-    /// The file is complete, but contains another drive.
+    /// The file is complete, but holds a drive with other settings.
     Differs(Difference),
     /// The file is not the file of a saved drive, is damaged, or cannot be read.
     Unreadable(String),
@@ -68,7 +68,7 @@ pub(super) struct Reader {
     frames_at: u64,
 }
 
-/// Returns true if a file begins like the file of a saved drive.
+/// Returns true if a file begins with the magic bytes of a saved drive.
 pub fn is_kept(file: &File) -> bool {
     let mut magic = [0; MAGIC.len()];
     file.read_exact_at(&mut magic, 0).is_ok() && magic == *MAGIC
@@ -116,7 +116,7 @@ fn head(frames_at: u64) -> Vec<u8> {
 }
 
 impl Reader {
-    /// Checks that the whole file was read.
+    /// Checks that no data is left in the file.
     pub fn finish(mut self) -> Result<(), Unusable> {
         match self.frames.fill_buf()? {
             [] if self.next_array == self.frames_at => Ok(()),
@@ -226,7 +226,7 @@ fn write_part(
     state(&mut archive)?;
     let Writer { mut file, frames, next_array } = writer;
     frames::write(&frames, &mut file)?;
-    // Until the head is complete, the file is not a valid drive file.
+    // The file is not a valid drive file until its head has been written.
     file.rewind()?;
     file.write_all(&head(next_array))
 }

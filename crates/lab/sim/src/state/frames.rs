@@ -1,4 +1,4 @@
-//! A stream of bytes in frames with checksums. A reader gets the bytes that were written, or an error.
+//! A byte stream divided into frames with checksums. A reader gets exactly the bytes that were written, or an error.
 //!
 //! ```text
 //! frame:  length (4 bytes, little-endian), XXH3 of the bytes (8), the bytes
@@ -13,7 +13,7 @@ use twox_hash::XxHash3_64;
 /// Size of a full frame in bytes. A frame of this size fits the cache of a processor core.
 const FRAME_BYTES: usize = 256 << 10;
 
-/// Writes bytes to a stream as frames.
+/// Divides bytes into frames and writes the frames to a stream.
 pub(super) fn write(bytes: &[u8], to: &mut impl Write) -> io::Result<()> {
     for (number, frame) in (0..).zip(bytes.chunks(FRAME_BYTES).chain([&[][..]])) {
         to.write_all(&(frame.len() as u32).to_le_bytes())?;

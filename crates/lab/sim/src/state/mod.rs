@@ -1,4 +1,4 @@
-//! Saved drives. A drive is saved after a run and continued in another run, or preconditioned once and used in many
+//! Saved drives. A drive can be saved after a run and continued in another run, or preconditioned once and used in many
 //! runs.
 //!
 //! A file holds the state of the simulation: the FTL with its map and policies, wear, random streams, counts, and the
@@ -65,7 +65,7 @@ fn shape(setup: &Setup) -> Vec<Line> {
     lines
 }
 
-/// Returns the settings that determine how the drive was preconditioned. [`shape`] returns the settings of the drive
+/// Returns the settings that determine the preconditioning of the drive. [`shape`] returns the settings of the drive
 /// itself.
 fn preconditioning(setup: &Setup) -> Vec<Line> {
     let Precondition { fill, overwrite } = setup.precondition;
@@ -79,7 +79,7 @@ fn preconditioning(setup: &Setup) -> Vec<Line> {
     vec![fill, line("precondition.overwrite", overwrite), line("seed", setup.seed)]
 }
 
-/// Origin of the drive that a run uses: a saved drive, or preconditioning.
+/// Origin of the drive that a run uses: saved in a file, or preconditioned by the run.
 #[derive(Default)]
 pub(crate) struct Origin<'a> {
     /// Saved drive to start from, if any.
@@ -89,7 +89,7 @@ pub(crate) struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// Opens the files in `states` that exist.
+    /// Opens the files in `states`, as far as they exist.
     pub fn open(setup: &Setup, states: States<'a>) -> Result<Self, SimError> {
         if let Some(path) = states.from {
             let reader = file::open(path, &shape(setup)).map_err(|unusable| refused(path, unusable))?;

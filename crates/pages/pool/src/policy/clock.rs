@@ -42,7 +42,7 @@ impl Policy for Clock {
     }
 
     fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
-        // The hand makes up to two rounds, because in the first round all pages may be used.
+        // The hand may need two rounds: if all pages were used, the first round only clears their flags.
         for _ in 0..2 * self.list.len {
             let slot = self.links.pop_oldest(&mut self.list)?;
             if !self.used.take(slot) && evictable(slot) {

@@ -1,9 +1,10 @@
-//! Linked lists of slots. Each list has its own length; the links are in tables that grow with the pool.
+//! Linked lists of slots. A list stores its ends and its length; the links are in tables that grow with the pool.
 
 pub use ssdlab_core::list::NONE;
 use ssdlab_core::list::{self, Link};
 
-/// Links to the older and newer slot of every slot. Several [`List`]s over the same slots can share one `Links`.
+/// For each slot, links to the next older and next newer slot. Several [`List`]s over the same slots can share one
+/// `Links`.
 #[derive(Default)]
 pub struct Links(Vec<Link>);
 

@@ -1,4 +1,4 @@
-//! Exact LRU without a list that every hit would modify.
+//! Exact LRU in which hits do not modify a shared list.
 //!
 //! A hit only writes the value of a shared counter to its slot, as a timestamp. A heap holds one timestamp per slot,
 //! which may be older than the timestamp in the slot but never newer. The search for a victim removes the minimum of
@@ -23,7 +23,7 @@ pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
 #[derive(Default)]
 struct Lru {
     now: AtomicU64,
-    /// Time of the last use of each slot's page, from the shared counter.
+    /// Value of the shared counter at the last use of each slot's page.
     used: Vec<AtomicU64>,
     slots: Vec<SlotState>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,

@@ -1,4 +1,5 @@
-//! Eviction policies of the pools: the policies in [`OWN`], each in its own file, and all policies of simulated caches.
+//! Eviction policies of the pools: the policies in [`OWN`], each in its own file, and all online policies of simulated
+//! caches.
 //!
 //! To add a policy, write its file with an [`Info`] and an implementation of [`Policy`], and register it here. Policies
 //! in [`OWN`] record hits in atomics, so that concurrent hits do not wait for each other. Policies of simulated caches

@@ -4,7 +4,7 @@ use super::links::{Links, List, NONE};
 use crate::PageId;
 use crate::hash::bucket;
 
-/// Assigns dense numbers, from 0, to pages. A removed page keeps its number until another page needs the number.
+/// Assigns dense numbers to pages, starting at 0. A removed page keeps its number until another page needs the number.
 #[derive(Default)]
 pub struct Numbers {
     /// First dense number in each hash bucket.
@@ -13,7 +13,7 @@ pub struct Numbers {
     next: Vec<u32>,
     /// For each dense number, the id of the page.
     ids: Vec<PageId>,
-    /// Count of the dense numbers assigned so far.
+    /// Number of dense numbers assigned so far.
     assigned: u32,
     /// Reusable numbers of removed pages, starting with the page removed first.
     removed: List,

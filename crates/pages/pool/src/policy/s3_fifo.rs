@@ -111,8 +111,8 @@ impl Policy for S3Fifo {
 
     fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let pages = self.small.len + self.main.len;
-        // This number of steps is enough for every page to move to the main queue and to lose all its recorded uses
-        // there. If no page was evictable, a second pass evicts from the small queue regardless of its length.
+        // After this many steps, every page has moved to the main queue and lost all its recorded uses there. If no
+        // page was evictable, a second pass evicts from the small queue regardless of its length.
         for force_small in [false, true] {
             for _ in 0..pages * (2 + usize::from(MAX_USES)) {
                 let small = force_small || self.main.len == 0 || self.small.len > (pages / 10).max(1);

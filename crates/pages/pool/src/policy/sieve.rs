@@ -1,4 +1,5 @@
-//! SIEVE: a hand moves from old to new over a FIFO and evicts the first unused page; used pages keep their position.
+//! SIEVE: a hand moves over a FIFO from the oldest to the newest page and evicts the first unused page; used pages keep
+//! their position.
 //!
 //! Source: Zhang, Yang, Yue, Vigfusson, Rashmi 2024, "SIEVE is Simpler than LRU", section 3.
 

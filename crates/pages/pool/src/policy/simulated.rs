@@ -108,7 +108,7 @@ impl Policy for Simulated {
         state.items.resize(slots, NONE);
         state.evicted.reserve_exact(slots);
         state.links.grow(slots);
-        // Growing the policy's tables is costly, so they grow rarely and by more than needed.
+        // Growing the policy's tables is costly, so they grow rarely, each time by more than is needed.
         if state.numbers.len() < slots + slots / 4 {
             let numbers = 2 * slots;
             state.numbers.grow(numbers);
