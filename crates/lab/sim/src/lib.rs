@@ -11,10 +11,10 @@
 //! - **One drive type per combination of parts.** `assembly` chooses FTL, flash, checker and meter at run time. Each
 //!   combination is compiled as a whole. An absent component is `()`, which costs nothing.
 //! - **Flash operations do not depend on time.** The FTL acts when a request is submitted, and the clock is below the
-//!   FTL. Equal streams of requests cause equal operations under every clock.
-//! - **Asynchronous writes keep their place in the trace**, also in a replay by processes. Write-back must not overtake
-//!   the writes that dirtied the pages.
-//! - **Link and controller are servers** called in order of time, so their next free time is exact.
+//!   FTL. Identical request streams cause identical operations under every clock.
+//! - **Asynchronous writes stay in trace order**, even in a replay by processes. Write-back must not overtake the writes
+//!   that dirtied the pages.
+//! - **Link and controller are servers** called in chronological order, so their next free time is exact.
 //! - **The write buffer belongs to the drive.** The FTL does not see buffered pages until they are programmed.
 //! - **The warm-up ends before measuring begins**, when all requests of the warm-up are complete. So counts add up, and
 //!   Little's law holds exactly.

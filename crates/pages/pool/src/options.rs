@@ -24,7 +24,7 @@ pub enum Share {
     Adaptive {
         /// Time to load a page, in microseconds.
         miss_us: f64,
-        /// Time in microseconds to restore a page and to compress another page to make room for it.
+        /// Total time, in microseconds, to restore a page and to compress another page to make room for it.
         restore_us: f64,
     },
 }

@@ -211,7 +211,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         self.accept_pages();
         let stage = self.buffer.as_mut().expect("the drive has a buffer");
-        // If a part of this request still waits, it is the last in the queue, because this part arrived last.
+        // If this request still waits, its latest part is the last entry in the queue, because it has just been added.
         if stage.stalled.back().is_some_and(|stalled| stalled.index == index) {
             let has_stalled = std::mem::replace(&mut self.requests[index].has_stalled, true);
             stage.buffer.counters.writes_stalled += u64::from(!has_stalled);

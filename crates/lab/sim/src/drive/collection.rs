@@ -17,8 +17,7 @@ pub(super) struct CollectionAhead {
     due: Vec<u32>,
     /// Planes in which collection has found nothing to do since the last write.
     clean: Vec<u32>,
-    /// For each plane, true while collection has work. Collection has work from the first step that does something
-    /// until a step that finds nothing to do.
+    /// For each plane, true from the first collection step that does something until a step that finds nothing to do.
     is_active: Vec<bool>,
     /// Number of pages that the current step frees in each plane; see [`Self::freed_by`].
     freed_pages: Vec<i64>,

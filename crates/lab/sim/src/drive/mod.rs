@@ -248,7 +248,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.buffer.as_ref().map_or(0, BufferStage::held)
     }
 
-    /// Runs the drive up to `until_ns`, unless that time has passed, and takes the requests that arrive by then.
+    /// Runs the drive up to `until_ns`, unless that time has passed, and accepts the requests that arrive by then.
     /// Returns the time of the next event, if any.
     pub fn run_live(&mut self, requests: &[Request], until_ns: u64) -> Result<Option<u64>, SimError> {
         let (mut source, mut nobody) = (SliceSource::new(requests), ());

@@ -53,7 +53,7 @@ pub(crate) struct LatencyAttribution {
     /// Total time of all dies by stall cause, at the moment when measuring began.
     dies_at_start: StallTimes,
     intervals: Intervals,
-    /// Latency breakdowns of the run's requests, by operation and bucket of the response time.
+    /// Latency breakdowns of the run's requests, by operation and response-time bucket.
     run: [ByBucket<LatencyBreakdown>; Op::ALL.len()],
 }
 

@@ -32,7 +32,7 @@ pub const PARTS: usize = CAUSES + 5;
 /// Time in nanoseconds for each part of a response time.
 pub(crate) type PartTimes = [u64; PARTS];
 
-/// Names of the parts of a response time in results, by number.
+/// Names that results use for the parts of a response time, indexed by part number.
 pub const PART_NAMES: [&str; PARTS] = [
     "host_reads",
     "host_writes",

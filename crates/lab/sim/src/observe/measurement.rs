@@ -44,7 +44,7 @@ pub(crate) struct Measurement {
     series: Series,
 }
 
-/// State of the flash and host counters at one moment.
+/// Snapshot of the flash and host counters.
 #[derive(Clone, Copy)]
 struct Moment {
     /// True if time is modelled.

@@ -138,8 +138,8 @@ pub struct LogFigures {
     pub associativity: Vec<u64>,
     /// Number of retired log blocks, indexed by the number of pages programmed.
     pub utilisation: Vec<u64>,
-    /// Reclaims by cost, cheapest first. Each entry holds the numbers of copies and erases of a reclaim, their time in
-    /// nanoseconds (0 if time is not modelled) and the number of such reclaims.
+    /// Reclaims by cost, cheapest first. Each entry holds the numbers of copies and erases in a reclaim, its duration
+    /// in nanoseconds (0 if time is not modelled), and the number of reclaims with this cost.
     pub reclaim_costs: Vec<(MergeCost, u64, u64)>,
 }
 

@@ -1,7 +1,7 @@
 //! The measured phase as a series of epochs with equal numbers of requests.
 //!
 //! The length of a run is not known in advance. So epochs start short. Whenever there are [`MAX_EPOCHS`], epochs are
-//! merged in pairs and double in length. Memory is bounded, and equal runs give equal epochs.
+//! merged in pairs and double in length. Memory is bounded, and identical runs give identical epochs.
 
 use ssdlab_core::{Counters, counters};
 use ssdlab_trace::Op;

@@ -57,7 +57,7 @@ pub struct DeviceSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashSummary(pub Counts);
 
-/// Number of flash operations of one type, by cause.
+/// Numbers of flash operations of one type, by cause.
 struct ByCause<'a>(&'a [u64]);
 
 impl Serialize for ByCause<'_> {
@@ -203,7 +203,7 @@ pub struct Summary {
     /// Metrics of channels, dies, queues, buffer and requests in the drive, if modelled. With a cache, the requests are
     /// the requests below the cache.
     pub drive: Option<DriveSummary>,
-    /// Metrics of merges and captures, for a log-block FTL.
+    /// Metrics of merges and of sequential log blocks, for a log-block FTL.
     pub log: Option<LogSummary>,
     /// Metrics of the map, for a map in flash.
     pub map: Option<MapSummary>,

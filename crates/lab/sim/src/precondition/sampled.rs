@@ -44,8 +44,8 @@ use crate::setup::{Method, Overwrite, Setup};
 const LARGE_PAGES: u32 = 1 << 24;
 /// Minimum number of pages in the sampled part of the device, so that random variations average out.
 const PART_PAGES: u64 = 1 << 22;
-/// Before each copy of its state, the sampled part is overwritten a little more: by at most 1/STRIDE of its pages. This
-/// causes dozens of collections in each plane.
+/// Before each copy of its state, the sampled part is overwritten further, by up to 1/STRIDE of its pages. This causes
+/// dozens of collections in each plane.
 const STRIDE: u64 = 32;
 
 type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;

@@ -131,7 +131,7 @@ pub fn block_options(scheduler: &str) -> BlockOptions {
 pub struct CompressedOptions {
     /// Replacement policy of the compressed pool.
     pub policy: &'static PolicyInfo,
-    /// Size of the compressed pool in uncompressed pages; less than the capacity of the cache.
+    /// Size of the compressed pool, measured in uncompressed pages; less than the capacity of the cache.
     pub room_pages: u64,
     /// Distribution of the sizes of compressed pages.
     pub sizes: PageSizes,

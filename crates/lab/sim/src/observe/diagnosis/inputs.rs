@@ -25,7 +25,7 @@ const SETTLED: f64 = 0.05;
 /// from requests.
 const ALL: f64 = 0.95;
 
-/// Returns the time from the last arrival to the last completion, if the drive did not keep up.
+/// Returns the time from the last arrival to the last completion; `None` unless the drive fell behind.
 pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
     summary.time.as_ref()?.fell_behind_ns(summary.latency.as_ref()?, summary.drive.as_ref().map(|drive| &drive.service))
 }

@@ -2,10 +2,10 @@
 //!
 //! Cold pages stay valid. If they share blocks with hot pages, each victim holds some cold pages, which are copied
 //! again and again. Victims have as many valid pages as under uniform writes, although most writes go to few pages. If
-//! only the hot pages existed, with the same spare space, victims would have fewer valid pages; this bounds the gain of
-//! separation. Let `a` be the number of physical pages per logical page. Under uniform writes and FIFO collection, the
-//! share v of valid pages in a victim is the solution of v = exp(-a (1 - v)) below 1 (Desnoyers 2014). Under greedy
-//! collection, v is somewhat lower.
+//! only the hot pages existed, with the same spare space, victims would have fewer valid pages; this bounds the gain
+//! from separating hot and cold pages. Let `a` be the number of physical pages per logical page. Under uniform writes
+//! and FIFO collection, the share v of valid pages in a victim is the solution of v = exp(-a (1 - v)) below 1
+//! (Desnoyers 2014). Under greedy collection, v is somewhat lower.
 
 use super::amplification::NOTEWORTHY;
 use crate::observe::finding::{Finding, Subject};

@@ -11,7 +11,7 @@ use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
 /// Returns findings for slow reads and for slow writes, the slower operation first. Each finding names the largest part
-/// of the response times. Empty without latency attribution. With a cache, only backing requests count.
+/// of the response times. Returns no findings without latency attribution. With a cache, only backing requests count.
 pub(super) fn requests(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let (Some(latency), Some(response)) =
         (&summary.latency, summary.drive.as_ref().and_then(|drive| drive.response.as_ref()))

@@ -1,9 +1,9 @@
-//! Finds the limits of throughput, the likeliest first.
+//! Finds the limits of throughput, most likely first.
 //!
 //! If the drive keeps up, arrivals are the limit; otherwise the limit is a resource that is busy most of the time. If
-//! no resource is busy most of the time, there may be several causes: every notable wait of requests, think time, or
-//! too few outstanding requests. Only runs with what-if changes can show which cause costs most. A cache, which works
-//! on one page at a time, counts as a resource.
+//! no resource is busy most of the time, several causes are possible: long waits of requests, think time, or too few
+//! outstanding requests. Only runs with what-if changes can show which cause costs most. A cache, which works on one
+//! page at a time, counts as a resource.
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
@@ -42,7 +42,7 @@ const PREVAILING: f64 = 0.5;
 
 const NANOS_PER_SECOND: f64 = 1e9;
 
-/// Returns the limits of throughput, the likeliest first. Empty without an event-driven drive, or for a single request.
+/// Returns the limits of throughput, most likely first. Empty without an event-driven drive, or for a single request.
 pub(super) fn limits(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let summary = &outcome.summary;
     let (Clock::Event(_, options), Some(time), Some(drive)) = (setup.clock, &summary.time, &summary.drive) else {
