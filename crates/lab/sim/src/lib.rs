@@ -12,8 +12,8 @@
 //!   combination is compiled as a whole. An absent component is `()`, which costs nothing.
 //! - **Flash operations do not depend on time.** The FTL acts when a request is submitted, and the clock is below the
 //!   FTL. Identical request streams cause identical operations under every clock.
-//! - **Asynchronous writes stay in trace order**, even in a replay by processes. Write-back must not overtake the writes
-//!   that dirtied the pages.
+//! - **Asynchronous writes stay in trace order**, even in a replay by processes. Write-back must not overtake the
+//!   writes that dirtied the pages.
 //! - **Link and controller are servers** called in chronological order, so their next free time is exact.
 //! - **The write buffer belongs to the drive.** The FTL does not see buffered pages until they are programmed.
 //! - **The warm-up ends before measuring begins**, when all requests of the warm-up are complete. So counts add up, and

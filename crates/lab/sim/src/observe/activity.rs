@@ -139,9 +139,9 @@ pub struct Activity {
     pub outstanding_ns: Vec<u64>,
     /// Flash operations in the recorded window. Each transfer and each cell operation is a separate segment.
     ///
-    /// Requests are numbered from 1 in the order in which the drive received them, including the warm-up. Programs
-    /// belong to the write that requested them, even if the write buffer issues them later. Collection and map loads
-    /// belong to the write that needs them.
+    /// Requests are numbered from 1 in the order in which the drive received them, including the warm-up. A program is
+    /// attributed to the write that requested it, even if the write buffer issues the program later. Collection and map
+    /// loads are attributed to the write that needs them.
     pub gantt: Vec<Segment>,
     /// True if the recorded time window contains more operations than can be recorded.
     pub gantt_truncated: bool,

@@ -56,12 +56,13 @@ pub struct SoFar {
 /// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Status {
-    /// Current phase.
+    /// Current phase of the run.
     pub phase: Phase,
     /// Progress in this phase: pages written during preconditioning, otherwise bytes or requests, depending on the
     /// source.
     pub done: u64,
-    /// Total number of these units in this phase, if known; an estimate while the drive is overwritten until steady.
+    /// Total number of pages, bytes or requests in this phase, if known; an estimate while the drive is overwritten
+    /// until steady.
     pub total: Option<u64>,
     /// Write amplification of the latest complete window of overwriting, if any.
     pub write_amplification: Option<f64>,

@@ -11,7 +11,7 @@ use ssdlab_trace::Op;
 pub struct DriveOptions {
     /// Optional commands that the chips support.
     pub commands: Commands,
-    /// Policy that selects the operation that a die executes next.
+    /// Policy that selects the next operation for a die.
     pub scheduler: &'static DieSchedulerInfo,
     /// Host interface of the drive.
     pub front: Front,
@@ -218,8 +218,8 @@ pub enum Pace {
 /// Read-ahead of sequential streams into a read cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadAhead {
-    /// Number of consecutive sequential reads, each starting where the previous read ended, after which pages are read
-    /// in advance; above 0.
+    /// Number of sequential reads, each starting where the previous read ended, after which pages are read in advance;
+    /// above 0.
     pub requests: u32,
     /// Number of pages to read in advance after a read, at least 1.
     pub pages: u32,

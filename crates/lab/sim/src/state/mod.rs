@@ -89,7 +89,7 @@ pub(crate) struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// Opens the files in `states`, as far as they exist.
+    /// Opens the saved drive that `states` names, if any. A missing file of a preconditioned drive is not an error.
     pub fn open(setup: &Setup, states: States<'a>) -> Result<Self, SimError> {
         if let Some(path) = states.from {
             let reader = file::open(path, &shape(setup)).map_err(|unusable| refused(path, unusable))?;
