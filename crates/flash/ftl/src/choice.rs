@@ -27,12 +27,14 @@ pub enum FtlChoice {
 pub enum Start {
     /// The device is erased.
     Erased,
-    /// The caller next loads a saved state with [`Ftl::archive`]. Memory that this call fills is not allocated before.
+    /// The caller must load a saved state with [`Ftl::archive`] next. Memory that loading fills is not allocated in
+    /// advance.
     Loaded,
 }
 
-/// Operation on an FTL of any type. The type of notes that the FTL emits determines which method is called; a `Note`
-/// describes a decision of the FTL and its reason. A visitor that ignores notes implements only `plain`.
+/// An operation that works on an FTL of any type. Which method is called depends on the type of notes that the FTL
+/// emits; a `Note` describes a decision of the FTL and its reason. A visitor that ignores notes implements only
+/// `plain`.
 pub trait Visitor: Sized {
     /// Result of the visit; all methods return this type.
     type Output;
@@ -45,7 +47,7 @@ pub trait Visitor: Sized {
         self.plain(ftl)
     }
 
-    /// Receives an FTL with log blocks, which emits [`ssdlab_nand::Note::Merged`]; the second argument is true if the
+    /// Receives an FTL with log blocks, which emits [`ssdlab_nand::Note::Merged`]. The second argument is true if the
     /// FTL has a sequential log.
     fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
         self.plain(ftl)
@@ -175,8 +177,8 @@ impl FtlChoice {
         }
     }
 
-    /// Returns the number of blocks that the FTL needs beyond the blocks for data and for a map in flash: per plane
-    /// with page mapping, otherwise in total.
+    /// Returns the number of blocks that the FTL needs in addition to those for data and for a map in flash. The number
+    /// is per plane for page mapping, and for the whole device otherwise.
     pub fn reserve_blocks(&self) -> u32 {
         match self {
             Self::Page(options, _) => options.reserve_blocks(),

@@ -12,8 +12,8 @@ counters! {
     /// the number of pages that the first collection freed. The mean number of occupied pages is therefore half-way
     /// between the numbers before and after a collection. This holds even if several blocks are collected together.
     ///
-    /// These relations hold for complete rounds of collection. If a run ends in the middle of a round, its host pages
-    /// may be counted without the corresponding relocated pages, or the reverse.
+    /// These relations hold for complete rounds of collection. If a run ends in the middle of a round, the host pages
+    /// of this round may be counted without its relocated pages, or the other way round.
     pub struct GcOccupancy {
         victims: "blocks", "Victims chosen.";
         before: "pages", "Occupied pages (written, not yet erased) in the plane before each collection, summed over \

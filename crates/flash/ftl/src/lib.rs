@@ -81,8 +81,8 @@ pub struct WriteContext {
     pub placement: u16,
     /// True if the write is synchronous: the host waits for it.
     pub sync: bool,
-    /// Number of pages in the host request if the FTL receives its pages one per call; 0 if one call covers the whole
-    /// request.
+    /// Number of pages in the host request if each call passes one of its pages to the FTL; 0 if one call covers the
+    /// whole request.
     pub request_pages: u32,
 }
 
@@ -165,8 +165,8 @@ pub trait Ftl {
     /// Hints that the host will soon read, write or trim `lpn`; never changes a result.
     fn prefetch(&mut self, _lpn: Lpn) {}
 
-    /// Hints that the host will soon write `lpn`. Called some time after [`Self::prefetch`] for the same page. Never
-    /// changes a result.
+    /// Hints that the host will soon write `lpn`. [`Self::prefetch`] was called for the same page some time before.
+    /// Never changes a result.
     fn prefetch_copy(&self, _lpn: Lpn) {}
 
     /// Returns the number of erased blocks that are not open for writing.
@@ -201,15 +201,15 @@ pub trait Ftl {
         0
     }
 
-    /// Returns the size in bytes of the mapping tables that a controller with this FTL keeps in RAM, as the FTL's paper
-    /// counts them.
+    /// Returns the size in bytes of the mapping tables that a controller with this FTL keeps in RAM, calculated as in
+    /// the FTL's paper.
     fn mapping_table_bytes(&self) -> u64 {
         0
     }
 
-    /// Collects about `pages` pages of a plane in the background. Does nothing if the plane has `free_blocks` more
-    /// erased blocks than the threshold for regular garbage collection. Returns true if any operation was emitted.
-    /// Without host writes in between, repeated calls eventually return false.
+    /// Performs background garbage collection in a plane, moving about `pages` pages. Does nothing if the plane has
+    /// `free_blocks` more erased blocks than the threshold for regular garbage collection. Returns true if any
+    /// operation was emitted. Without host writes in between, repeated calls eventually return false.
     fn background<S: FlashSink>(&mut self, _plane: u32, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool
     where
         Self: Sized,
@@ -217,8 +217,8 @@ pub trait Ftl {
         false
     }
 
-    /// Pads incomplete program units that contain host pages, so that no host page waits for further pages. Pads all
-    /// incomplete program units if `everything` is true.
+    /// Pads incomplete program units that contain host pages, so that no host page waits for its unit to fill. If
+    /// `everything` is true, pads all incomplete program units.
     fn complete_units<S: FlashSink>(&mut self, _everything: bool, _sink: &mut S)
     where
         Self: Sized,
@@ -251,9 +251,9 @@ pub trait Ftl {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this FTL cannot save its state"))
     }
 
-    /// Visits the programmed pages of an idle device, in an order in which they may have been programmed. The visitor
-    /// receives the flash page, the logical page and the role of each page. Returns the sequence number of the next
-    /// program, which is at least the number of visited pages.
+    /// Visits the programmed pages of an idle device, in a possible order of their programs. The visitor receives the
+    /// flash page, the logical page and the role of each page. Returns the sequence number of the next program, which
+    /// is at least the number of visited pages.
     ///
     /// # Errors
     /// Fails if the FTL does not know the contents of its flash.
@@ -288,8 +288,8 @@ pub trait Ftl {
         None
     }
 
-    /// Copies the current state of the smaller device `part` (see [`Self::part`]) to the planes of one share, which
-    /// must be erased. `share` is the number of the share (see [`Shares`]).
+    /// Copies the current state of the smaller device `part` (see [`Self::part`]) to the planes of share number `share`
+    /// (see [`Shares`]). These planes must be erased.
     fn take_over(&mut self, _part: &Self, _share: u32, _shares: &Shares)
     where
         Self: Sized,
@@ -303,8 +303,8 @@ pub trait Ftl {
         unreachable!("this FTL cannot be assembled from smaller devices");
     }
 
-    /// Returns a smaller erased device with the same number of blocks. Each block has 1/`count` of the pages, and so
-    /// has the logical address space. Returns None if the device cannot be divided in this way. `seed` seeds the random
+    /// Returns a smaller erased device with the same number of blocks. Its blocks and its logical address space have
+    /// 1/`count` as many pages. Returns None if the device cannot be divided in this way. `seed` seeds the random
     /// streams of the smaller device.
     fn section(&self, _count: u32, _seed: u64) -> Option<Self>
     where

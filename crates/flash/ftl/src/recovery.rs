@@ -7,9 +7,9 @@
 //! - If power fails during the erase, the remaining pages of the block are outdated or equal to copies elsewhere.
 //! - A page being programmed for the host is not acknowledged. It may or may not be in the flash afterwards.
 //!
-//! If the last page of a partly written block cannot be read, recovery writes no more pages to the block. Interrupted
-//! and failed programs look the same, so recovery does not need to know which programs failed. If the later erase of
-//! the block fails too, the block becomes bad; otherwise the block is used again.
+//! If the last page of a partly written block cannot be read, its program was interrupted or failed. Recovery treats
+//! both cases alike, and writes no more pages to the block. If the later erase of the block fails too, the block
+//! becomes bad; otherwise the block is used again.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::cmp::Reverse;
@@ -95,7 +95,7 @@ impl BlockSurvey {
     }
 }
 
-/// State of all blocks according to a scan of the flash.
+/// State of all blocks, as found by a scan of the flash.
 pub struct Survey {
     pub(crate) blocks: Vec<BlockSurvey>,
     /// One bit per flash page, set if the page holds the newest copy of a logical page.
@@ -142,8 +142,9 @@ struct Filled<'a> {
     /// Bounds of the versions in each block. They usually show which of two copies is newer without reading the other
     /// copy.
     versions: Vec<Bounds>,
-    /// One bit for each flash page, set if the page holds the newest copy of a logical page. Threads toggle bits,
-    /// because a thread that finds a newer copy may clear the bit of the old copy before another thread sets this bit.
+    /// One bit for each flash page, set if the page holds the newest copy of a logical page. Threads toggle bits
+    /// instead of setting and clearing them: a thread that finds a newer copy may clear the old copy's bit before
+    /// another thread has set it.
     valid: Vec<AtomicU64>,
     logical_pages: u32,
     pages_per_block: u32,

@@ -1,5 +1,5 @@
-//! A random assignment of a device's logical pages to equal shares. One share is preconditioned and copied to all
-//! others.
+//! Randomly divides a device's logical pages into equal shares. One share is preconditioned, and its state is copied to
+//! all other shares.
 //!
 //! ```text
 //! the pages of each share form a ring with a random start, cut into slices
@@ -28,9 +28,9 @@ const TILE_PAGES: u32 = (HALF * HALF) as u32;
 #[derive(Debug)]
 pub struct Shares {
     pages: u32,
-    /// Number of pages that each share contributes to a tile; the last tile may have fewer.
+    /// Number of pages that each share contributes to a tile, except perhaps to the last, smaller tile.
     slice: Reciprocal,
-    /// Page number at which the ring of pages begins, for each share.
+    /// For each share, the page number at which its ring of pages begins.
     begins: Vec<u32>,
     functions: [[u8; HALF]; ROUNDS],
     /// Keys of the permutations. Each tile has a separate key.
@@ -55,18 +55,18 @@ impl Shares {
         self.begins.len() as u32
     }
 
-    /// Returns the logical page with number `page` among the pages of the given share.
+    /// Returns the logical page that is page number `page` of the given share.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
-        // Computes the distance from the start of the ring, modulo the ring's length, as the minimum of two values. A
-        // branch instead would be mispredicted half the time.
+        // Computes the distance from the start of the ring, modulo its length, as the minimum of two values, because a
+        // branch would be mispredicted half the time.
         let behind = page.wrapping_sub(self.begins[share as usize]);
         let at = behind.min(behind.wrapping_add(self.pages));
         let tile = Tile::of(self, self.slice.divide(at));
         tile.first + self.placed(&tile, share * tile.slice + at - tile.begin)
     }
 
-    /// Returns the share of a logical page and the page's number within the share; None if no share has the page.
+    /// Returns the share of a logical page and the page's number within the share; None if no share contains the page.
     pub fn origin(&self, lpn: u32) -> Option<(u32, u32)> {
         let number = lpn / (self.slice.divisor() * self.count());
         let tile = (number < self.keys.len() as u32).then(|| Tile::of(self, number))?;
@@ -78,7 +78,7 @@ impl Shares {
         })
     }
 
-    /// Returns the pages of a share as contiguous runs. Each run comes with its position in the map before
+    /// Returns the pages of a share as contiguous runs, each with the position at which it is stored in the map until
     /// [`Self::mix`] permutes the map.
     pub fn runs(&self, share: u32) -> impl Iterator<Item = (Range<u32>, u32)> {
         let (pages, begin) = (self.pages, self.begins[share as usize]);
@@ -137,10 +137,10 @@ impl Shares {
     }
 }
 
-/// A range of logical pages that contains a slice of every share.
+/// A tile: a range of logical pages that consists of one slice of every share.
 struct Tile {
     first: u32,
-    /// Position at which the slices of this tile begin, in the ring of pages of each share.
+    /// Offset of this tile's slices from the start of each share's ring.
     begin: u32,
     slice: u32,
     keys: [u8; ROUNDS],

@@ -1,4 +1,4 @@
-//! Block state for garbage collection: valid pages, closed blocks, and the order in which blocks were closed.
+//! Block state for garbage collection: valid pages, closed blocks and their closing order.
 //!
 //! In addition to the valid counts of the block table, the minimum of every 64 counts is stored. An overwrite touches
 //! one bit, one count and one minimum; finding the block with the fewest valid pages is a vectorised scan of the
@@ -63,7 +63,7 @@ impl ClosedBlocks {
         }
     }
 
-    /// Starts to record the properties that the victim policy uses.
+    /// Turns on recording of the properties in `uses`, which the victim policy reads.
     pub fn watch(&mut self, uses: Uses) {
         let watched = || Box::new(Watched::new(uses, self.closed_at.len(), self.planes.len()));
         self.watched = (uses != Uses::default()).then(watched);
@@ -91,7 +91,7 @@ impl ClosedBlocks {
         }
     }
 
-    /// Returns the stream that owns the block of a page; 0 if owners are not recorded.
+    /// Returns the stream that owns the block containing page `ppn`; 0 if owners are not recorded.
     pub(crate) fn owner_of_page(&self, ppn: u32) -> u16 {
         let owners = self.watched.as_ref().and_then(|watched| watched.owners.as_ref());
         owners.map_or(0, |owners| owners[(ppn / self.pages_per_block()) as usize])
@@ -238,9 +238,9 @@ impl ClosedBlocks {
         self.table.valid(block)
     }
 
-    /// Copies the block states of plane `from` of `other` to plane `plane`, without the validity bits of pages. Both
-    /// planes have the same number of blocks, but the blocks of this table have `multiple` times as many pages.
-    /// `closed_at` converts closing times.
+    /// Copies the block states of another table's plane `from` to this table's plane `plane`, except the validity bits
+    /// of pages. Both planes have the same number of blocks, but the blocks of this table have `multiple` times as many
+    /// pages. `closed_at` converts the closing times of `other`.
     pub fn take_over(
         &mut self,
         plane: usize,
@@ -316,7 +316,7 @@ impl ClosedBlocks {
         self.table.memory_bytes() + self.valid.memory_bytes() + own as u64
     }
 
-    /// Compares the bits, the minima and the order lists with the counts.
+    /// Checks that the validity bits, the stored minima and the lists of closed blocks agree with the valid counts.
     pub fn check(&self) -> Result<(), String> {
         for block in (0..self.table.len()).map(BlockId) {
             let (bits, counted) = (self.valid.count(self.pages_of(block)), self.valid(block));
@@ -360,12 +360,12 @@ impl<'a> PlaneView<'a> {
         Self { map_blocks: Some(map_blocks), ..self }
     }
 
-    /// Returns the number of the plane.
+    /// Returns the plane number.
     pub fn number(self) -> usize {
         self.plane
     }
 
-    /// Returns the block numbers of the plane.
+    /// Returns the range of block numbers that belong to the plane.
     pub fn blocks(self) -> Range<u32> {
         let first = self.plane as u32 * self.blocks.table.blocks_per_list();
         first..first + self.blocks.table.blocks_per_list()
@@ -430,7 +430,7 @@ impl<'a> PlaneView<'a> {
         self.of(self.blocks.table.erase_counts())
     }
 
-    /// Returns the plane's part of `all`, an array with one entry per block of the device.
+    /// Returns the entries of this plane from `all`, which has one entry per block of the device.
     fn of<T>(self, all: &[T]) -> &[T] {
         let Range { start, end } = self.blocks();
         &all[start as usize..end as usize]
@@ -447,7 +447,7 @@ impl<'a> PlaneView<'a> {
         let (keys, minima) = (&self.blocks.table.counts, &self.blocks.chunk_min);
         let Range { start, end } = self.blocks();
         let (start, end) = (start as usize, end as usize);
-        // The stored minima are used for chunks that lie completely within the plane. The blocks at both ends of the
+        // Chunks that lie completely within the plane are searched by their stored minima. Blocks at either end of the
         // plane, outside these chunks, are compared one by one.
         let first = start.next_multiple_of(CHUNK).min(end);
         let after = (end / CHUNK * CHUNK).max(first);

@@ -63,8 +63,8 @@ impl FreeList {
         }
     }
 
-    /// Returns the list reduced to blocks that are still erased. `erased` returns the erase count of an erased block,
-    /// and None for any other block.
+    /// Returns a copy of the list without the blocks that are no longer erased. `erased` returns the erase count of an
+    /// erased block, and None for any other block.
     fn of_erased(&self, erased: impl Fn(u32) -> Option<u32>) -> Self {
         match self {
             Self::Fifo(queue) => Self::Fifo(queue.iter().copied().filter(|&block| erased(block).is_some()).collect()),
@@ -120,7 +120,7 @@ pub(super) const FLAG: u32 = 1 << 31;
 impl BlockTable {
     /// Creates a table of erased blocks with `pages_per_block` pages each (below 2^31). All lists have the same number
     /// of blocks. The first list gets the lowest block numbers, the second list the next ones, and so on. `padding` is
-    /// the number of extra entries in the array of valid counts, because callers read whole chunks.
+    /// the number of extra entries at the end of the valid counts, which callers read in whole chunks.
     pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
         debug_assert!(pages_per_block < FLAG, "a block must have fewer than 2^31 pages");
         let blocks: usize = lists.iter().map(FreeList::len).sum();
@@ -225,8 +225,8 @@ impl BlockTable {
         self.counts[block.index()] -= pages;
     }
 
-    /// Copies the states of the blocks in list `from` of `other` to list `list`. Both lists have the same number of
-    /// blocks, and the list of `other` has no bad blocks. Blocks of this table have `multiple` times as many pages.
+    /// Copies the block states of another table's list `from` to this table's list `list`. Both lists have the same
+    /// number of blocks, and list `from` has no bad blocks. Blocks of this table have `multiple` times as many pages.
     pub(super) fn take_over(&mut self, list: usize, other: &Self, from: usize, multiple: u32) {
         let blocks = self.blocks_per_list as usize;
         let (own, theirs) = (list * blocks, from * blocks);

@@ -13,7 +13,7 @@ pub struct Uses {
     pub changes: bool,
 }
 
-/// The properties in [`Uses`]; each is None if the policy does not use it.
+/// Recorded values of the properties in [`Uses`]; None for a property that the policy does not use.
 #[derive(Debug)]
 pub(super) struct Watched {
     pub invalidated_at: Option<Vec<u64>>,
@@ -73,7 +73,7 @@ impl Watched {
 #[derive(Debug)]
 pub(super) struct Changes {
     of_planes: Vec<Vec<u32>>,
-    /// For each block, true if one of the lists contains it.
+    /// For each block, true if it is already in the list of its plane.
     is_listed: Vec<bool>,
 }
 

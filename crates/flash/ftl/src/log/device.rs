@@ -61,7 +61,7 @@ pub struct LogDevice {
     pub(super) table: BlockTable,
     pub(super) block_of: Reciprocal,
     pub(super) sequence: u64,
-    /// Number of blocks that may fail before merges run out of erased blocks.
+    /// Number of blocks that may fail before merges lack erased blocks.
     pub(super) expendable: u32,
     /// Number of erased blocks reserved for programs that fail during a merge.
     pub(super) kept: u32,
@@ -109,7 +109,7 @@ impl LogDevice {
             p2l: HugeVec::zeros(physical as usize),
             data: vec![NONE; data_blocks as usize],
             next: vec![0; blocks as usize],
-            // Successive free blocks are on successive planes.
+            // Consecutive entries of the free list are on consecutive planes.
             table: BlockTable::new(pages_per_block, vec![FreeList::new(Allocation::Fifo, striped)], 0),
             block_of: Reciprocal::new(pages_per_block),
             sequence: 0,
@@ -179,7 +179,8 @@ impl LogDevice {
         }
     }
 
-    /// Hints that the logical block of the next valid page in `block`, at `offset` or later, will be merged soon.
+    /// Prefetches the map entries of the logical block that will be merged soon: the logical block of the next valid
+    /// page in `block`, at `offset` or later.
     pub fn expect_merge(&self, block: u32, offset: u32) {
         let mut near = offset..self.pages_per_block.min(offset + FAR);
         if let Some(next) = near.find_map(|offset| self.valid_page(block, offset)) {
@@ -224,8 +225,8 @@ impl LogDevice {
         }
     }
 
-    /// Writes a page that has no valid copy to its own offset in the data block, if that flash page can be programmed.
-    /// Returns true if the page was written.
+    /// Writes a host page to its own offset in the data block, provided that the page has no valid copy and the flash
+    /// page at this offset can be programmed. Returns true if the page was written.
     #[inline]
     pub(crate) fn write_in_place<S: FlashSink>(&mut self, page: HostPage, sink: &mut S) -> bool {
         let HostPage { address, number, .. } = page;
@@ -365,8 +366,8 @@ impl LogDevice {
         }
     }
 
-    /// Erases a log block that has no valid pages. If merges of logical blocks emptied it (`merged`), the erase counts
-    /// as part of a full merge, as in the papers.
+    /// Erases a log block that has no valid pages. If `merged` is true, merges of logical blocks emptied it, and the
+    /// erase counts as part of a full merge, as in the papers.
     pub fn erase_emptied<S: FlashSink>(&mut self, block: u32, merged: bool, sink: &mut S) {
         self.waited.reclaims |= merged;
         self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);

@@ -13,8 +13,8 @@
 //!     once it has no valid page
 //! ```
 //!
-//! In the block to which pages are copied, the copies precede all host pages. One offset per block therefore marks the
-//! end of the pages on their second chance.
+//! In each log block, pages copied for their second chance precede all host pages. One offset per block is therefore
+//! enough to mark the end of these copies.
 //!
 //! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides). The authors' later
 //! code adds details that the slides omit: the size of the isolation area, the first rule of reclaiming, and
@@ -71,7 +71,7 @@ const KEEP_SPARSE: Parameter = Parameter::switch(
 const ISOLATION: Parameter = Parameter {
     name: "isolation",
     unit: Unit::Share,
-    // The default is the value in the code of FASTer's authors.
+    // Default value from the code of FASTer's authors.
     default: percent(20),
     min: 0,
     max: percent(90),
@@ -109,7 +109,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
 
 /// The log of FASTer: a sequential log block, random log blocks and an isolation area.
 pub struct Faster {
-    /// True if each valid page is copied to the log once more before it is merged.
+    /// True if valid pages get a second chance: each is copied to the log once more before it is merged.
     second_chance: bool,
     /// True if a victim that is less than half valid keeps all its pages in the log, even after their second chance.
     keep_sparse: bool,
@@ -199,7 +199,7 @@ impl Faster {
         if let Some((offset, address)) = page {
             sink.note(Note::Drained(Lpn(address.lpn)));
             self.sequential.merge_block(device, address.lbn, sink)?;
-            // Each step of draining merges one block, so the next merge follows soon.
+            // The next draining step will merge the logical block of the next valid page.
             device.expect_merge(oldest, offset + 1);
         }
         if device.valid(oldest) == 0 {

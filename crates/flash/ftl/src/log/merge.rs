@@ -30,7 +30,7 @@ impl LogDevice {
         self.merge_fully(lbn, block, sink)
     }
 
-    /// Like [`Self::merge_in_place`], but during the merge also writes a host page to its own offset in the block.
+    /// Like [`Self::merge_in_place`], but the merge also writes a host page to its own offset in the block.
     pub fn merge_in_place_with<S: FlashSink>(&mut self, page: HostPage, block: u32, sink: &mut S) -> Option<()> {
         let address = page.address;
         if self.can_complete(address.lbn, block, Some(address.offset))
@@ -78,7 +78,8 @@ impl LogDevice {
         Some(())
     }
 
-    /// After a power loss, copies the valid pages of the logical block to a free block.
+    /// Performs a full merge during recovery: copies the valid pages of the logical block to a free block, which
+    /// becomes the new data block.
     pub(crate) fn merge_for_recovery<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<()> {
         let (target, _) = self.fill(Cause::Recovery, sink, |device, target, sink| {
             device.gather(lbn, 0..device.pages_per_block, target, Cause::Recovery, sink)
@@ -106,7 +107,8 @@ impl LogDevice {
         Some(())
     }
 
-    /// Copies the pages for [`Self::overlay_merge`]. Returns the number of copies, or None if a program fails.
+    /// Copies the pages of logical block `lbn` to block `target`, for [`Self::overlay_merge`]. Returns the number of
+    /// copies, or None if a program fails.
     fn overlay<S: FlashSink>(&mut self, lbn: u32, log: u32, target: u32, sink: &mut S) -> Option<u32> {
         let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
         let mut copies = 0;
@@ -148,8 +150,9 @@ impl LogDevice {
         Some(())
     }
 
-    /// Calls `gather` to fill a free block with valid pages. If a program fails, fills another block, then erases the
-    /// failed block, which no longer has valid pages. Returns the filled block and the number of copies.
+    /// Fills a free block with valid pages by calling `gather`. If a program fails, tries again with another free
+    /// block, then erases the failed block, which no longer has valid pages. Returns the filled block and the number of
+    /// copies.
     #[inline]
     fn fill<S: FlashSink>(
         &mut self,
@@ -195,7 +198,7 @@ impl LogDevice {
         let (first_lpn, first_to) = (lbn * pages, to * pages);
         let at = |first: u32| (first + offsets.start) as usize..(first + offsets.end) as usize;
         let Self { l2p, p2l, table, block_of, .. } = self;
-        // With separate slices, the compiler can keep the addresses of the arrays in registers.
+        // Separate slices allow the compiler to keep the array addresses in registers.
         let (entries, places) = (&mut l2p[at(first_lpn)], &mut p2l[at(first_to)]);
         let mut sequence = self.sequence;
         let (mut copies, mut after, mut is_whole) = (0, 0, true);

@@ -58,12 +58,12 @@ pub struct LogBlocks {
 pub struct LogRules {
     /// Number of blocks that the FTL keeps erased, for example as the target of a full merge.
     pub reserve_blocks: u32,
-    /// True if the FTL has log blocks; users may then set their number. False is allowed only for FTLs of other crates.
+    /// True if the FTL has log blocks, whose number users can set. Only FTLs of other crates may have no log blocks.
     pub has_log: bool,
     /// Returns the minimum number of log blocks for the given settings of the FTL.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Finds settings that conflict with each other or with the number of log blocks. The number of log blocks is at
-    /// least the minimum.
+    /// Finds settings that conflict with each other or with the number of log blocks, which is already known to reach
+    /// the minimum.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
     /// Builds the FTL if another crate defines it. None for FTLs of this crate, which [`crate::choice`] compiles for
     /// each type of flash.
@@ -89,7 +89,7 @@ pub enum LogVictim {
 }
 
 impl LogVictim {
-    /// Parameter that lets users choose this rule, for the log-block FTLs that offer the choice.
+    /// Parameter with which users choose this rule, in log-block FTLs that support more than one.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
         || vec![("lru", "the log block written least recently"), ("fifo", "the log block allocated first")],

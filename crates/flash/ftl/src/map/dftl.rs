@@ -115,8 +115,8 @@ pub struct Dftl {
 /// processor's cache.
 const AHEAD: usize = 8;
 
-/// Maximum number of logical pages for which the index fits in the processor's caches. Prefetching such an index costs
-/// more than it saves.
+/// Largest index, in logical pages, that fits in the processor's caches. Prefetching entries of an index of at most
+/// this size costs more than it saves.
 const CACHED_ENTRIES: usize = 1 << 20;
 
 /// Distance in the ring between the oldest slot and the slot to prefetch. Half of this distance suffices for a
@@ -139,23 +139,23 @@ impl Slot {
     const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
 }
 
-/// Slots of the segment, ordered by age. When an entry is used, its slot is appended at the end again, and its former
-/// place becomes stale. Unlike a linked list, this does not touch neighbouring slots, which are scattered in memory.
-/// The next victims are also known well in advance.
+/// Queue of a segment's slots, ordered by age. Using an entry appends its slot to the queue again, and the slot's
+/// earlier position becomes stale. Unlike moving a node of a linked list, this does not touch neighbouring slots, which
+/// are scattered in memory. The next victims are also known well in advance.
 #[derive(Clone)]
 struct Segment {
     protected: bool,
-    /// Ring buffer of slot numbers by age. A place is stale if its slot was used again later. The number of places is a
-    /// power of two.
+    /// Ring buffer of slot numbers, oldest first. A position is stale if its slot was used again later. The buffer's
+    /// length is a power of two.
     places: HugeVec<u32>,
-    /// Number of the oldest place that may still be valid. `end` is the number after the newest place. Both only
-    /// increase, and wrap around.
+    /// Counter of the oldest position that may not be stale; `end` is one past the newest position. Both counters are
+    /// only incremented, modulo 2^32.
     begin: u32,
     end: u32,
 }
 
 impl Segment {
-    /// Creates a segment for `slots` slots, with room for at least `slots` stale places.
+    /// Creates a segment for `slots` slots, with room for at least `slots` stale positions.
     fn new(slots: u32, protected: bool) -> Self {
         let places = (slots as usize * 2).next_power_of_two().max(16);
         // The counters start shortly before they wrap around, so that every test covers the wrap-around.
@@ -172,7 +172,7 @@ impl Segment {
         slot.place != place || slot.protected != self.protected
     }
 
-    /// Appends a slot at the end of the segment. The slot's former place becomes stale.
+    /// Appends a slot to the segment; the slot's earlier position becomes stale.
     #[inline]
     fn push(&mut self, slots: &mut [Slot], slot: u32) {
         if self.end.wrapping_sub(self.begin) as usize == self.places.len() {

@@ -24,7 +24,7 @@ use crate::{DynFtl, Problem, Shape};
 /// Properties of a map that are known before the map is built.
 #[derive(Debug)]
 pub struct MapRules {
-    /// Returns the number of map pages in flash for a number of logical pages and a page size in bytes.
+    /// Returns the number of map pages in flash, given the number of logical pages and the page size in bytes.
     pub pages: fn(&Settings, u32, u32) -> u32,
     /// Finds settings that conflict with each other or with the page size (in bytes).
     pub problems: fn(&Settings, u32) -> Vec<Problem>,
@@ -63,16 +63,16 @@ pub trait MapModel: Send {
     /// Looks up the entry of `lpn`. The entry stays in RAM until the next look-up.
     fn look_up(&mut self, lpn: u32) -> Lookup;
 
-    /// Reports that the map entry of `lpn`, the page looked up last, has changed. Since the look-up, its map page may
-    /// have been programmed with the old entry.
+    /// Reports that the map entry of `lpn` has changed; `lpn` must be the page looked up last. Since that look-up, its
+    /// map page may have been programmed with the old entry.
     fn changed(&mut self, lpn: u32);
 
-    /// Tells a map that computes locations that the newest copy of page `lpn` is now in flash page `ppn`.
+    /// Reports that the newest copy of page `lpn` is now in flash page `ppn`, for maps that compute locations.
     #[inline(always)]
     fn placed(&mut self, _lpn: u32, _ppn: u32) {}
 
-    /// True if the map can compute that page `lpn` is in flash page `ppn`. If false, a read of the page costs an
-    /// additional read of a nearby page, whose spare area points to `ppn`.
+    /// True if the map computes the correct location, flash page `ppn`, for page `lpn`. Otherwise a read of the page
+    /// costs an additional read of a nearby page, whose spare area points to `ppn`.
     #[inline(always)]
     fn finds(&mut self, _lpn: u32, _ppn: u32) -> bool {
         true
@@ -82,17 +82,18 @@ pub trait MapModel: Send {
     #[inline]
     fn prefetch(&mut self, _lpn: u32) {}
 
-    /// Reports that garbage collection has moved the data of page `lpn`. If the map entry of the page is not cached,
-    /// returns the map page to rewrite.
+    /// Reports that garbage collection has moved page `lpn`. Returns the map page that must be rewritten; None if the
+    /// page's map entry is cached.
     fn moved(&mut self, lpn: u32) -> Option<u32>;
 
-    /// Reports that map page `page` was programmed with all changes of its cached entries.
+    /// Reports that map page `page` was programmed, including all changes to its cached entries.
     fn written(&mut self, page: u32);
 
     /// Returns the number of bytes read from flash to load an entry.
     fn load_bytes(&self) -> u32;
 
-    /// True if the complete map page is in RAM whenever it is written back, so that it need not be read first.
+    /// True if every map page is completely in RAM when it is written back, so that it need not be read from flash
+    /// first.
     fn knows_whole_pages(&self) -> bool;
 
     /// Returns the number of map entries to look up before the first request, starting at page 0; 0 unless the cache is

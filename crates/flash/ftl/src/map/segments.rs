@@ -82,7 +82,7 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
             let above = bytes.next_power_of_two();
             let below = write_bytes(above / 2);
             report(parameter, format!("{} is not a power of two; lower it to {below}", write_bytes(*bytes)));
-            // Continues with a valid value, to avoid reporting further errors that only the invalid value would cause.
+            // Continues with a valid value, so that this error does not cause further error messages.
             *bytes = above.min(page);
         }
     }

@@ -40,7 +40,7 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Checks the invariants of one plane; `valid` has the true valid count of every block.
+    /// Checks the invariants of one plane. `valid` is the actual number of valid pages in each block.
     fn check_plane(&self, index: usize, plane: &Plane, valid: &[u32]) -> Result<(), String> {
         let mut unwritten = self.blocks.free(index) * self.blocks.pages_per_block();
         for open in plane.open_blocks {

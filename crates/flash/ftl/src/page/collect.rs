@@ -74,7 +74,7 @@ impl<M: MapModel> PageFtl<M> {
         while short(self) && !(sink.fails() && self.stuck) {
             let nothing_left = self.planes[plane].victim.is_none() && self.blocks.plane(plane).closed() == 0;
             if sink.fails() && (nothing_left || patience == 0) {
-                // Collection can no longer free pages, because too many blocks have failed.
+                // Too many blocks have failed, so collection can no longer free pages.
                 self.stuck = true;
                 return;
             }
@@ -88,8 +88,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Copies up to `pages` pages out of a block that the SLC cache has borrowed, or else out of a victim, to free the
-    /// block.
+    /// Copies up to `pages` pages out of a block in order to free it. Prefers a block that the SLC cache has borrowed,
+    /// unless a victim is already being emptied; otherwise uses a victim.
     fn reclaim<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) {
         let folded = self.planes[plane].victim.is_none() && self.fold_borrowed(plane, pages, sink);
         if !folded {
@@ -165,7 +165,8 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
         choose: impl FnOnce(&mut Self, usize) -> (BlockId, VictimReason),
     ) {
-        // First closes full open blocks, because the smallest devices may have no other candidates for collection.
+        // First closes open blocks that are full. On the smallest devices, these may be the only candidates for
+        // collection.
         for number in 0..=usize::from(self.map_number()) {
             self.planes[plane].open_blocks[number] = self.closed_if_full(self.planes[plane].open_blocks[number]);
         }
@@ -203,8 +204,8 @@ impl<M: MapModel> PageFtl<M> {
         Victim::new(block, self.blocks.pages_per_block())
     }
 
-    /// Returns the occupancy of the plane before and after the collection of a victim with data. If a host page waits
-    /// for the collection, it counts as valid in place of its old version.
+    /// Returns the plane's occupancy before and after the collection of `victim`, a block of data pages. If a host page
+    /// waits for the collection, it counts as valid in place of its old version.
     fn occupied_before(&self, plane: usize, victim: BlockId) -> GcOccupancy {
         let (at, blocks) = (&self.planes[plane], self.blocks.plane(plane).blocks());
         let pages = self.blocks.pages_per_block();
@@ -274,7 +275,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the window that begins at page `first` of the victim and ends before `end`.
+    /// Returns the window of victim pages that starts at `first` and contains only pages below `end`.
     #[inline(always)]
     fn window(&self, first: u32, end: u32) -> Window {
         Window { first, valid: self.blocks.valid_among(first, WINDOW.min(end - first)) }

@@ -88,13 +88,13 @@ impl<M: MapModel> PageFtl<M> {
     pub(super) fn close_failing(&mut self, plane: usize, number: u8, ppn: u32, lpn: u32) {
         let block = self.block_of(ppn);
         let open = std::mem::replace(&mut self.planes[plane].open_blocks[usize::from(number)], OpenBlock::CLOSED);
-        // Sets the map entry even after a failure, because the entry of a block's first page shows whether the block
+        // Sets the `p2l` entry although the program failed: the entry of a block's first page shows whether the block
         // holds map pages.
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = open.left();
         self.planes[plane].unwritten -= left;
-        // Unwritten pages count as valid in open blocks, but no longer in this block. The block is not a candidate for
-        // collection, because emptying it would free no block.
+        // Unwritten pages count as valid only in open blocks, and this block is now closed. The block is not a
+        // candidate for collection, because emptying it would free no block.
         self.blocks.move_out(block, ppn..open.end);
         self.failing.insert(block);
         self.lose_block(plane);

@@ -51,9 +51,8 @@ impl<M: MapModel> PageFtl<M> {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data pages may be emptied in several steps. This is always possible for the current
-    /// victim. A new victim needs one more free block than its pages fill, because map pages may be written between the
-    /// steps.
+    /// True if a victim with data pages may be emptied in several steps. A victim that is already being emptied always
+    /// may. A new victim needs an extra free block, because map pages may be written between the steps.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
@@ -87,7 +86,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Rewrites each map page whose entries are outdated because valid pages of the plane's victim were moved.
+    /// Rewrites each map page that became outdated when valid pages of the plane's victim were moved.
     pub(super) fn rewrite_outdated<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         if M::CHARGED {
             let mut outdated = std::mem::take(&mut self.planes[plane].outdated);
@@ -129,7 +128,7 @@ impl<M: MapModel> PageFtl<M> {
             };
             ppn = elsewhere;
         }
-        // A failed program may have moved the old version of the map page.
+        // Looks up the old version only now, because a failed program may have moved it.
         let old = std::mem::replace(&mut self.l2p[lpn as usize], Entry::of(ppn)).page();
         self.p2l[ppn as usize] = Entry::of(lpn);
         if old != u32::MAX {
@@ -213,9 +212,9 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Returns the number of free blocks that must remain when new map pages are written: one for relocated map pages,
-    /// and one for the relocated pages of the current victim. A victim that is already empty will free one block
-    /// itself.
+    /// Returns the number of free blocks that must be kept when new map pages are written: one for relocated map pages,
+    /// and one more for the relocated pages of the current victim. Returns 0 if the victim is already empty, because
+    /// erasing it frees a block.
     fn kept_from_map(&self) -> u32 {
         match self.victim {
             None => 1,

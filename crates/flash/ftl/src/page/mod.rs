@@ -97,7 +97,7 @@ struct Plane {
     /// Open blocks of the plane. The index is the number of the open block: first the open blocks for host and GC, then
     /// the open block for map pages.
     open_blocks: [OpenBlock; MOST_OPEN_BLOCKS],
-    /// Block of data pages (not map pages) that is being emptied.
+    /// Current victim: a block of data pages (not map pages) that is being emptied.
     victim: Option<Victim>,
     /// Number of unwritten pages in free and open blocks of the plane.
     unwritten: u32,
@@ -141,16 +141,16 @@ pub struct PageFtl<M = WholeMap> {
     /// Chooses the open block of each page; None if all host pages share one open block.
     placement: Option<Box<dyn Placement>>,
     planes: Vec<Plane>,
-    /// Plane to which the next host page goes, unless the plane is full. If program units have several pages: plane to
-    /// which the previous host page went.
+    /// Plane to which the next host page goes, unless that plane is full. With program units of several pages, the
+    /// plane to which the previous host page went.
     turn: usize,
     /// Plane to which the next map page goes.
     map_turn: usize,
     limits: Limits,
     /// SLC cache; None if the drive has none.
     slc: Option<Box<SlcCache>>,
-    /// Maps of the preconditioned part; None without such a part. Map entries that were not set since preconditioning
-    /// are computed from these maps.
+    /// Maps of the smaller device that was preconditioned in place of this device (see `sections.rs`); None if there
+    /// was none. Map entries that have not been set since then are computed from these maps.
     sections: Option<Box<Sections>>,
     /// True if map entries are prefetched, because the map is too large for the processor's caches.
     prefetching: bool,
@@ -261,7 +261,7 @@ impl<M: MapModel> PageFtl<M> {
                 map_pages: map.pages().div_ceil(planes),
                 spare_blocks: options.open_blocks(),
                 ahead: match options.trigger {
-                    // With fewer than `low` free blocks, the plane has unwritten pages only in these blocks and in
+                    // A plane with fewer than `low` free blocks has unwritten pages only in these free blocks and in
                     // partly written open blocks.
                     Trigger::Partial { low, .. } => (low + u32::from(M::CHARGED) - 1) * pages_per_block,
                     Trigger::Victim | Trigger::Batch { .. } => 0,
@@ -425,7 +425,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S) {
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
-            // Failures while the previous page or a map page was written may have left no room for this page.
+            // If programs of the previous page or of a map page failed, there may be no room left for this page.
             if sink.fails() && self.is_worn_out() {
                 return;
             }

@@ -85,9 +85,9 @@ impl<M: MapModel> PageFtl<M> {
         self.fill(plane, self.options.placement.info.role.gc(), unit_of, cause, sink);
     }
 
-    /// Completes an incomplete program unit with pages of the plane's next victim, which then need not be copied later.
-    /// Uses padding if there is no suitable victim. Needs no prior garbage collection, because an open block always has
-    /// room for the rest of its program unit.
+    /// Completes an incomplete program unit by copying pages from the plane's next victim into it. These pages need not
+    /// be copied again later. Uses padding if there is no suitable victim. Needs no prior garbage collection, because
+    /// an open block always has room for the rest of its program unit.
     fn fill<S: FlashSink>(&mut self, plane: usize, number: u8, unit_of: Reciprocal, cause: Cause, sink: &mut S) {
         while self.is_begun(plane, number, unit_of) {
             let Some(mut victim) = self.victim_to_fill_with(plane, sink) else {
@@ -104,8 +104,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the current victim of the plane, or chooses a new victim. Returns None if the victim has no valid pages,
-    /// or if no block needs to be collected soon.
+    /// Returns a victim whose pages can complete a program unit: the plane's current victim, or a newly chosen block.
+    /// Returns None if the victim has no valid pages, or if no block needs to be collected soon.
     fn victim_to_fill_with<S: FlashSink>(&mut self, plane: usize, sink: &mut S) -> Option<Victim> {
         if let Some(victim) = self.planes[plane].victim {
             return Some(victim).filter(|victim| self.blocks.valid(victim.block) > 0);

@@ -30,8 +30,9 @@ pub(super) struct Sections {
     p2l: HugeVec<Entry>,
     /// Number of pages per block of the part, as a divisor.
     block_of: Reciprocal,
-    /// Page at which each block of the part is divided: the next page of an open block or a victim, otherwise the end
-    /// of the block. In the device, all copies of the pages before the division precede all copies of the other pages.
+    /// For each block of the part, the page that divides the block into front and rear: the next page of an open block
+    /// or a victim, otherwise the end of the block. In a block of the device, the copies of all front pages precede the
+    /// copies of all rear pages.
     divisions: Vec<u32>,
     /// Logical pages that were trimmed, if any. They have no entry, and must not get one from the part.
     trimmed: Option<PageBits>,
@@ -55,20 +56,21 @@ impl Sections {
     /// Returns the logical page that flash page `ppn` held when the device took over the part; `u32::MAX` if none.
     fn lpn(&self, ppn: u32) -> u32 {
         let sections = self.shares.count();
-        // The copies of the part's pages `start..end` fill the pages `start * sections..end * sections` of the device.
+        // Pages `start * sections..end * sections` of the device hold the copies of the part's pages `start..end`.
         let (start, end) = self.range(ppn / sections);
         let at = ppn - start * sections;
         self.copied(at / (end - start), start + at % (end - start))
     }
 
-    /// Returns the logical page stored in the given section's copy of the part's page `page`; `u32::MAX` if none.
+    /// Returns the logical page stored in section `section` as the copy of page `page` of the part; `u32::MAX` if that
+    /// page holds no logical page.
     #[inline]
     fn copied(&self, section: u32, page: u32) -> u32 {
         let held = self.p2l[page as usize];
         if held == Entry::NONE { u32::MAX } else { self.shares.lpn(section, held.page()) }
     }
 
-    /// Sets the missing entries of the pages of a block.
+    /// Fills in the missing map entries of all pages of a block.
     fn complete(&self, block: BlockId, entries: &mut [Entry]) {
         let pages = self.block_of.divisor();
         let (start, division) = (block.0 * pages, self.divisions[block.index()]);
@@ -84,7 +86,8 @@ impl Sections {
         }
     }
 
-    /// Returns the pages of the part's block that lie on the same side of its division as page `page` of the part.
+    /// Returns the page range of the front or the rear of a block (see `divisions`), whichever contains page `page` of
+    /// the part.
     fn range(&self, page: u32) -> (u32, u32) {
         let (block, pages) = (self.block_of.divide(page), self.block_of.divisor());
         let division = self.divisions[block as usize];
@@ -195,8 +198,8 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Copies the state of the part's plane, whose blocks have a fraction 1/`count` of the pages. Keeps the limits of
-    /// this plane.
+    /// Copies the state of the part's plane, whose blocks have 1/`count` as many pages. This plane keeps its own
+    /// limits.
     fn take_over(&mut self, part: &Self, count: u32) {
         let Self { open_blocks, victim, unwritten, tight: _, valid, limit: _, valid_map: _, outdated, map_blocks } =
             part;

@@ -35,7 +35,7 @@ use crate::map::MapModel;
 use crate::placement::PlacementRules;
 use crate::{Shape, SlcCounts};
 
-/// Number that notes use for the cache's open block; it follows the numbers of all native open blocks.
+/// Number of the cache's open block in notes, above the numbers of all native open blocks.
 const NUMBER: u8 = super::MOST_OPEN_BLOCKS as u8;
 
 /// The part of the SLC cache that lies in one plane.
@@ -160,7 +160,7 @@ impl<M: MapModel> PageFtl<M> {
         true
     }
 
-    /// Allocates the next page of the SLC cache's open block in the plane, and a sequence number.
+    /// Allocates a sequence number and the next page of the SLC cache's open block in the plane.
     fn next_cached(&mut self, plane: usize) -> u32 {
         self.sequence += 1;
         let cache = self.cache();
@@ -180,7 +180,7 @@ impl<M: MapModel> PageFtl<M> {
     /// the cache.
     fn open_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) -> bool {
         if self.cache().planes[plane].bypassed {
-            // The page must complete a program unit outside the SLC cache first.
+            // Host pages return to the SLC cache only after they have completed the program unit in the native block.
             if self.unit_of.is_some_and(|unit_of| self.is_begun(plane, PlacementRules::HOST, unit_of)) {
                 return false;
             }
@@ -350,7 +350,7 @@ impl<M: MapModel> PageFtl<M> {
         self.slc.as_deref().map_or_else(Vec::new, blocks)
     }
 
-    /// Checks the part of the SLC cache in one plane; `valid` has the true valid count of every block.
+    /// Checks the part of the SLC cache in one plane. `valid` is the actual number of valid pages in each block.
     pub(super) fn check_cache(&self, plane: usize, valid: &[u32]) -> Result<(), String> {
         let Some(cache) = &self.slc else { return Ok(()) };
         let CachePlane { open, erased, borrowed, .. } = &cache.planes[plane];
