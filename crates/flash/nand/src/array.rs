@@ -34,7 +34,7 @@ pub struct FlashArray {
     next: Vec<u32>,
     /// For each block, true if it is in SLC mode.
     slc: Vec<bool>,
-    /// Logical page stored in each page of the array; erased pages have no logical page.
+    /// Logical page stored in each flash page; an erased page stores none.
     lpns: HugeVec<Entry>,
     stamps: HugeVec<u64>,
 }

@@ -5,21 +5,21 @@ use crate::named::named_enum;
 named_enum! {
     /// Cause of a flash operation.
     pub enum Cause {
-        /// The host reads or writes the page.
+        /// Read or write of a page by the host.
         Host = 0, "host";
-        /// Read of the rest of a page that the host partly overwrites.
+        /// Read of the remaining data of a page that the host partly overwrites.
         ReadModifyWrite = 1, "rmw";
         /// Garbage collection, or reclaiming log blocks without a merge.
         Gc = 2, "gc";
         /// A switch merge: a log block replaces a data block without copying.
         SwitchMerge = 3, "switch_merge";
-        /// A partial merge: copies complete a log block, which replaces a data block.
+        /// A partial merge: missing pages are copied to a log block, which then replaces the data block.
         PartialMerge = 4, "partial_merge";
         /// A full merge: the newest pages of a logical block are gathered in a free block.
         FullMerge = 5, "full_merge";
-        /// A valid log page is written to the log once more (FASTer).
+        /// Copying a valid page to the end of the log, as its second chance (FASTer).
         SecondChance = 6, "second_chance";
-        /// A log page still valid after its second chance goes to the isolation area (FASTer).
+        /// Moving a page that is still valid after its second chance to the isolation area (FASTer).
         Isolation = 7, "isolation";
         /// Loading entries of a map in flash.
         MapLoad = 8, "map_load";

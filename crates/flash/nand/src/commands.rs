@@ -27,8 +27,8 @@ impl Commands {
 
 /// Operations that a host read may interrupt.
 ///
-/// A suspended program keeps its data in the chip. The next page of a cached program also keeps its data, even during
-/// its transfer. The host read uses the cells as soon as they are free, then the bus.
+/// The chip keeps the data of a suspended program. It also keeps the data of the next page of a cached program, even
+/// during the transfer of that page. The host read uses the cells as soon as they are free, then the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Suspend {
     /// Host reads interrupt no operation.
@@ -50,7 +50,7 @@ pub enum Suspend {
 pub struct Interruption {
     /// Minimum time from the suspend command until the die can read.
     pub time: Nanos,
-    /// Upper limit of a random delay added to `time`, uniformly distributed from 0 to this limit.
+    /// Maximum of a random delay added to `time`. The delay is uniformly distributed from 0 to this maximum.
     pub spread: Nanos,
     /// Minimum time for which a resumed operation runs before it can be interrupted again.
     pub slice: Nanos,

@@ -24,8 +24,8 @@ pub struct Units {
     /// Number of program units of data that one program unit of parity protects (RAIN); 0 without parity. Only for
     /// superblocks.
     pub parity: u32,
-    /// Number of further word lines that get their coarse pass before the fine pass of a word line; 0 if one pass
-    /// programs a word line.
+    /// Number of following word lines whose coarse pass precedes the fine pass of a word line; 0 if one pass programs a
+    /// word line.
     pub pass_distance: u32,
 }
 
@@ -102,7 +102,7 @@ impl Geometry {
         }
     }
 
-    /// Returns the number of program units for data in a word line of a block, over all its dies.
+    /// Returns the number of data program units on one word line of a block, over all dies of the block.
     pub const fn units_per_word_line(&self) -> u32 {
         let dies = self.dies_per_block();
         match self.units.parity {

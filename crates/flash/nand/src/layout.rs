@@ -23,7 +23,7 @@ use crate::{Collected, Geometry, Place, Role, Units};
 /// Physical location of a page in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct At {
-    /// Number of the die among all dies of the array.
+    /// Die number, counted over all dies of the array.
     pub die: u32,
     /// Number of the plane within its die.
     pub plane: u32,
@@ -37,13 +37,13 @@ pub struct At {
     pub slc: bool,
 }
 
-/// A stripe: the program units of data and parity on one word line of a group of dies.
+/// A stripe: the data and parity program units on the same word line in a group of dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stripe {
     /// Block that contains the pages of the stripe.
     pub block: BlockId,
     word_line: u32,
-    /// Die that holds the parity, among the dies of the block.
+    /// Die that holds the parity, numbered within the dies of the block.
     die: u32,
 }
 
@@ -61,14 +61,14 @@ pub struct Layout {
     /// Number of planes over which a die block extends.
     planes: u32,
     dies_per_block: u32,
-    /// Number of program units for data in a word line of a block.
+    /// Number of data program units on one word line of a block.
     units_per_word_line: u32,
     program_unit: u32,
     pages_per_die_block: u32,
     /// For each block, true if it is in SLC mode. Empty if word lines have one flash page, because SLC mode then
     /// changes nothing.
     slc: Vec<bool>,
-    /// First plane of each die of each area, in the order of areas.
+    /// First plane of each die in each area, area by area.
     places: Vec<Place>,
 }
 
@@ -149,8 +149,7 @@ impl Layout {
         self.units.parity > 0
     }
 
-    /// Returns the stripe of a page in an array with parity, and a flag that is true if the page is the last page of
-    /// the stripe.
+    /// Returns the stripe of a page, and true if the page is the last of its stripe. The array must have parity.
     pub fn stripe(&self, ppn: Ppn) -> (Stripe, bool) {
         let (block, data) = (self.block(ppn), self.units.parity);
         let (program_unit, in_block) = (self.program_unit(block), self.in_block(ppn));
@@ -166,7 +165,7 @@ impl Layout {
         self.has_parity().then(|| self.stripe(ppn)).filter(|&(_, is_last)| is_last).map(|(stripe, _)| stripe)
     }
 
-    /// Returns the location of page `page` in the parity of a stripe. The parity is one program unit.
+    /// Returns the location of parity page `page` of a stripe. The parity of a stripe is one program unit.
     pub fn parity(&self, stripe: Stripe, page: u32) -> At {
         self.place(stripe.block, stripe.word_line, stripe.die, page)
     }
@@ -195,13 +194,13 @@ impl Layout {
         self.planes
     }
 
-    /// Returns the number of pages of a flash page.
+    /// Returns the number of pages per flash page.
     #[inline]
     pub fn pages_per_flash_page(&self) -> u32 {
         self.units.per_flash_page
     }
 
-    /// Returns the number of pages of a program unit of `block`.
+    /// Returns the number of pages per program unit of `block`.
     #[inline]
     pub fn program_unit(&self, block: BlockId) -> u32 {
         self.unit(self.is_slc(block))
@@ -226,8 +225,8 @@ impl Layout {
         self.pages_per_die_block
     }
 
-    /// Returns the number of completely programmed pages at the start of a block whose first `pages` pages are
-    /// programmed or still in memory.
+    /// Returns how many of the first `pages` pages of a block are completely programmed, given that the others of these
+    /// pages are still in memory.
     pub fn programmed_pages(&self, block: BlockId, pages: u32) -> u32 {
         let (unit, slc) = (self.program_unit(block), self.is_slc(block));
         let waiting = self.pass_distance(slc) * self.units_per_word_line * unit;

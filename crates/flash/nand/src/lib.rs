@@ -11,7 +11,8 @@
 //!   need not handle copy-back.
 //! - **The spare area suffices for recovery.** [`SpareArea`] has the logical page, a sequence number and the [`Role`]
 //!   of the page. Flash that stores spare areas adds a version, which identifies the newest of several copies.
-//!   [`FlashSink::trimmed`] orders a trim among the programs. Recovery reads all of this through a [`Scan`].
+//!   [`FlashSink::trimmed`] reports the position of a trim in the sequence of programs. Recovery reads all of this
+//!   through a [`Scan`].
 //! - **Failures are optional.** For sinks whose [`FlashSink::fails`] always returns false, the handling of failed
 //!   programs and erases compiles to nothing.
 //! - **Decisions are notes.** A [`Note`] reports what was merged, looked up or chosen as a victim, and why. Observers

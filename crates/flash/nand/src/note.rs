@@ -104,14 +104,14 @@ pub enum RetireReason {
 pub enum VictimReason {
     /// The victim policy chose the block.
     Policy,
-    /// The block has the fewest valid pages and replaces the policy's choice, whose collection would have freed no page
-    /// or taken too long.
+    /// The block has the fewest valid pages. It was chosen instead of the victim policy's choice, whose collection
+    /// would have freed no page or taken too long.
     Yield,
     /// The blocks of map pages were full and had to be reclaimed.
     MapFull,
     /// A program of a page in the block failed.
     Failed,
-    /// The collected block is the oldest of the SLC cache.
+    /// The block is the oldest of the SLC cache, which is being folded.
     Fold,
 }
 
@@ -141,7 +141,7 @@ impl MergeKind {
 /// Numbers of copies and erases in merges.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct MergeCost {
-    /// Number of pages copied, with one read and one program each.
+    /// Number of pages copied; each copy is one read and one program.
     pub copies: u32,
     /// Number of blocks erased.
     pub erases: u32,

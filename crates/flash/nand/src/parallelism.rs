@@ -66,7 +66,7 @@ pub struct Parallelism {
     pub dies: u32,
     /// Number of planes per die.
     pub planes: u32,
-    /// Order in which the planes are numbered: the stripe order.
+    /// Stripe order, in which the planes are numbered.
     pub order: StripeOrder,
 }
 

@@ -9,7 +9,7 @@ use crate::SpareArea;
 pub enum Found {
     /// The page was not programmed since the block was completely erased, and can be programmed.
     ///
-    /// If the erase of a block was interrupted, at least one of its pages must be in a state other than `Erased`.
+    /// After an interrupted erase of a block, at least one of its pages must not be reported as `Erased`.
     Erased,
     /// The spare area is readable. The data may still be unreadable.
     Programmed {
@@ -17,15 +17,15 @@ pub enum Found {
         oob: SpareArea,
         /// Version of the copy in the page; see [`SpareArea`].
         version: u64,
-        /// True if a trim or another copy of the page is known to be at least as new. This copy then need not be
-        /// compared, unless the other copy is discarded.
+        /// True if a trim, or another copy of the page, is known to be at least as new as this copy. This copy then
+        /// need not be compared with others, unless that other copy is discarded.
         outdated: bool,
     },
     /// The spare area cannot be trusted: the program or erase of the page was interrupted, or too many bits have
     /// flipped.
     ///
     /// The last programmed page of a block counts as unreadable if its data is damaged. Its program may have been
-    /// interrupted, and then an older copy is the newest complete copy.
+    /// interrupted; in that case, the newest complete copy is an older one.
     Unreadable,
 }
 
@@ -41,8 +41,8 @@ impl Found {
 }
 
 /// Flash as presented to recovery. Recovery visits all blocks first; until then, it reads single pages only from blocks
-/// already visited. The scan may keep showing the state at the start of recovery, because recovery reads no block after
-/// erasing it.
+/// already visited. The scan may present the state at the start of recovery throughout, because recovery never reads a
+/// block after erasing it.
 pub trait Scan: Sync {
     /// Returns the contents of a page. Never called for bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
@@ -74,8 +74,8 @@ pub trait Scan: Sync {
     /// Returns the erase count of the block; 0 if unknown.
     fn erases(&self, block: BlockId) -> u32;
 
-    /// Returns the lowest version that was written after the last erase of any block. If a copy has this version or a
-    /// later version, its original was not erased. If the original is missing, it was lost in a power loss and was
+    /// Returns the lowest version written since the most recent erase in the array. If a copy has this version or a
+    /// later one, its original has not been erased. If that original is missing, it was lost in a power loss and was
     /// never durable.
     fn erased_before(&self) -> u64 {
         u64::MAX

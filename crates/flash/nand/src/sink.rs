@@ -13,7 +13,8 @@ pub enum Source {
     Host(u32),
     /// The data is copied from this flash page.
     Copy(Ppn),
-    /// The data is a map page, which the FTL generates. [`SpareArea::lpn`] numbers map pages after the logical pages.
+    /// The data is a map page, which the FTL generates. In [`SpareArea::lpn`], the numbers of map pages follow those of
+    /// the logical pages.
     Map,
     /// No data: the page only completes a program unit, and is never read.
     Padding,
@@ -21,8 +22,8 @@ pub enum Source {
 
 /// Failure of a flash operation, as the chip reports it.
 ///
-/// An unreadable page is not a failure for an FTL: its data is lost, and a copy of the page is unreadable too. The host
-/// gets an error when it reads the page.
+/// An unreadable page is not reported to the FTL as a failure. Its data is lost, and any copy of the page is unreadable
+/// too. The host gets an error when it reads the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The page could not be programmed; earlier pages of the block can still be read.
@@ -183,7 +184,7 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
-        // Clears the outcomes of both sinks; otherwise a sink might report an old outcome for a later operation.
+        // Clears the outcomes of both sinks, so that no sink reports this outcome again for a later operation.
         let (first, second) = (self.0.failure(), self.1.failure());
         first.or(second)
     }

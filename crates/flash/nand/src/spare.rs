@@ -2,11 +2,12 @@
 
 use ssdlab_core::Lpn;
 
-/// Role of a page, which recovery cannot derive from the logical page number.
+/// Role of a page. It is stored because recovery cannot derive it from the logical page number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Role {
-    /// A page of data: anywhere under page mapping, at its own offset in a data block under block mapping.
+    /// A page of data. Under page mapping it may be anywhere; under block mapping it is at its own offset in a data
+    /// block.
     Data = 0,
     /// A page of a log block.
     Log = 1,

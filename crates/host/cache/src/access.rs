@@ -8,7 +8,7 @@ pub const NEVER: u32 = u32::MAX;
 pub struct Access {
     /// Number of the item, unique in the trace.
     pub item: u32,
-    /// Size of the item in units of the cache's capacity, at least 1; 0 if the item is dropped (trimmed).
+    /// Size of the item in units of the cache's capacity, at least 1; 0 for an access that removes the item (trim).
     pub size: u32,
     /// Position of the item's next access in the trace, or [`NEVER`]; only offline policies use it.
     pub next: u32,

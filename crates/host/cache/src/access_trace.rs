@@ -7,7 +7,7 @@ use crate::error::CacheError;
 use crate::splitter::{Granularity, Splitter, Trims};
 use crate::universe::Universe;
 
-/// Time of an access, and time to live (TTL) of the item if the access inserts it.
+/// Time of an access, and the time to live (TTL) that the item gets if the access inserts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Life {
     /// Time of the access in nanoseconds.
@@ -41,7 +41,7 @@ pub struct AccessTrace {
 }
 
 impl AccessTrace {
-    /// Splits requests into accesses. Stores in each access the position of the item's next access.
+    /// Splits requests into accesses. Each access stores the position of the next access to the same item.
     pub fn new(requests: &[Request], granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         let mut splitter = Splitter::new(granularity, trims)?;
         let mut accesses = Vec::with_capacity(requests.len());
@@ -51,8 +51,8 @@ impl AccessTrace {
         Self::from_accesses(accesses, splitter.universe().len())
     }
 
-    /// Creates a trace of accesses to objects. If `sized` is true, objects have their own sizes; otherwise each object
-    /// has one unit.
+    /// Creates a trace of accesses to objects. If `sized` is true, objects have their recorded sizes; otherwise each
+    /// object takes one unit.
     pub fn of_objects(objects: &[Object], sized: bool) -> Result<Self, CacheError> {
         let mut universe = Universe::default();
         let mut accesses = Vec::with_capacity(objects.len());

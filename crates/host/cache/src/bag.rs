@@ -53,7 +53,7 @@ impl Bag {
         self.place[item as usize].size > 0
     }
 
-    /// Returns the size in units of an item that is in the bag.
+    /// Returns the size of an item in the bag, in units.
     #[inline]
     pub fn size(&self, item: u32) -> u32 {
         self.place[item as usize].size
@@ -85,7 +85,7 @@ impl Bag {
         self.units += u64::from(size);
     }
 
-    /// Removes an item; the last item in the array takes its place.
+    /// Removes an item; the last item of the array moves into the gap.
     pub fn remove(&mut self, item: u32) {
         let Place { at, size } = std::mem::replace(&mut self.place[item as usize], ABSENT);
         self.units -= u64::from(size);

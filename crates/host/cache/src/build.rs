@@ -9,8 +9,8 @@ use crate::error::CacheError;
 use crate::expiry::Expiry;
 use crate::policy::{POLICIES, Policy, PolicyInfo};
 
-/// Builds an empty cache of `capacity` units for items `0..items`; the number of items may grow. With `one_size`, every
-/// item takes one unit. `changes` override default parameters, and may select an admission policy
+/// Builds an empty cache of `capacity` units for items `0..items`; more items may be added later. With `one_size`,
+/// every item takes one unit. `changes` override default parameters, and may select an admission policy
 /// ([`ADMISSIONS`](crate::ADMISSIONS)).
 ///
 /// # Errors
@@ -34,7 +34,7 @@ pub fn build_policy(
     if capacity > info.role.largest {
         return Err(CacheError::TooLarge { policy: info.name, capacity, most: info.role.largest });
     }
-    // Item numbers have 32 bits, so a larger cache of one-unit items would hold no more items.
+    // Item numbers have 32 bits, so a cache of one-unit items cannot hold more items than this.
     let capacity = if one_size { capacity.min(u64::from(u32::MAX)) } else { capacity };
     admission.guard((info.role.build)(&settings, capacity, items), one_size)
 }

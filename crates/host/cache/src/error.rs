@@ -23,7 +23,7 @@ pub enum CacheError {
         policy: &'static str,
         /// The requested capacity in units.
         capacity: u64,
-        /// Largest capacity of the policy, in units.
+        /// Largest capacity that the policy supports, in units.
         most: u64,
     },
     /// The policy is defined for items of one size.
@@ -57,7 +57,7 @@ pub enum CacheError {
         /// The invalid page size.
         page_bytes: u32,
     },
-    /// The trace has more items than there are item numbers.
+    /// The trace has more items than 32-bit item numbers can distinguish.
     #[error("the trace has more than 4,294,967,294 items; use larger pages or a sample")]
     TooManyItems,
     /// Memory for the items could not be allocated.
@@ -71,7 +71,7 @@ pub enum CacheError {
     UnknownItem {
         /// The invalid item number.
         item: u32,
-        /// Number of items; valid item numbers are below it.
+        /// Number of items; a valid item number is smaller.
         items: u32,
     },
     /// The trace has too many accesses for the field [`Access::next`](crate::Access::next), which stores positions in
@@ -81,10 +81,10 @@ pub enum CacheError {
     /// A miss-ratio curve cannot be computed in one pass.
     #[error("{why}; simulate each cache size separately")]
     NoOnePass {
-        /// The reason why the policy or the trace does not allow a curve from one pass.
+        /// The reason why the policy or the trace does not allow a one-pass curve.
         why: &'static str,
     },
-    /// Invalid option of a sample.
+    /// A sampling option is invalid.
     #[error("`{field}` is {value}, but must be {range}")]
     Sampling {
         /// Name of the option.
@@ -94,7 +94,7 @@ pub enum CacheError {
         /// Description of the valid values.
         range: &'static str,
     },
-    /// Invalid model of compressed page sizes.
+    /// The model of compressed page sizes is invalid.
     #[error("compressed pages: `{field}` is {value}, but must be {range}")]
     PageSizes {
         /// Name of the option.
@@ -104,15 +104,15 @@ pub enum CacheError {
         /// Description of the valid values.
         range: &'static str,
     },
-    /// The limits of dirty pages contradict each other.
+    /// The limits on dirty pages contradict each other.
     #[error(
         "the dirty page limits are {background} % (background) and {hard} % (hard), but must satisfy background <= \
          hard <= 100 %"
     )]
     DirtyLimits {
-        /// Background limit of dirty pages, in percent.
+        /// Background limit on dirty pages, in percent.
         background: u32,
-        /// Hard limit of dirty pages, in percent.
+        /// Hard limit on dirty pages, in percent.
         hard: u32,
     },
 }

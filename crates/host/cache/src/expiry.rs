@@ -32,7 +32,7 @@ impl Expiry {
         Self { until_ns }
     }
 
-    /// Processes accesses and removals in order, each with its time and TTL; adds the results to `counts`.
+    /// Processes accesses and removals in order; `lives` holds the time and TTL of each. Adds the results to `counts`.
     ///
     /// # Panics
     /// Panics if `lives` and `accesses` differ in length, or an item is out of range.

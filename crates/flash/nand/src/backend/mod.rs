@@ -45,8 +45,8 @@ pub trait Flash: FlashSink {
 
 /// Flash that has no operations in flight between two calls of the FTL, and can therefore resume from a saved state.
 pub trait Resume: Flash {
-    /// Resumes as if the operations in `counts` had been executed and `slc_blocks` were in SLC mode. Flash that checks
-    /// operations also needs the pages `programmed` so far.
+    /// Resumes as if the operations in `counts` had been executed and `slc_blocks` were in SLC mode. `programmed` lists
+    /// the pages programmed so far, which flash that checks operations needs too.
     fn resume(&mut self, counts: Counts, slc_blocks: &[BlockId], programmed: impl Iterator<Item = Ppn>);
 }
 

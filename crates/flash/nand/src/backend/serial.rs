@@ -8,7 +8,7 @@ use crate::{Cause, Counts, FlashSink, Geometry, Layout, MergeCost, PageTimes, Ro
 /// Program units that the chip gathers in memory, and the flash page in its registers.
 struct Gathered {
     layout: Layout,
-    /// Number of pages of each block that were emitted since its latest erase.
+    /// For each block, the number of pages whose programs were emitted since its latest erase.
     written: Vec<u32>,
     /// Flash page whose data is in the registers: its die block and its number. None if the registers hold no read
     /// data.
@@ -53,8 +53,8 @@ impl Gathered {
         coarse.0 + fine_passes * (u64::from(unit) * transfer_ns + fine.0)
     }
 
-    /// If the program of `ppn` completes a stripe, returns the number of its parity pages and the duration of all their
-    /// programming passes.
+    /// If the program of `ppn` completes a stripe, returns the number of parity pages of this stripe and the total
+    /// duration of their programming passes.
     #[inline]
     fn parity(&self, ppn: Ppn, timing: &Timing, transfer_ns: u64) -> Option<(u64, u64)> {
         let stripe = self.layout.completed_stripe(ppn)?;

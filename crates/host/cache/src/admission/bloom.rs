@@ -1,4 +1,4 @@
-//! Admits items on their second access. Two Bloom filters remember first accesses.
+//! Admits items on their second access. Two Bloom filters remember which items have been accessed once.
 //!
 //! ```text
 //! miss(x):  x in A or B: admit x;  else: put x in A;  after `remembered` insertions: B = A, clear A

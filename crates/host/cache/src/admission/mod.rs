@@ -59,7 +59,7 @@ static ADMISSION_PARAMETER: [Parameter; 1] = [Parameter {
     help: "Admission policy.",
 }];
 
-/// Admission policy that the user chose, with its settings. `own` holds the user's changes to parameters of the
+/// Admission policy chosen by the user, with its settings. `own` holds the user's changes to parameters of the
 /// replacement policy itself.
 #[derive(Debug)]
 pub(crate) struct AdmissionChoice {
@@ -113,18 +113,18 @@ pub trait Admission: Send + Debug + 'static {
     /// Returns true to admit an item that is not cached; called once for each access to such an item.
     fn admits(&mut self, access: Access) -> bool;
 
-    /// Returns the memory that the admission policy uses, in bytes; it does not depend on the trace.
+    /// Returns the memory used by the admission policy in bytes, which does not depend on the trace.
     fn bytes(&self) -> usize;
 }
 
-/// A replacement policy with an admission policy in front.
+/// A replacement policy that caches only the items that an admission policy admits.
 #[derive(Debug)]
 struct Guarded<D> {
     admission: D,
     policy: Box<dyn Policy>,
 }
 
-/// Puts an admission policy in front of a replacement policy, for [`AdmissionRules::guard`].
+/// Combines an admission policy with a replacement policy, to implement [`AdmissionRules::guard`].
 pub fn guarded<D: Admission>(admission: D, policy: Box<dyn Policy>) -> Box<dyn Policy> {
     Box::new(Guarded { admission, policy })
 }

@@ -1,4 +1,4 @@
-//! Admits new items at random: frequently accessed items are admitted sooner or later.
+//! Admits new items at random. Items that are accessed often are therefore admitted sooner or later.
 //!
 //! ```text
 //! miss(x):  admit x with probability `percent`

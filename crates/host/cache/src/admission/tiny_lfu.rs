@@ -18,7 +18,7 @@ use crate::policy::tiny_lfu;
 use crate::sketch::{self, Sketch};
 use crate::{Access, Policy};
 
-/// Largest cache that the policy supports, in items.
+/// Largest supported cache, in items.
 pub(super) const LARGEST: u64 = sketch::LARGEST;
 
 pub(super) static INFO: AdmissionInfo = AdmissionInfo {

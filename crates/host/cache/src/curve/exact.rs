@@ -1,17 +1,17 @@
-//! Exact misses of caches of every size from one pass, for stack algorithms: policies whose larger caches always hold
-//! the content of smaller ones.
+//! Computes the exact misses of every cache size in one pass, for stack algorithms: policies under which a larger cache
+//! always holds everything that a smaller cache holds.
 //!
-//! The *distance* of an access is the size of the largest cache that misses it; a histogram of distances is the curve.
-//! The first C items of a stack are the content of a cache of C items. An access moves its item from position d to the
-//! top. The old top item sinks towards d: at each position it meets another item, and the item that the policy would
-//! evict first sinks on (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems
-//! Journal 9(2), 1970).
+//! The *distance* of an access is the size of the largest cache that misses it; the curve follows from the histogram of
+//! distances. The first C items of a stack are the content of a cache of C items. An access moves its item from
+//! position d to the top. The old top item sinks towards d: at each position it meets another item, and the item that
+//! the policy would evict first sinks on (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage
+//! hierarchies", IBM Systems Journal 9(2), 1970).
 //!
 //! - LRU: all items above d sink by one position; [`StackDistances`] counts without moving items.
 //! - MRU: the old top is evicted before all other items, so it moves to d at once.
-//! - Belady: the item with the farthest next use sinks. Two items swap only if one has a later next use than all items
-//!   above it. A tree of maxima finds each such place in O(log items). There may be as many swaps as items above d.
-//!   From a few hundred thousand items on, simulating a few dozen sizes is faster.
+//! - Belady: the item with the farthest next use sinks. Swaps occur only at items that have a later next use than all
+//!   items above them. A tree of maxima finds each such item in O(log items), but there may be as many swaps as items
+//!   above d. With more than a few hundred thousand items, simulating a few dozen cache sizes is faster.
 
 use ssdlab_trace::StackDistances;
 
@@ -108,7 +108,7 @@ pub(crate) fn belady(trace: &AccessTrace, most: u32) -> Result<ExactCurve, Cache
     trace.check_future("belady", true)?;
     let accesses = stackable(trace)?;
     let mut hits = vec![0; sizes(trace, most)];
-    // The stack has the depth of the largest cache; deeper items are not tracked.
+    // The stack is as deep as the largest cache; deeper items are not tracked.
     let mut stack = Farthest::new(hits.len());
     let mut depth = vec![ABSENT; trace.items() as usize];
     let mut on_stack = 0;

@@ -8,8 +8,9 @@
 //! over the replicas; their spread gives its standard error. The standard error covers sampling only: a scaled cache of
 //! a few items behaves differently from a large cache, so check [`Estimate::scaled_capacity`].
 //!
-//! Misses are divided by the number of accesses expected at the sampling rate, not by the sampled accesses
-//! (SHARDS-adj). Whether a hot item is in the sample changes the number of accesses, but hardly the misses.
+//! Misses are divided by the number of accesses expected at the sampling rate, not by the number of sampled accesses
+//! (SHARDS-adj). Whether the sample contains a hot item affects the number of sampled accesses, but hardly the number
+//! of misses.
 //!
 //! Sources: Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC construction with SHARDS", FAST 2015; Waldspurger,
 //! Saemundsson, Ahmad, Park, "Cache modeling and optimization using miniature simulations", USENIX ATC 2017.
@@ -61,8 +62,7 @@ pub struct Sampler {
     /// Hashes of the currently sampled items, largest first.
     largest: BinaryHeap<u64>,
     accesses: Vec<Access>,
-    /// Number of accesses that remained after the last purge. A purge drops the accesses of items that are no longer
-    /// sampled.
+    /// Number of accesses left after the last purge, which drops the accesses of items that are no longer sampled.
     kept: usize,
 }
 
@@ -149,7 +149,7 @@ const HASHES: f64 = 18_446_744_073_709_551_616.0;
 /// Number of requests between adaptations of the sampling threshold.
 const BATCH: usize = 4096;
 
-/// A sample of a trace, split into replicas. Simulations only read it, so any number may run in parallel.
+/// A sample of a trace, split into replicas. Simulations only read it, so any number of them may run in parallel.
 #[derive(Clone, Debug)]
 pub struct Sample {
     replicas: Vec<AccessTrace>,
@@ -169,16 +169,16 @@ pub struct Estimate {
     pub unit_miss_ratio: f64,
     /// Standard error of `unit_miss_ratio`.
     pub unit_standard_error: f64,
-    /// Number of hits whose requested size exceeds the size of the cached item, extrapolated to the whole trace.
+    /// Number of hits that request a larger size than the item has in the cache, extrapolated to the whole trace.
     pub outgrown: u64,
-    /// Total number of units by which these hits exceed the cached sizes, extrapolated to the whole trace.
+    /// Total number of units that these hits request in excess of the cached sizes, extrapolated to the whole trace.
     pub outgrown_units: u64,
     /// Capacity of each replica's cache in units. The estimate is unreliable if a cache holds only a few items.
     pub scaled_capacity: u64,
 }
 
 impl Sample {
-    /// Returns the fraction of the trace's items that all replicas together simulate.
+    /// Returns the fraction of the trace's items that is simulated, over all replicas.
     pub fn rate(&self) -> f64 {
         self.rate
     }
@@ -231,7 +231,7 @@ impl Sample {
     }
 }
 
-/// Returns the mean of two or more ratios, limited to 1, and the standard error of the mean.
+/// Returns the mean of two or more ratios, capped at 1, and its standard error.
 fn mean_and_error(ratios: &[f64]) -> (f64, f64) {
     let count = ratios.len() as f64;
     let mean = ratios.iter().sum::<f64>() / count;

@@ -53,8 +53,8 @@ impl Agenda {
         (time, event as usize & ((1 << RESOURCE_BITS) - 1))
     }
 
-    /// Removes the earliest event, which belongs to `resource`. Until [`Self::settle`] is called, events may be set but
-    /// not read.
+    /// Removes the earliest event, which belongs to `resource`. Until [`Self::settle`] is called, callers may set
+    /// events but not read the earliest event.
     #[inline(always)]
     pub fn take(&mut self, resource: usize) {
         *self.leaf(resource) = NONE;
@@ -98,7 +98,7 @@ impl Agenda {
             let place = group - 1;
             group = place / ARITY;
             let siblings = &mut self.groups[group];
-            // If the earliest event of this node is unchanged, nothing changes in the nodes above.
+            // If the earliest event of this node is unchanged, so are all nodes above it.
             if siblings[place % ARITY] == earliest {
                 return;
             }

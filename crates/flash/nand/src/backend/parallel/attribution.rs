@@ -35,7 +35,7 @@ pub enum StallCause {
     HostReads = 0,
     /// The die is programming pages of other requests.
     HostWrites = 1,
-    /// The die is reading the rest of pages that the host partly overwrites.
+    /// The die is reading the remaining data of pages that the host partly overwrites.
     PartialPages = 2,
     /// The die is working for garbage collection or merges.
     Collection = 3,
@@ -97,8 +97,8 @@ struct RequestOnDie {
 /// An operation of a request, with the stall causes to which its delay is charged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Charged {
-    /// Nanoseconds charged to each stall cause so far. While the operation waits, each value is the clock reading at
-    /// the start of the wait minus the charges so far.
+    /// Nanoseconds charged to each stall cause so far. During a wait, each value is instead the clock reading at the
+    /// start of the wait minus the time charged before the wait.
     times: Clocks,
     /// True if the operation waits for the bus; false if it waits for its die.
     on_bus: bool,
@@ -163,8 +163,8 @@ impl Attribution {
         self.begin_or_end_wait(index, now_ns);
     }
 
-    /// Begins or ends the wait of an operation. Each call replaces the charges by the clock readings minus the charges.
-    /// After both calls, the charges have increased by the time that the clocks advanced during the wait.
+    /// Begins or ends the wait of an operation. Each call replaces every charge by the clock reading minus the charge.
+    /// After both calls, every charge has grown by the time that its clock advanced during the wait.
     #[inline(always)]
     fn begin_or_end_wait(&mut self, index: u32, now_ns: u64) {
         let now = Wrapping(now_ns);
@@ -263,7 +263,7 @@ impl Attribution {
         }
     }
 
-    /// Stores the charges of a request's last operation as the charges of the request.
+    /// Records the charges of a request's last operation as the charges of the whole request.
     pub fn completed(&mut self, last: u32, owner: u32) {
         *numbered(&mut self.completed, owner) = self.ops[last as usize].times.map(|time| time.0);
     }
@@ -273,7 +273,8 @@ impl Attribution {
         &self.completed[owner as usize]
     }
 
-    /// Returns the time that all dies have spent on each cause so far; idle time counts as [`StallCause::Dependency`].
+    /// Returns the time spent on each cause so far, summed over all dies; idle time counts as
+    /// [`StallCause::Dependency`].
     pub fn of_dies(&self, now_ns: u64) -> StallTimes {
         std::array::from_fn(|cause| (self.all_dies[cause] + Wrapping(self.running[cause]) * Wrapping(now_ns)).0)
     }

@@ -64,8 +64,8 @@ pub(super) struct Work {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspended {
     pub work: Work,
-    /// Next program of a cached program sequence, whose data is already in the chip. The program waits for the
-    /// suspended command to resume, because the host read uses the page registers.
+    /// Next program of a cached program sequence, whose data is already in the chip. The program waits until the
+    /// suspended command resumes, because the host read uses the page registers.
     pub loaded: Option<Command>,
 }
 
@@ -73,7 +73,8 @@ pub(super) struct Suspended {
 pub(super) enum Cells {
     Idle,
     Busy(Work),
-    /// The read from the cells has ended, but the registers still hold the previous page (cache read).
+    /// The read from the cells has ended, but its page must wait: the registers still hold the previous page (cache
+    /// read).
     Full(Command),
     /// An operation in the cells is being suspended, so that a host read can begin.
     Suspending,
@@ -166,7 +167,8 @@ impl Die {
         }
     }
 
-    /// Removes an operation from its ready list when it begins, together with the other operations of its program unit.
+    /// Removes an operation that begins from its ready list. The other operations of its program unit are removed with
+    /// it.
     #[inline(always)]
     pub fn begin(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];

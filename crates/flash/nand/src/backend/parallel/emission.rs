@@ -142,7 +142,7 @@ impl ParallelFlash {
         self.ops[index].waits += 1;
     }
 
-    /// Adds a copy from a block to the copies for which the block's next erase waits.
+    /// Adds a copy to the copies from `block` for which the next erase of `block` waits.
     fn enter_gate(&mut self, block: u32, index: u32) {
         let mut gate = self.blocks[block as usize].gate;
         if gate == NONE {
@@ -207,7 +207,7 @@ impl FlashSink for ParallelFlash {
         let index = self.emit(Kind::Program, self.layout.at(ppn), self.chips.page_bytes, from, cause);
         let reads = match source {
             Source::Host(_) => self.submission.partial,
-            // The copied page, or the rest of the changed map page, was read immediately before the program.
+            // The read of the copied page, or of the rest of the changed map page, immediately precedes this program.
             Source::Copy(_) => [self.submission.read, NONE],
             Source::Map if self.submission.read_cause == cause => [self.submission.read, NONE],
             Source::Map | Source::Padding => [NONE; 2],
@@ -234,7 +234,7 @@ impl FlashSink for ParallelFlash {
         self.layout.erase(block);
     }
 
-    /// Does nothing: an erase already waits for the copies from its block, which is the purpose of a barrier.
+    /// Does nothing: a barrier makes an erase wait for the copies from its block, which this array always ensures.
     #[inline(always)]
     fn barrier(&mut self) {}
 

@@ -11,7 +11,7 @@ const ALL: u32 = u32::MAX;
 pub(super) struct DieBlock {
     /// Program unit that is being gathered.
     pub unit: ProgramUnit,
-    /// Number of the page after the last page whose program was emitted.
+    /// Page that follows the last page whose program was emitted.
     pub next: u32,
     /// Number of the first page that is still in memory; [`ALL`] if all pages have been programmed.
     pub unprogrammed: u32,
@@ -64,13 +64,13 @@ impl Gathered {
         at.number >= self.blocks[at.die_block as usize].unprogrammed
     }
 
-    /// Counts a program that waits for the other pages of its program unit, or for its fine pass.
+    /// Counts a program as waiting, either for the other pages of its program unit or for its fine pass.
     pub fn hold(&mut self, op: &Op) {
         self.waiting += 1;
         self.waiting_for_host += u32::from(for_host(op));
     }
 
-    /// Stops counting the programs of a program unit as waiting.
+    /// Removes the programs of a program unit from the counts of waiting programs.
     pub fn release(&mut self, first: u32, ops: &Ops) {
         let mut member = first;
         while member != NONE {
@@ -81,7 +81,7 @@ impl Gathered {
         }
     }
 
-    /// True if programs of all pages of a die block were emitted.
+    /// True if the programs of all pages in a die block have been emitted.
     pub fn is_full(&self, die_block: u32, pages_per_die_block: u32) -> bool {
         self.blocks[die_block as usize].next == pages_per_die_block
     }
@@ -98,7 +98,7 @@ impl Gathered {
             return;
         }
         let block = &mut self.blocks[op.block as usize];
-        // A program from before an erase may end when programs from after the erase have already been emitted.
+        // A program emitted before an erase may still end after programs that follow the erase have been emitted.
         if op.erases == block.erases {
             let next = op.in_block + 1;
             block.unprogrammed = if next == block.next { ALL } else { next };

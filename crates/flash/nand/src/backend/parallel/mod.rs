@@ -9,8 +9,8 @@
 //! - a host read waits for the map entry that it had to load;
 //! - an erase waits for the copies from its block.
 //!
-//! Arrays whose dies program several pages at once have other dependencies, see `gathering.rs`; for parity and for
-//! programs in two passes, see `parity.rs` and `passes.rs`.
+//! Arrays whose dies program several pages at once have different dependencies (see `gathering.rs`). Parity is
+//! described in `parity.rs`, and programs in two passes in `passes.rs`.
 //!
 //! Each operation stores the number of operations for which it waits. A die lists only ready operations (which wait for
 //! no other operation), by class. A [`scheduler`] is therefore a pure function of a few numbers, and may choose any
@@ -81,10 +81,10 @@ use gathered::Gathered;
 use ops::{NONE, Ops};
 use scheduler::{Class, DieSchedulerInfo};
 
-/// Maximum number of events to process before the caller gets the chance to stop the run.
+/// Maximum number of events processed per call, so that the caller regularly gets a chance to stop the run.
 pub const MOST_EVENTS: u32 = 1 << 16;
 
-/// Options of the dies of an array.
+/// Options of an array's dies.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ArrayOptions {
     /// Optional commands that the chips support.
@@ -173,7 +173,7 @@ struct Submission {
     read: u32,
     /// Cause of the latest read.
     read_cause: Cause,
-    /// The latest load of map entries in the job.
+    /// Latest read of the job that loads map entries.
     load: u32,
     /// Reads of pages that are about to be partly overwritten.
     partial: [u32; 2],
@@ -199,7 +199,7 @@ struct Chips {
     /// True if a busy die may begin another command, such as a cache read.
     overlaps: bool,
     scheduler: &'static DieSchedulerInfo,
-    /// Class of reads for which no host request waits.
+    /// Operation class of the reads for which no host request waits.
     internal_read: Class,
 }
 
@@ -224,8 +224,8 @@ pub struct ParallelFlash {
     submission: Submission,
     /// Random part of suspension times.
     suspension_rng: Rng,
-    /// For each plane of the die, the flash page of the command that is being formed. Only the command's planes have
-    /// valid entries.
+    /// Flash page on each plane of the die, for the command that is being formed. Valid only for the planes that this
+    /// command uses.
     flash_pages: Vec<(u32, u16)>,
     /// Dies that may be able to begin a command.
     wake: Vec<u32>,
@@ -240,7 +240,7 @@ pub struct ParallelFlash {
 }
 
 impl ParallelFlash {
-    /// Creates an array with the state of `before`, which is flash that does not model time. The clock of the array is
+    /// Creates an array that takes over the state of `before`, which does not model time. The clock of the array starts
     /// at 0.
     pub fn new(geometry: &Geometry, timing: &Timing, options: ArrayOptions, before: UntimedFlash) -> Self {
         let counts = before.counts();
@@ -285,7 +285,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Restarts recording. Every operation within `window`, if given, is recorded individually.
+    /// Restarts recording. If `window` is given, every operation within it is recorded individually.
     pub fn record(&mut self, window: Option<Window>) {
         self.record = Record::new(self.dies.len(), self.channels.len(), self.now_ns, window);
     }
@@ -302,7 +302,7 @@ impl ParallelFlash {
         self.attribution.as_ref().map(|attribution| attribution.of(owner))
     }
 
-    /// Returns the time that all dies have spent on each stall cause so far; idle time counts as
+    /// Returns the time spent on each stall cause so far, summed over all dies; idle time counts as
     /// [`StallCause::Dependency`]. Returns None without attribution.
     pub fn stalls_of_dies(&self) -> Option<StallTimes> {
         self.attribution.as_ref().map(|attribution| attribution.of_dies(self.now_ns))
@@ -346,8 +346,8 @@ impl ParallelFlash {
         self.now_ns = time_ns;
     }
 
-    /// Begins a job for `owner`; all operations until [`Self::submitted`] belong to the job. A recording lists
-    /// `requester` as their host request.
+    /// Begins a job for `owner`; all operations until [`Self::submitted`] belong to the job. Recordings show
+    /// `requester` as the host request of these operations.
     #[inline]
     pub fn submit(&mut self, owner: u32, requester: Requester, kind: JobKind) {
         let job = Job { left: 0, began_ns: NEVER, owner, everything: kind == JobKind::Collection };

@@ -40,7 +40,7 @@ pub(crate) struct Op {
     pub kind: Kind,
     pub cause: Cause,
     pub class: u8,
-    /// True if the next operation on the block no longer waits for this operation.
+    /// True if the next operation on the block no longer has to wait for this operation.
     pub passed: bool,
     /// True if latency attribution covers the operation.
     pub attributed: bool,
@@ -79,7 +79,7 @@ pub(crate) struct Op {
     pub behind_from: u32,
     /// First edge in the list of operations that wait for this operation.
     pub edges: u32,
-    /// Number of erases of the die block that were emitted before a gathered program.
+    /// For a gathered program: number of erases of the die block that were emitted before it.
     pub erases: u32,
     /// In the first operation of a program unit: the unit's second operation. `next` links the others.
     pub members: u32,
@@ -89,7 +89,7 @@ pub(crate) struct Op {
 }
 
 impl Op {
-    /// Template for operations: a read without dependencies, whose fields are then overwritten.
+    /// Template for a new operation: a read without dependencies. The caller then overwrites its fields.
     pub const FREE: Self = Self {
         kind: Kind::Read,
         cause: Cause::Host,

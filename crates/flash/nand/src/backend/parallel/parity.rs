@@ -45,7 +45,7 @@ impl ParallelFlash {
     fn waiter_of_stripe(&mut self, die_block: u32) -> u32 {
         let gathered = self.gathered.as_mut().expect("drives with parity gather pages into program units");
         if gathered.stripe(die_block) == NONE {
-            // The operation also waits until the stripe is complete.
+            // Besides the reads, the operation waits for the stripe to be complete.
             gathered.begin_stripe(die_block, self.ops.insert(Op { block: NONE, waits: 1, ..Op::FREE }));
         }
         gathered.stripe(die_block)
@@ -57,7 +57,7 @@ impl ParallelFlash {
         self.end(index);
     }
 
-    /// Discards the stripe state of a die block that will be erased.
+    /// Discards the stripe state of a die block that is about to be erased.
     pub(super) fn forget(&mut self, die_block: u32) {
         let gathered = self.gathered.as_mut().expect("the drive gathers program units");
         gathered.erased(die_block);

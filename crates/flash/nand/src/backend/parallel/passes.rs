@@ -26,7 +26,7 @@ impl ParallelFlash {
         let gathered = self.gathered.as_mut().expect("the drive gathers program units");
         gathered.hold(&self.ops[index]);
         if gathered.fine_units(die_block).gathered.append(index, &mut self.ops) == index {
-            // The fine pass also waits until the coarse passes that must precede it are queued.
+            // This additional wait ends once the coarse passes that must precede the fine pass are queued.
             self.ops[index].waits += 1;
         }
         coarse
@@ -85,7 +85,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Durations in nanoseconds of a coarse and a fine pass, each with two page transfers and the program.
+    /// Durations in nanoseconds of a coarse and a fine pass: two page transfers plus the program.
     const COARSE: u64 = 40 + 600;
     const FINE: u64 = 40 + 1_000;
 
@@ -134,8 +134,8 @@ pub(super) mod tests {
         assert_eq!(flash.counts().programmed(), 10, "a page counts once");
     }
 
-    /// Checks that a write request ends with the fine pass of its page, and that before this pass the page is read from
-    /// memory.
+    /// Checks that a write request ends with the fine pass of its page, and that reads of the page come from memory
+    /// until then.
     #[test]
     fn a_page_is_programmed_after_both_passes() {
         let mut flash = array(Commands::default());

@@ -19,7 +19,7 @@ pub struct Requester {
 /// A period in which a die or channel works on one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// Die that executes the operation in its cells, or whose data is on the channel.
+    /// Die whose cells execute the operation, or whose data is on the channel.
     pub die: u32,
     /// Number of the operation's plane within the die.
     pub plane: u32,

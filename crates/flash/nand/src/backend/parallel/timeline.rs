@@ -1,7 +1,8 @@
-//! Busy times in bins of equal simulated time.
+//! Busy times, recorded in equally long bins of simulated time.
 //!
-//! The length of a run is unknown at its start. Therefore bins begin short, and pairs of bins are merged whenever
-//! simulated time passes the end of the last bin. Memory is therefore bounded, and identical runs have identical bins.
+//! The length of a run is unknown at its start. Bins are therefore short at first, and pairs of bins are merged
+//! whenever simulated time passes the end of the last bin. This bounds the memory, and identical runs have identical
+//! bins.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Flash that can be checked but does not model time. It is used before the clock of a drive starts, and for drives
-//! without a clock.
+//! Flash that does not model time, but whose operations can be checked. It is used before the clock of a drive starts,
+//! and for drives without a clock.
 
 use ssdlab_core::{BlockId, Ppn};
 
@@ -26,7 +26,8 @@ impl UntimedFlash {
         (self.layout, self.checker)
     }
 
-    /// Counts the parity that a program completes, and passes the program and the parity to the checker.
+    /// Passes a program to the checker. If the program completes a stripe, also counts the parity pages and passes them
+    /// to the checker.
     #[inline]
     fn programmed(&mut self, ppn: Ppn) {
         if let Some(checker) = &mut self.checker {

@@ -52,7 +52,7 @@ impl ParallelFlash {
                     let begun = if command.reads {
                         self.chips.commands.cache_read && self.begin_next_read(number)
                     } else {
-                        // If the program is suspended during the transfer of the next page, the cells are free for
+                        // If a program was suspended while the next page was being transferred, the cells are free for
                         // another command.
                         die.suspended.is_some() && self.begin_any(number)
                     };
@@ -187,8 +187,8 @@ impl ParallelFlash {
             unreachable!("an operation can be suspended only while the cells are busy")
         };
         let earliest_ns = if work.suspensions == 0 { 0 } else { work.began_ns + slice.0 }.max(self.now_ns);
-        // Does not suspend an operation that would end before the die could begin the read, unless the program of the
-        // next page would follow immediately.
+        // There is no point in suspending an operation that ends before the die could begin the read, unless the
+        // program of the next page would follow immediately.
         let is_followed = !matches!(self.dies[number as usize].registers, Registers::Free);
         let least_ns = if is_followed { 0 } else { time.0 };
         if work.suspensions >= limit
@@ -232,7 +232,7 @@ impl ParallelFlash {
             let mut last = self.ops.of_command(first).last().unwrap_or(first);
             let mut planes = 1_u64 << self.ops[first].plane;
             self.flash_pages[usize::from(self.ops[first].plane)] = self.ops[first].flash_page();
-            // A longer search rarely finds another operation that fits.
+            // The search is limited, because a longer search rarely finds another operation that fits.
             for _ in 0..4 * self.chips.planes_per_die * self.layout.pages_per_flash_page() {
                 if candidate == NONE {
                     break;
@@ -354,7 +354,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Queues a command of a die for the bus.
+    /// Queues the data transfer of a die's command for the bus.
     #[inline(always)]
     fn transfer(&mut self, number: u32, command: Command) {
         let die = &mut self.dies[number as usize];
@@ -366,7 +366,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Begins the transfer of the first die in the queue of a channel.
+    /// Begins the transfer for the die at the head of a channel's queue.
     #[inline]
     fn begin_transfer(&mut self, channel: usize, command: Command) {
         let bytes = self.ops[command.transfer].bytes;
@@ -423,7 +423,7 @@ impl ParallelFlash {
         let die = &mut self.dies[resource as usize];
         match std::mem::replace(&mut die.cells, Cells::Idle) {
             Cells::Suspending => {}
-            // The minimum time before the next interruption has passed, but the operation has not ended.
+            // Only the minimum time before the next interruption has passed; the operation has not ended yet.
             Cells::Busy(work) if work.ends_ns > self.now_ns => {
                 die.cells = Cells::Busy(work);
                 self.agenda.set(resource as usize, work.ends_ns);
@@ -498,7 +498,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Records the unfinished work of cells and buses, at the end of a run.
+    /// At the end of a run, records the unfinished work of cells and buses.
     pub fn record_unfinished(&mut self) {
         for number in 0..self.dies.len() {
             if let Cells::Busy(work) = self.dies[number].cells {

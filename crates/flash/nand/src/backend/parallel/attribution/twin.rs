@@ -1,6 +1,6 @@
-//! Goal: requests are charged for the actual causes of their delay. Method: issues random requests to random arrays,
-//! and logs the operations on every die between two events. The cause of each wait is computed from this log, interval
-//! by interval.
+//! Tests that requests are charged for the actual causes of their delay. The test issues random requests to random
+//! arrays, and logs which operations occupy each die between successive events. It then computes the cause of each wait
+//! from this log, interval by interval.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ struct World {
     emitted: BTreeMap<Id, Emitted>,
     /// Operations in the order in which they were emitted.
     order: Vec<Id>,
-    /// Start of each interval, and the operations on each die during the interval.
+    /// For each interval between events: its start, and the operations on each die.
     log: Vec<(u64, Vec<Held>)>,
     ended: Vec<(Id, u64)>,
     cache_program: bool,
@@ -132,8 +132,8 @@ impl World {
                 Cells::Idle => {}
             }
             match die.registers {
-                // Lists only operations whose pages are yet to be transferred; the other operations of the read have
-                // ended.
+                // Of a read, lists only the operations whose pages have not been transferred yet; its other operations
+                // have ended.
                 Registers::Moving(command) if command.reads => held.on_bus.extend(list(command.transfer)),
                 Registers::Moving(command) => held.on_bus.extend(all(command)),
                 Registers::Loaded(command) => held.loaded = all(command),
@@ -217,7 +217,7 @@ impl World {
         }
     }
 
-    /// Returns the time that all dies have spent on each cause, computed from the log alone.
+    /// Returns the time spent on each cause, summed over all dies and computed from the log alone.
     fn dies(&self) -> StallTimes {
         let mut time = StallTimes::default();
         for pair in self.log.windows(2) {

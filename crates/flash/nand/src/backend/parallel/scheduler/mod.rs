@@ -1,4 +1,4 @@
-//! Die schedulers: choose the next operation of a die among the waiting operations.
+//! Die schedulers, which choose the next operation of a die from its waiting operations.
 //!
 //! To add a die scheduler, write its file with an `INFO`, and add a line to [`DIE_SCHEDULERS`]. Settings, help,
 //! documents and the random drives of the tests are derived from this list.
@@ -43,7 +43,8 @@ pub struct DieView {
 }
 
 impl DieView {
-    /// Among the given classes, returns the class whose earliest ready operation was emitted first.
+    /// Returns the class, among `classes`, whose first ready operation comes first; None if none of them has a ready
+    /// operation.
     #[inline]
     pub fn earliest(&self, classes: &[Class]) -> Option<Class> {
         let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;
@@ -54,8 +55,8 @@ impl DieView {
 /// A registered die scheduler.
 ///
 /// Contract of `pick`: it is a pure function, and the class that it returns has a ready operation. It may return None
-/// only while the earliest operation of this die is not ready. The earliest operation of all dies is always ready, so
-/// such a wait ends.
+/// only while the earliest operation of this die is not ready. The earliest operation in the whole array is always
+/// ready, so such a wait always ends.
 pub type DieSchedulerInfo = Info<DieSchedulerRules>;
 
 /// Rules of a die scheduler.
@@ -63,7 +64,7 @@ pub type DieSchedulerInfo = Info<DieSchedulerRules>;
 pub struct DieSchedulerRules {
     /// Picks the class whose first ready operation begins next.
     pub pick: fn(&DieView) -> Option<Class>,
-    /// True if operations begin in the order of their numbers, so that multi-plane commands must keep this order too.
+    /// True if operations begin in the order of their numbers. Multi-plane commands must then keep this order too.
     pub in_order: bool,
     /// Class of reads for which no host request waits: [`Class::InternalRead`] if `pick` ranks these reads separately,
     /// otherwise [`Class::Internal`].
