@@ -114,7 +114,7 @@ impl SuperblockFtl {
             ));
         };
         let size = settings.get(SIZE.name) as u32;
-        // Successive free blocks are on successive planes.
+        // Consecutive entries of the free list are on consecutive planes.
         let striped = (0..blocks).map(|n| n % planes * (blocks / planes) + n / planes);
         Ok(Self {
             pages_per_block,

@@ -117,7 +117,7 @@ pub(crate) struct Maps<'a> {
     pub pages_per_block: u32,
 }
 
-/// Lowest and highest version in a block. Until the block is scanned, the range includes every version.
+/// Lowest and highest version of the pages in a block. Until the block is scanned, the range covers all versions.
 struct Bounds([AtomicU64; 2]);
 
 impl Bounds {

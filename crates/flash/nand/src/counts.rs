@@ -17,7 +17,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns the number of pages that garbage collection and folding have copied, plus the number of erased blocks.
+    /// Returns the number of page copies made by garbage collection and folding, plus the number of block erases.
     pub fn collected(&self) -> u64 {
         self.programs[Cause::Gc as usize] + self.programs[Cause::Fold as usize] + self.erased()
     }

@@ -64,7 +64,7 @@ impl Geometry {
         Self { page_bytes, pages_per_block, blocks, order, parallelism, units: Units::PAGE }
     }
 
-    /// Returns the number of pages of the array that hold data.
+    /// Returns the number of data pages in the array.
     pub const fn pages(&self) -> u64 {
         self.pages_per_block as u64 * self.blocks as u64
     }
@@ -74,7 +74,7 @@ impl Geometry {
         self.parallelism.areas(self.units.collected)
     }
 
-    /// Returns the number of pages of a program unit, which a die programs with one command. A program unit consists of
+    /// Returns the number of pages per program unit, which a die programs with one command. A program unit consists of
     /// successive pages of a block, and pages are programmed in the order of their numbers.
     pub const fn program_unit(&self) -> u32 {
         let planes = match self.units.collected {
@@ -111,7 +111,7 @@ impl Geometry {
         }
     }
 
-    /// Returns the number of pages of the flash, for data and for parity.
+    /// Returns the number of pages in the array, including parity pages.
     pub const fn flash_pages(&self) -> u64 {
         self.pages() / self.units_per_word_line() as u64 * self.dies_per_block() as u64
     }

@@ -219,7 +219,7 @@ impl Layout {
         if slc { 0 } else { self.units.pass_distance }
     }
 
-    /// Returns the number of pages of a die block that is not in SLC mode.
+    /// Returns the number of pages in a die block that is not in SLC mode.
     #[inline]
     pub fn pages_per_die_block(&self) -> u32 {
         self.pages_per_die_block

@@ -38,7 +38,7 @@ pub enum Note {
         hit: bool,
         /// True if the map entry is about to change.
         changes: bool,
-        /// True if the page has been written before; its map entry was in RAM at that time.
+        /// True if the page has been written before, which required its map entry to be in RAM.
         written: bool,
     },
     /// A block was chosen for collection; its valid pages are copied, then it is erased.

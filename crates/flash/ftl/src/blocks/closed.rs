@@ -25,7 +25,8 @@ const SEARCHED: usize = 16;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PlaneState {
-    /// Closed blocks in the order in which they were closed. Block numbers are relative to the plane.
+    /// Closed blocks in the order in which they were closed. Block numbers are counted from the first block of the
+    /// plane.
     order: Queue,
     closed: u32,
 }

@@ -1,4 +1,4 @@
-//! FASTer: FAST that gives valid pages a second chance and merges cold pages one logical block at a time.
+//! FASTer: a variant of FAST that gives valid pages a second chance, and merges cold pages one logical block at a time.
 //!
 //! ```text
 //! write: as FAST; while less than a quarter of the isolation area is free, each appended page also causes a drain
@@ -120,7 +120,7 @@ pub struct Faster {
     second: Vec<u16>,
 }
 
-/// FAST with second chance and isolation area.
+/// FASTer: FAST with second chances and an isolation area.
 pub type FasterFtl = LogFtl<Faster>;
 
 impl Faster {

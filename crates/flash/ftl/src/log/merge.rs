@@ -91,9 +91,9 @@ impl LogDevice {
         Some(())
     }
 
-    /// Merges the pages of a logical block in its data block and in the log block `log`, which must hold a valid page
-    /// of the logical block. Ignores newer pages in other log blocks: they stay there, and the merge copies their older
-    /// versions from the data block. If a program fails, merges all pages.
+    /// Merges only those pages of a logical block that lie in its data block or in the log block `log`, which must hold
+    /// a valid page of the logical block. Ignores newer pages in other log blocks: they stay there, and the merge
+    /// copies their older versions from the data block. If a program fails, merges all pages.
     pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<()> {
         let mut is_first = true;
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {

@@ -25,7 +25,7 @@ use ssdlab_core::{Archive, Archived, Entry, HugeVec, Lpn, Parameter, Settings, U
 use super::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
 
 const NONE: u32 = u32::MAX;
-/// Bytes of a cached entry: logical and physical page number.
+/// Size of a cached entry in bytes: a logical and a physical page number.
 const CACHED_BYTES: u64 = 8;
 
 /// Registry entry of this map.
@@ -94,7 +94,7 @@ pub struct Dftl {
     page_shift: u32,
     pages: u32,
     page_bytes: u32,
-    /// Index of the slot that holds the entry of each logical page.
+    /// For each logical page, the index of the slot that holds its entry.
     slot_of: HugeVec<Entry>,
     slots: HugeVec<Slot>,
     /// Number of slots that hold an entry. Slots are filled in order and never become free, because a cached entry is
@@ -103,7 +103,7 @@ pub struct Dftl {
     probation: Segment,
     protection: Segment,
     protected: u32,
-    /// Index of the first slot with a dirty entry, for each translation page.
+    /// For each translation page, the index of the first slot with a dirty entry.
     dirty: Vec<u32>,
     /// Ring buffer of the logical pages that will be looked up soon. `turn` is the index at which the next page is
     /// stored.
@@ -111,7 +111,7 @@ pub struct Dftl {
     turn: usize,
 }
 
-/// Number of hints between the hint for a page and the prefetch of its slot. By then, the page's index entry is in the
+/// Number of later hints after which the slot of a hinted page is prefetched. By then, the page's index entry is in the
 /// processor's cache.
 const AHEAD: usize = 8;
 
@@ -148,8 +148,8 @@ struct Segment {
     /// Ring buffer of slot numbers, oldest first. A position is stale if its slot was used again later. The buffer's
     /// length is a power of two.
     places: HugeVec<u32>,
-    /// Counter of the oldest position that may not be stale; `end` is one past the newest position. Both counters are
-    /// only incremented, modulo 2^32.
+    /// Oldest position that may not be stale, as a running counter; `end` is one past the newest position. Both
+    /// counters are only incremented, modulo 2^32.
     begin: u32,
     end: u32,
 }

@@ -68,8 +68,8 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     pub(super) fn collect_while<S: FlashSink>(&mut self, plane: usize, sink: &mut S, short: impl Fn(&Self) -> bool) {
-        // The reserve guarantees that a victim with an invalid page is found in time. The bound turns a broken policy
-        // into an error instead of a hang.
+        // The reserve guarantees that a victim with an invalid page is found in time. Limiting the attempts makes a
+        // broken victim policy fail with an error instead of looping forever.
         let mut patience = 1_000 + 64 * u64::from(self.blocks.table().len());
         while short(self) && !(sink.fails() && self.stuck) {
             let nothing_left = self.planes[plane].victim.is_none() && self.blocks.plane(plane).closed() == 0;
@@ -112,8 +112,8 @@ impl<M: MapModel> PageFtl<M> {
         (victim, VictimReason::Policy)
     }
 
-    /// Collects about `pages` pages of a plane in advance. Does nothing if the plane has `free_blocks` more free blocks
-    /// than the threshold below which the host must wait. Returns false if no work remains.
+    /// Collects garbage in a plane in advance, moving about `pages` pages. Does nothing if the plane has `free_blocks`
+    /// more free blocks than the threshold below which the host must wait. Returns false if no work remains.
     pub(super) fn collect_ahead<S: FlashSink>(
         &mut self,
         plane: usize,

@@ -53,7 +53,8 @@ impl Sections {
         }
     }
 
-    /// Returns the logical page that flash page `ppn` held when the device took over the part; `u32::MAX` if none.
+    /// Returns the logical page that flash page `ppn` held when the state of the part was copied to the device;
+    /// `u32::MAX` if none.
     fn lpn(&self, ppn: u32) -> u32 {
         let sections = self.shares.count();
         // Pages `start * sections..end * sections` of the device hold the copies of the part's pages `start..end`.

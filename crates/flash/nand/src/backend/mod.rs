@@ -26,7 +26,7 @@ pub trait Flash: FlashSink {
         0
     }
 
-    /// Returns the time in nanoseconds during which the flash was busy.
+    /// Returns the total time for which the flash was busy, in nanoseconds.
     fn busy_ns(&self) -> u64 {
         0
     }

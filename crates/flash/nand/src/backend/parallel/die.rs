@@ -99,9 +99,9 @@ pub(super) struct Die {
     pub suspended: Option<Suspended>,
     /// Number of operations emitted for the die.
     pub emitted: u64,
-    /// Number of operations that the die has begun.
+    /// Number of operations begun by the die.
     pub begun: u64,
-    /// True if the die is in the list of dies that must be checked.
+    /// True if the die is already listed among the dies that may be able to begin a command.
     pub awake: bool,
     /// Start time of the die's current command; [`NEVER`] if it has none.
     pub held_since_ns: u64,

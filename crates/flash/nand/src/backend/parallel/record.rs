@@ -45,8 +45,8 @@ pub struct Record {
     origin_ns: u64,
     /// Busy time of each die's cells, in bins of simulated time.
     pub cells: Bins,
-    /// Busy time of the cells due to internal operations such as garbage collection, summed over the dies, in bins of
-    /// simulated time.
+    /// Time for which cells were busy with internal operations such as garbage collection, summed over all dies, in
+    /// bins of simulated time.
     pub internal: Bins,
     /// Busy time of each channel, in bins.
     pub buses: Bins,

@@ -11,7 +11,7 @@ use super::{Done, Job, ParallelFlash};
 use crate::{Interruption, Suspend};
 
 impl ParallelFlash {
-    /// On every die in the list of dies to check, begins the operations that can begin now.
+    /// Visits every die that may be able to begin a command, and begins the operations that can begin now.
     #[inline]
     pub(super) fn settle(&mut self) {
         while let Some(number) = self.wake.pop() {

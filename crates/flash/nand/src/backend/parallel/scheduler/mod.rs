@@ -43,8 +43,7 @@ pub struct DieView {
 }
 
 impl DieView {
-    /// Returns the class, among `classes`, whose first ready operation comes first; None if none of them has a ready
-    /// operation.
+    /// Returns the class, among `classes`, with the earliest ready operation; None if no class has a ready operation.
     #[inline]
     pub fn earliest(&self, classes: &[Class]) -> Option<Class> {
         let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;
