@@ -3,12 +3,12 @@
 //! Lines: `task-pid [cpu] flags seconds: event: fields`. trace-cmd omits the flags; perf writes `task pid` or `task
 //! pid/tid`, and `block:` before the event.
 //!
-//! A request causes many events; only the events of one type ([`Action`]) are used: `block_bio_queue`, `block_rq_issue`
+//! A request generates many events; only events of one type ([`Action`]) are used: `block_bio_queue`, `block_rq_issue`
 //! (the default, because most recordings contain it) or `block_rq_complete`. Other events, such as `block_rq_insert`,
 //! are only counted.
 //!
-//! Fields: `maj,min RWBS [bytes] (command) sector + sectors [priority] [process]`, without bytes on completion and
-//! without a command for queued bios; see [`Rwbs`]. Source: include/trace/events/block.h and
+//! Fields: `maj,min RWBS [bytes] (command) sector + sectors [priority] [process]`, where completion events lack the
+//! bytes and queued bios lack the command; see [`Rwbs`]. Source: include/trace/events/block.h and
 //! kernel/trace/trace_output.c of Linux.
 //!
 //! `  fio-311   [002] d..1.  5012.123456: block_rq_issue: 8,0 WS 4096 () 2099200 + 8 none,0,0 [fio]`
@@ -83,7 +83,7 @@ fn pid(task: &[u8]) -> Result<u64, Fault<'_>> {
     }
 }
 
-/// Beginnings of the lines in trace-cmd and perf output that describe the recording rather than an event.
+/// Prefixes of lines in trace-cmd and perf output that describe the recording rather than an event.
 const NOTES: [&[u8]; 4] = [b"cpus=", b"version =", b"CPU:", b"CPU "];
 
 impl LineFormat for Ftrace {
@@ -105,8 +105,8 @@ impl LineFormat for Ftrace {
         };
         let time_ns = decimal(time, 9).map_err(Fault::of("timestamp", time))?;
         let pid = pid(task)?;
-        // If a second record follows on the same line, its CPU in brackets could be mistaken for the process that may
-        // end a record.
+        // If a second record follows on the same line, its bracketed CPU number could be mistaken for the optional
+        // process in brackets at the end of a record.
         if prefix(rest).is_some() {
             return Err(Fault::new("", rest, "contains a second record"));
         }
@@ -125,7 +125,7 @@ impl LineFormat for Ftrace {
         if self.event != b"block_bio_queue" && !command(&mut fields)? {
             return Ok(Entry::Skip(Skip::NonIo));
         }
-        // In some kernels, a flush has the sector number 2^64 - 1, and its byte address would exceed 64 bits.
+        // Some kernels give a flush the sector number 2^64 - 1, whose byte address would overflow 64 bits.
         let sector = fields.text("sector")?;
         if fields.next() != Some(b"+") {
             return Err(Fault::new("sectors", sector, "should be followed by + and a count"));

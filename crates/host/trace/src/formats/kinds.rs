@@ -1,7 +1,7 @@
 //! Table of damaged and unusual inputs, with the expected result of every format's reader.
 //!
-//! [`kinds`] must have inputs for every format, and [`Kinds`] has one field per kind of input. Expected requests and
-//! messages were derived by hand from the descriptions of the formats.
+//! [`kinds`] must provide inputs for every format; [`Kinds`] has one field per kind of input. Expected requests and
+//! messages were derived by hand from the format descriptions.
 
 use super::volume::{self, Name};
 use super::{FORMATS, Format};
@@ -158,7 +158,7 @@ fn records(
 }
 
 fn fio(version: u8) -> Kinds {
-    // A log of version 2 has lines with waits; a log of version 3 has a timestamp in each line.
+    // Version 2 logs contain wait lines; version 3 logs have a timestamp on each line.
     let two = version == 2;
     let title = format!("fio version {version} iolog\n");
     let (first, wait, second, later) = if two {
@@ -442,7 +442,7 @@ fn kinds(format: Format) -> Kinds {
         }
         .kinds(),
         "disksim" => Kinds {
-            // The flags field is hexadecimal; bit 0 of the flags 1b is set, so the request is a read.
+            // The flags field is hexadecimal; in 1b, bit 0 is set, so the request is a read.
             non_decimal: reads(
                 "0.5 0 8 8 1\n1.5 0 16 16 1b\n",
                 &[(0, Op::Read, 4096, 4096), (1_000_000, Op::Read, 8192, 8192)],
@@ -640,8 +640,8 @@ fn a_last_line_without_newline_is_noted() {
     }
 }
 
-/// If an error message suggests a layout for `--columns`, checks that this layout reads the file. The files contain
-/// quoted numbers, other notations and text keys.
+/// If an error message suggests a layout for `--columns`, checks that this layout reads the file. The test files
+/// contain quoted numbers, numbers in other notations, and text keys.
 #[test]
 fn the_layout_in_an_error_reads_the_lines() {
     let mut advised = Vec::new();

@@ -35,7 +35,7 @@ pub use crate::fault::Fault;
 pub use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{ReadOptions, TraceError};
 
-/// Maximum number of characters of a file's heading that a message quotes.
+/// Maximum length of a file heading quoted in a message, in characters.
 const HEADING_SHOWN: usize = 80;
 
 /// All registered trace formats. If several formats fit a file equally well, the first of them in this table is
@@ -96,7 +96,7 @@ pub struct FormatRules {
     pub whole_seconds: bool,
     /// True if the trace has several events per request. [`ReadOptions::action`] then chooses the event to read.
     pub actions: bool,
-    /// True if a recording consists of a file for each CPU.
+    /// True if a recording consists of one file per CPU.
     pub parts: bool,
 }
 
@@ -204,8 +204,8 @@ pub(crate) fn encoder(format: Format) -> Result<Box<dyn Encoder>, TraceError> {
     Ok(encoder())
 }
 
-/// Returns the format that fits the largest share of lines, ignoring one faulty field per line, together with the first
-/// fault of the file.
+/// Returns the format that fits the largest share of lines (ignoring one faulty field per line), and the first fault in
+/// the file under this format.
 fn nearest_format(head: &[u8]) -> Option<(&'static str, NearMiss)> {
     let misses = FORMATS.iter().filter_map(|known| Some((known.name, (known.role.near)(head)?)));
     // If several formats fit equally well, the first format in the table is returned.

@@ -9,8 +9,8 @@
 //! - CSV: the fields of oracleGeneral with the headings below.
 //!
 //! An object is read as a request at the offset given by the object's id. A request to a drive is written as an object
-//! with the request's offset as its id. Simulators of object caches see no difference. Objects of 0 bytes are not
-//! replayed, as in libCacheSim. Source: oracleGeneralBin.h, lcs.h, enum.h and traceConv of libCacheSim.
+//! with the request's offset as its id. For object-cache simulators, this makes no difference. Objects of 0 bytes are
+//! not replayed, as in libCacheSim. Source: oracleGeneralBin.h, lcs.h, enum.h and traceConv of libCacheSim.
 //!
 //! `5633898,42932745,512,-1`
 
@@ -58,7 +58,7 @@ const HEADER: &str = "clock_time,obj_id,obj_size,next_access_vtime";
 /// Magic number at both ends of the header of an lcs file.
 const MAGIC: u64 = 0x1234_5678_9abc_def0;
 const LCS_HEADER: usize = 8192;
-/// Number of bytes that a record has after its first 24 bytes, for versions 1 to 8.
+/// Size in bytes of the rest of a record, after its first 24 bytes, for lcs versions 1 to 8.
 const LCS_TAILS: [usize; 8] = [0, 4, 12, 16, 20, 28, 44, 76];
 /// Byte position of the time-to-live field in a record, and the first file version with this field.
 const LCS_TTL: (usize, usize) = (24, 3);
@@ -110,7 +110,7 @@ struct Lcs {
 }
 
 impl RecordFormat for Lcs {
-    // Length of the part that records of all versions have in common. The file header is parsed as the first record.
+    // Length of the part shared by the records of all versions. The file header is parsed as the first record.
     const HEAD: usize = 24;
 
     fn sniff(head: &[u8]) -> u32 {
@@ -192,7 +192,7 @@ impl LineFormat for CacheCsv {
     }
 }
 
-/// Encoding of an object format; [`ObjectEncoder`] collects the requests and passes them on at the end.
+/// Encoding of one object format. [`ObjectEncoder`] collects all requests and encodes them at the end of the trace.
 trait ObjectFormat: Send + 'static {
     /// True if the format stores operations.
     const OPERATIONS: bool = false;
@@ -289,8 +289,8 @@ impl ObjectFormat for Lcs {
         let figures = [
             MAGIC,
             2,
-            // The statistics begin here: their version, the numbers of requests and of objects, and the total bytes of
-            // the requests and of the objects.
+            // The statistics start here: their version, the number of requests, the number of objects, the total bytes
+            // of the requests, and the total bytes of the objects.
             1,
             requests.len() as u64,
             sizes.len() as u64,

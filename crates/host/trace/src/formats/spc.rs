@@ -39,7 +39,8 @@ impl LineFormat for Spc {
         let bytes = fields.number("Size")?;
         let word = fields.text("Opcode")?;
         let time_ns = fields.decimal("Timestamp", 9)?;
-        // The specification allows additional fields of any type, but an opcode among them indicates a second record.
+        // The specification allows additional fields of any type. But if an additional field is an opcode, the line
+        // contains a second record.
         while let Some(more) = fields.next() {
             if Op::transfer(more).is_some() {
                 return Err(Fault::new("", more, "is the opcode of a second record on this line"));

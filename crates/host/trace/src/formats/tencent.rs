@@ -1,8 +1,8 @@
 //! Tencent CBS: `Timestamp,Offset,Size,IOType,VolumeID`.
 //!
-//! Times are whole Unix seconds; requests of a second are spread over it in file order (see [`crate::spread`]). Offset
-//! and size are in sectors of 512 bytes; the type is 0 for read, 1 for write. Thousands of volumes are interleaved.
-//! Source: SNIA IOTTA, Zhang et al., ATC 2020.
+//! Times are whole Unix seconds; the requests of each second are spread over that second in file order (see
+//! [`crate::spread`]). Offset and size are in sectors of 512 bytes; the type is 0 for read, 1 for write. Thousands of
+//! volumes are interleaved. Source: SNIA IOTTA, Zhang et al., ATC 2020.
 //!
 //! `1538323199,105352008,584,1,1576`
 

@@ -1,6 +1,7 @@
 //! Requests of one volume of a fleet, written by [`crate::Partition`]: little-endian records of 24 bytes.
 //!
-//! - First record: magic number; byte 16 is 1 if times are whole seconds, over which the reader spreads the requests.
+//! - First record: magic number; byte 16 is 1 if times are whole seconds. The reader then spreads the requests of each
+//!   second over that second.
 //! - Request: u64 time in ns (epoch of the trace), u64 offset, u32 bytes, u8 operation, u8 flags, u16 stream.
 //! - Piece of a name: operation 4 for the volume's name, 5 for the next stream's name. The record starts with up to 20
 //!   bytes of the name. The flags field contains the number of these bytes. The stream field is 1 if another piece
@@ -25,7 +26,7 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 /// Size of a record in bytes.
 pub(crate) const RECORD: usize = 24;
 const MAGIC: &[u8; 16] = b"ssdlab-volume 1\n";
-/// Maximum number of bytes of a name that one record holds.
+/// Maximum number of name bytes in one record.
 const PIECE: usize = 20;
 /// Maximum length in bytes of a name.
 const NAME_MAX: usize = 4096;

@@ -56,7 +56,7 @@ fn operation(command: u16) -> Option<Op> {
 }
 
 impl<const VERSION: u8, const SIZE: usize> Vscsi<VERSION, SIZE> {
-    /// Offsets of the version, command, bytes, block and time fields in a record.
+    /// Byte offsets of the version, command, size, block and time fields within a record.
     const AT: [usize; 5] = if VERSION == 1 { [14, 12, 4, 16, 24] } else { [2, 0, 8, 16, 24] };
 
     fn fits(record: &[u8]) -> bool {

@@ -1,6 +1,6 @@
 //! Address patterns: the trait that draws addresses, the registry of patterns, and the loop that draws requests.
 //!
-//! The loop is generic over the pattern, so a request costs no dynamic dispatch.
+//! The loop is generic over the pattern, so requests need no dynamic dispatch.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub trait Addresses: Debug + Send + Sized + 'static {
     /// Checks the parameters against the address space, in constant time and memory.
     ///
     /// # Errors
-    /// Returns [`TraceError::Workload`] for the first violated rule, with the parameter and a valid value for it.
+    /// Returns [`TraceError::Workload`] for the first violated rule, naming the parameter and a valid value.
     fn check(_settings: &Settings, _space: Space) -> Result<(), TraceError> {
         Ok(())
     }
@@ -38,12 +38,12 @@ pub trait Addresses: Debug + Send + Sized + 'static {
     /// Creates the pattern in its initial state; [`Self::check`] must have accepted the parameters.
     fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self;
 
-    /// Returns the names of the pattern's streams, in the order of their numbers from 1.
+    /// Returns the names of the pattern's streams in numerical order, starting with stream 1.
     fn streams(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns the address and the stream of the next request; the request has `bytes` bytes.
+    /// Returns the address and the stream of the next request, whose size is `bytes`.
     fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget;
 }
 
@@ -58,7 +58,7 @@ pub struct PatternRules {
     pub(super) start: Start,
 }
 
-/// Creates the generator of a workload at its start.
+/// Creates a workload's generator, positioned at the first request.
 pub type Start = &'static (dyn Fn(&Workload, &Settings) -> Box<dyn Requests> + Send + Sync);
 
 impl PatternRules {
@@ -87,7 +87,7 @@ struct Drawn<A> {
 }
 
 impl<A: Addresses> Drawn<A> {
-    /// Creates the generators at their start; [`Workload::check`] must have accepted the workload.
+    /// Creates the generators in their initial state; [`Workload::check`] must have accepted the workload.
     fn boxed(workload: &Workload, settings: &Settings) -> Box<dyn Requests> {
         let rng = |name| Rng::named(workload.seed, name);
         let mut address_rng = rng("workload.address");

@@ -49,7 +49,7 @@ pub(super) fn countable(field: &'static str, count: u32, most: u32) -> Result<()
     Ok(())
 }
 
-/// Returns the names of numbered streams.
+/// Returns `count` stream names: `name` followed by the numbers 1 to `count`.
 pub(super) fn numbered(name: &str, count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("{name}{number}")).collect()
 }

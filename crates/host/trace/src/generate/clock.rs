@@ -32,12 +32,12 @@ pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> 
 pub enum Clock {
     /// All requests arrive at time 0.
     Closed,
-    /// Arrivals with equal gaps.
+    /// Evenly spaced arrivals.
     Fixed {
         /// Time between two arrivals.
         gap_ns: f64,
     },
-    /// Arrivals with exponential gaps.
+    /// Arrivals with exponentially distributed gaps.
     Poisson {
         /// Mean time between two arrivals.
         gap_ns: f64,
@@ -45,7 +45,7 @@ pub enum Clock {
         now_ns: u64,
         /// Fraction of a nanosecond by which the exact time of the next arrival exceeds `now_ns`.
         fraction: f64,
-        /// Random generator of the gaps.
+        /// Random generator for the gaps between arrivals.
         rng: Rng,
     },
 }

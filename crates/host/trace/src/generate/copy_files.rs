@@ -23,7 +23,7 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<CopyFiles>(),
 };
 
-/// Checks that the files fit into the span, and that requests leave no gaps in files.
+/// Checks that the files fit into the span, and that the requests cover each file without gaps.
 fn check(files: u64, file_bytes: u64, space: Space) -> Result<(), TraceError> {
     let Space { align, span, smallest, largest } = space;
     let whole = write_bytes((largest / align * align).max(align));
@@ -32,7 +32,7 @@ fn check(files: u64, file_bytes: u64, space: Space) -> Result<(), TraceError> {
     let why = format!("the request size {size} is not a multiple of the alignment {slot}, so files would have gaps");
     ensure!(largest.is_multiple_of(align), "sizes", "{why}; set it to {whole}");
     let stride = file_bytes.checked_next_multiple_of(align);
-    // No gap is needed after the last file.
+    // The span need not include a gap after the last file.
     let end = stride.and_then(|stride| stride.checked_mul(files - 1)?.checked_add(file_bytes));
     if end.is_some_and(|end| end <= span) {
         return Ok(());

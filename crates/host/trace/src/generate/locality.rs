@@ -1,5 +1,5 @@
 //! Generates addresses with temporal and spatial locality. Requests form sequential runs: each request continues its
-//! run, jumps to a new place or returns to an earlier place. The model follows a study of map caches.
+//! run, jumps to a new location or returns to an earlier one. The model follows a study of map caches.
 //!
 //! The random walk treats the slots of `heads` regions as one address space, in address order. A run that reaches the
 //! end of a region continues in the next region.
@@ -29,10 +29,10 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<Walk>(),
 };
 
-/// Parameters of the random walk. Their defaults are fitted to the first boot of Android in the map-cache document, for
-/// a span of 1 GiB in slots of 8 KiB. The document has 24 miss rates, for caches of 8 KiB to 256 KiB with segments of 1
-/// to 8 KiB. Averaged over seeds, the walk reproduces each rate within 20 %. The document contains neither addresses
-/// nor a model.
+/// Parameters of the random walk. Their defaults are fitted to the first boot of Android in the map-cache slides, for a
+/// span of 1 GiB in slots of 8 KiB. The slides give 24 miss rates, for caches of 8 KiB to 256 KiB with segments of 1 to
+/// 8 KiB. Averaged over seeds, the walk reproduces each rate within 20 %. The slides contain neither addresses nor a
+/// model.
 const PARAMETERS: &[Parameter] = &[
     Parameter::new("jump", Unit::Share, percent(54) / 10, ALL, "Chance that a request leaves its sequential run.")
         .example(percent(10)),
@@ -247,7 +247,7 @@ fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Vec<u64> {
     numbers
 }
 
-/// Splits `whole` into `parts` parts of at least 1; all splits are equally likely.
+/// Splits `whole` into `parts` parts of at least 1 each; all splits are equally likely.
 fn parts(whole: u64, parts: u64, rng: &mut Rng) -> Vec<u64> {
     // Floyd's algorithm chooses distinct random cuts in 1..whole.
     let mut cuts = BTreeSet::new();

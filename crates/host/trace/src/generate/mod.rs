@@ -1,8 +1,8 @@
 //! Workload generators, which produce the requests of a [`Workload`] as a stream.
 //!
 //! Addresses are multiples of `align_bytes` within the span. Address, operation, size and gap use separate random
-//! streams, so changing one setting does not change the random numbers for the others. Equal workloads produce equal
-//! requests on all platforms.
+//! streams, so changing one setting does not change the random numbers for the others. Identical workloads produce
+//! identical requests on all platforms.
 //!
 //! To add an address pattern, write a file with a type that implements [`Addresses`] and a [`PatternInfo`], and add a
 //! line to [`PATTERNS`].
@@ -59,17 +59,18 @@ const SLOTS_MAX: u64 = 1 << 53;
 /// Maximum total bytes of all requests, so that sums fit 64 bits.
 const BYTES_MAX: u64 = i64::MAX as u64;
 
-/// Source of a workload's requests: an address pattern with sizes, operations and times, or a simulated system.
+/// Source of a workload's requests: either an address pattern combined with sizes, operations and times, or a simulated
+/// system.
 pub trait Requests: Debug + Send {
     /// Returns the names of the streams 1, 2 and so on.
     fn streams(&self) -> Vec<String>;
 
-    /// Performs one part of the preparation that the first request needs. Returns true if more parts remain.
+    /// Performs one step of the preparation required before the first request. Returns true if more steps remain.
     fn prepare(&mut self) -> Result<bool, TraceError> {
         Ok(false)
     }
 
-    /// Appends the requests with the given indices; appends fewer requests only at the end of the pattern.
+    /// Appends the requests with the given indices, or fewer if the pattern ends before the last index.
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) -> Result<(), TraceError>;
 }
 
@@ -112,7 +113,7 @@ impl Workload {
         self.check_bytes(largest as u32)
     }
 
-    /// Checks that the total bytes of the requests fit the counters if each request has `largest` bytes.
+    /// Checks that the total size of the requests fits the counters, assuming that each request has `largest` bytes.
     fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
         let most = BYTES_MAX / u64::from(largest.max(1));
         let (requests, size, total) = (self.total(), write_bytes(largest.into()), Bytes(BYTES_MAX));

@@ -57,7 +57,7 @@ struct QueueState {
 pub(super) struct Queues(Vec<QueueState>);
 
 impl Queues {
-    /// Creates the queues in their initial state; `None` without queues.
+    /// Creates the queues in their initial state; `None` if the workload has no queues.
     pub fn new(queues: &[Queue], seed: u64) -> Option<Self> {
         let start = |(number, queue): (usize, &Queue)| {
             let mut clock = Clock::new(&queue.arrival, Rng::named(seed, &format!("workload.queue{}", number + 1)));

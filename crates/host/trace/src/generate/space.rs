@@ -13,7 +13,7 @@ pub(super) const PART_MAX: u64 = 1 << 30;
 pub struct Space {
     /// Size of a slot, the unit of addresses, in bytes.
     pub align: u64,
-    /// Size of the address space in bytes, from 0.
+    /// Size of the address space in bytes; addresses start at 0.
     pub span: u64,
     /// Size of the smallest request in bytes.
     pub smallest: u64,

@@ -88,8 +88,8 @@ const PARAMETERS: &[Parameter] = &[
 #[derive(Clone, Debug)]
 struct Streams {
     streams: u64,
-    /// Number of slots per sub-stream. A request counts for every slot that it touches. A request that would pass the
-    /// end of a sub-stream starts the next sub-stream.
+    /// Number of slots per sub-stream. A request counts once for each slot that it touches. A request that would pass
+    /// the end of a sub-stream starts the next sub-stream.
     length: u64,
     /// Probability that a request belongs to a sub-stream; otherwise it goes to a random slot.
     sequential: f64,
@@ -198,7 +198,7 @@ struct Interleaved {
     turn: usize,
 }
 
-/// Remaining slots of the sub-stream that a stream is writing.
+/// Position of a stream in its current sub-stream: the next slot, and the number of slots left.
 #[derive(Clone, Copy, Debug, Default)]
 struct SubStream {
     next_slot: u64,
@@ -245,8 +245,8 @@ impl Addresses for Interleaved {
 impl Interleaved {
     /// Returns the slot and stream index of a sequential request of `slots` slots.
     fn next_sequential(&mut self, slots: u64, rng: &mut Rng) -> (u64, usize) {
-        // If the rest of the sub-stream is too short for the request, the rest is skipped. The next stream then
-        // continues, as after every sub-stream.
+        // If the request is longer than the rest of the sub-stream, that rest is skipped, and the next stream takes
+        // over, as at the end of every sub-stream.
         while (1..slots).contains(&self.streams[self.turn].slots_left) {
             self.streams[self.turn].slots_left = 0;
             self.advance();

@@ -1,4 +1,4 @@
-//! Generates addresses that are all equally likely.
+//! Generates uniformly distributed addresses.
 
 use ssdlab_core::{Info, Rng, Settings};
 

@@ -19,7 +19,7 @@ pub(super) struct Extent {
     pub blocks: u32,
 }
 
-/// Allocator of the blocks of a device that consists of whole groups.
+/// Block allocator for a device that consists of whole groups.
 #[derive(Clone, Debug)]
 pub(super) struct Allocator {
     /// Bitmap of the allocated blocks of the device.
@@ -89,7 +89,7 @@ impl Allocator {
         Some(extent)
     }
 
-    /// True if `count` blocks from `start` on lie in one group and are free.
+    /// True if the `count` blocks that start at `start` lie in one group and are free.
     fn is_free(&self, start: u32, count: u32) -> bool {
         let end = u64::from(start) + u64::from(count);
         end <= self.taken.len() as u64 * u64::from(WORD)

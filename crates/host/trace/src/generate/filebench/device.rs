@@ -1,4 +1,4 @@
-//! Nominal device: computes when block requests complete, so that threads can continue.
+//! Nominal device: computes the completion times of block requests, which determine when threads continue.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,5 +1,5 @@
-//! Directory tree. Only directories of the lowest level contain files. On each higher level, every directory contains
-//! the same number of directories of the next lower level.
+//! Directory tree. Only the directories of the lowest level contain files. On each higher level, all directories have
+//! the same number of subdirectories, which belong to the next lower level.
 
 /// Number of directory entries per block after the hash tree has split its blocks: three quarters of the 255 entries of
 /// 16 bytes that fit into a block.

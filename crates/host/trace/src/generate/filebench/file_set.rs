@@ -3,7 +3,7 @@
 //! Source: `fileset_pick` in Filebench's `fileset.c`. It picks the file at the rotor or the next higher file, wrapping
 //! around, and moves the rotor past that file. Threads share the rotors, because only oltp uses `opennext`.
 
-/// A set of small numbers that quickly finds its first member at or after a given number.
+/// A set of small numbers with a fast search for the first member at or after a given number.
 #[derive(Clone, Debug)]
 pub(super) struct Members {
     words: Vec<u64>,

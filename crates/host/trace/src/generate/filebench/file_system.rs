@@ -61,7 +61,7 @@ struct File {
     pages: Vec<Page>,
     inode: u32,
     dirty: u32,
-    /// Start of the smallest range of the file that contains all dirty pages.
+    /// First page of the smallest page range in the file that contains all dirty pages.
     dirty_first: u32,
     dirty_end: u32,
     /// Time in ns at which the file became dirty.
@@ -71,10 +71,10 @@ struct File {
     tick: Option<u64>,
 }
 
-/// Dirty pages of a file that are selected for write-back.
+/// Selection of a file's dirty pages for write-back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pages {
-    /// Dirty pages of the file, at most this many.
+    /// At most this many dirty pages of the file.
     UpTo(u32),
     One(u32),
     /// All dirty pages of the file that already have a block on the device.
@@ -114,8 +114,8 @@ pub(super) struct FileSystem {
 }
 
 impl FileSystem {
-    /// Returns the number of blocks that the directories of `files` files leave free, with `files_each` files per
-    /// directory; `None` if the directories do not fit.
+    /// Returns the number of free blocks that remain after storing the directories for `files` files, with `files_each`
+    /// files per directory; `None` if the directories do not fit.
     pub fn room(layout: &DiskLayout, files: u32, files_each: u32) -> Option<u64> {
         let directories = Directories::new(files, files_each);
         let has_inodes = u64::from(directories.count()) + u64::from(files) <= layout.inodes().into();
@@ -459,7 +459,7 @@ impl FileSystem {
     }
 }
 
-/// Merges consecutive blocks into bios while blocks are read or written.
+/// Merges consecutive blocks of a read or write into bios.
 struct Joined {
     bio: Option<Bio>,
     max_blocks: u32,

@@ -50,8 +50,8 @@ pub(super) struct Journal {
     in_log: VecDeque<LoggedTransaction>,
     /// Time in ns at which metadata pages of the block device became dirty; `None` if they are clean.
     dirty_since_ns: Option<u64>,
-    /// Number of the last transaction that changed each block. The entry of a block is removed when this change is
-    /// written to the block's home location.
+    /// For each block, the number of the last transaction that changed it. A block's entry is removed once that change
+    /// is written to the block's home location.
     latest: FxHashMap<u32, u32>,
 }
 

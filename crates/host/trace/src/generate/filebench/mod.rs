@@ -1,18 +1,18 @@
-//! Filebench on ext4, as block requests. Models threads that work on files, a page cache, a journal and write-back, on
-//! a nominal device.
+//! Block requests of Filebench on ext4. Models threads that work on files, a page cache, a journal and write-back on a
+//! nominal device.
 //!
 //! Filebench produces complete requests, while other patterns draw address, size, operation and time of a request
 //! independently; [`super::Generator`] supports both. The model is in `trace` because it needs only requests and random
 //! numbers.
 //!
 //! Events happen in time order; simultaneous events happen in the order of scheduling. A nominal device determines the
-//! completion times. These times put the work of threads, write-back and journal in order, but do not predict the
-//! timing of a real device. So a closed-loop replay should keep only the order within each process.
+//! completion times. These times determine the order in which threads, write-back and journal work, but do not predict
+//! the timing of a real device. So a closed-loop replay should keep only the order within each process.
 //!
 //! - **The file system has no access to threads or the device.** It returns the bios of a read, a write-back or a
 //!   commit. `threads.rs` and `write_back.rs` drive it with events; `device.rs` only computes completion times.
 //! - **The run first creates its files** on the same file system, unrecorded. The measured run starts with the pages
-//!   that creation left in memory, so no rule for an initial state is needed.
+//!   that creation left in memory, so the model needs no separate rule for the initial state of the page cache.
 //! - **An operation that finds too few free blocks changes nothing.** It is retried after the commit that frees blocks.
 //! - **Think times are exponential.** With constant think times, threads would stay in step, and data written at the
 //!   same time would later be read in the order of its blocks.
@@ -59,8 +59,8 @@ const THREADS_MAX: u32 = 65_000;
 pub const FILE_SYSTEM_MIN: u64 = DiskLayout::BYTES_MIN;
 /// Maximum number of files; a run keeps about 100 bytes per file, 1 GB in total.
 pub const FILES_MAX: u32 = 10_000_000;
-/// Margin for the fileset size, in standard deviations above the mean. For one seed in 30,000, the fileset exceeds the
-/// margin and fills the file system during the run.
+/// Margin for the fileset size, in standard deviations above the mean. About one seed in 30,000 produces a fileset that
+/// exceeds the margin and fills the file system during the run.
 const DEVIATIONS: f64 = 4.0;
 /// Time in ns from a transaction's first change to its commit.
 const COMMIT_NS: u64 = 5_000_000_000;
@@ -82,7 +82,7 @@ enum Actor {
     CommitTimer(u32),
     Flusher,
     FlushTimer,
-    /// The device, which has written back the given number of pages.
+    /// The device, after writing back the given number of pages.
     Written(u32),
 }
 
@@ -103,7 +103,7 @@ pub(super) struct FilebenchRun {
     fs: FileSystem,
     device: Device,
     set: FileSet,
-    /// Size in bytes that each file gets when it is written as a whole.
+    /// Size in bytes of each file when it is written as a whole.
     sizes: Vec<u64>,
     creation: Creation,
     threads: Vec<Thread>,
@@ -370,8 +370,8 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
         ensure!(bytes >= BLOCK, field, "{size} is smaller than a page; raise it to {page}");
     }
     let free = room(files).unwrap_or(0) as f64 * BLOCK as f64 - personality.role.log_bytes.unwrap_or(0) as f64;
-    // A file occupies less than one block more than its size. The standard deviation of a gamma distribution of shape
-    // 1.5 is the mean divided by the square root of 1.5.
+    // The blocks of a file exceed its size by less than one block. The standard deviation of a gamma distribution of
+    // shape 1.5 is the mean divided by the square root of 1.5.
     let (count, beyond) = (f64::from(files), if personality.role.gamma { BLOCK as f64 } else { 0.0 });
     let deviations = if personality.role.gamma { DEVIATIONS * libm::sqrt(count / 1.5) } else { 0.0 };
     let whole = file_bytes.next_multiple_of(BLOCK) as f64;
@@ -393,7 +393,7 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     Ok(())
 }
 
-/// Returns the largest number up to `most` for which `holds` is true; `holds` must then also be true for all smaller
+/// Returns the largest number up to `most` for which `holds` is true. `holds` must also be true for all smaller
 /// numbers.
 fn largest(most: u32, holds: impl Fn(u32) -> bool) -> u32 {
     let (mut most, mut beyond) = (0, most + 1);

@@ -44,7 +44,7 @@ pub(super) struct PageCache {
 }
 
 impl PageCache {
-    /// Creates an empty cache of `pages` pages, at least 1.
+    /// Creates an empty cache for `pages` pages; `pages` must be at least 1.
     pub fn new(pages: u32) -> Self {
         let (lists, lens) = ([List::EMPTY; 2], [0; 2]);
         Self { frames: Vec::new(), unused: Vec::new(), lists, lens, capacity: pages, dirty: 0 }

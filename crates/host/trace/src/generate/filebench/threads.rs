@@ -13,7 +13,7 @@ const IO_PAGES: u32 = (IO_BYTES / BLOCK) as u32;
 /// Exclusive upper limit of the length of an append, in bytes.
 const APPEND_BYTES: u64 = 16 << 10;
 
-/// Progress of a thread in making a file durable.
+/// Progress of a sync, with which a thread makes a file durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Durable {
     No,
@@ -104,7 +104,7 @@ impl FilebenchRun {
                     thread.advance();
                     continue;
                 }
-                // The step is skipped: the thread has no open file, because no file was left to create or open.
+                // No file was left to create or open, so the thread has no open file; the step is skipped.
                 (_, None) => {
                     thread.advance();
                     continue;
@@ -163,8 +163,8 @@ impl FilebenchRun {
         done_ns
     }
 
-    /// Makes a file durable: its dirty pages (all, or only `page`) and its inode. Returns true when done. Until then,
-    /// the caller repeats the call at the thread's next event.
+    /// Makes a file durable: its dirty pages (all, or only `page`) and its inode. Returns true when done; otherwise,
+    /// the caller must call again at the thread's next event.
     fn sync(&mut self, number: u32, file: u32, page: Option<u32>, now_ns: u64) -> Result<bool, Full> {
         let stream = number as u16 + 1;
         match self.threads[number as usize].durable {

@@ -24,7 +24,7 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    /// Creates the limits of dirty pages for a page cache of `cache_pages` pages.
+    /// Computes the dirty-page limits for a page cache of `cache_pages` pages.
     pub fn new(cache_pages: u32) -> Self {
         Self { background: cache_pages / BACKGROUND, hard: cache_pages / HARD, writing: 0, waiting: Vec::new() }
     }
@@ -123,8 +123,8 @@ impl FilebenchRun {
         Ok(())
     }
 
-    /// Records that pages reached the device. Waiting writers continue when dirty pages fall below the midpoint of the
-    /// background and the hard limit.
+    /// Records that pages reached the device. Waiting writers continue when the number of dirty pages falls below the
+    /// midpoint between the background limit and the hard limit.
     pub(super) fn written(&mut self, pages: u32, now_ns: u64) {
         self.throttle.writing -= pages;
         if self.fs.cache.dirty() + self.throttle.writing <= (self.throttle.background + self.throttle.hard) / 2 {
@@ -160,7 +160,7 @@ impl FilebenchRun {
         }
     }
 
-    /// Requests a commit of the running transaction, now or after the current commit.
+    /// Requests a commit of the running transaction: immediately, or after the commit in progress.
     pub(super) fn want_commit(&mut self, now_ns: u64) {
         if !std::mem::replace(&mut self.commit.wanted, true) && self.commit.stage == CommitStage::Idle {
             self.at(now_ns, Actor::Journal);

@@ -2,9 +2,9 @@
 //!
 //! After each read, a shadow process posts to the semaphore of every writer. A database writer consumes 1,000 posts per
 //! 100 writes. It writes to its files in turn with asynchronous I/O; writes to different files run concurrently. The
-//! next hundred writes start when all are durable. A shadow waits while a database writer is 2,000 posts behind. The
-//! log writer consumes 3,200 posts per write of 256 KiB. (Filebench's own limit of 1,000 posts for the log writer never
-//! takes effect and is not modelled.)
+//! next 100 writes start when all of these are durable. A shadow process waits while a database writer is 2,000 posts
+//! behind. The log writer consumes 3,200 posts per write of 256 KiB. (Filebench's own limit of 1,000 posts for the log
+//! writer never takes effect and is not modelled.)
 
 use std::collections::VecDeque;
 
@@ -52,15 +52,15 @@ pub(in super::super) struct Access {
 /// Role of a thread of the database.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) enum Role {
-    /// Shadow process, which only reads; the value is the number of the process.
+    /// Shadow process, which only reads; the value is its process number.
     Shadow(u32),
-    /// Asynchronous I/O thread; the values are the number of its database writer and its own number.
+    /// Asynchronous I/O thread: the number of its database writer, and the number of the thread.
     Writer(u32, u32),
     /// The log writer.
     Log,
 }
 
-/// A database process, with its own random generator and the number of the next file in rotation.
+/// A database process: its random generator, and the number of the file that it accesses next.
 #[derive(Clone, Debug)]
 struct Process {
     rng: Rng,
@@ -88,14 +88,14 @@ pub(in super::super) struct Database {
 }
 
 impl Process {
-    /// Draws the next access of the process: 2 KiB of its next file.
+    /// Draws the next access of the process: 2 KiB at a random position in its next file.
     fn access(&mut self, files: u32, file_bytes: u64) -> Access {
         let file = self.turn % files;
         self.turn = self.turn.wrapping_add(1) % files;
         Access { file, at: self.place(file_bytes, BYTES), bytes: BYTES }
     }
 
-    /// Draws an aligned position for an access of `bytes` bytes in a file of `of` bytes.
+    /// Draws the offset of an access in a file of `of` bytes: a random multiple of `bytes`, the size of the access.
     fn place(&mut self, of: u64, bytes: u64) -> u64 {
         self.rng.below(of / bytes) * bytes
     }

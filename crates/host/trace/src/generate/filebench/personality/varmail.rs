@@ -1,5 +1,5 @@
-//! varmail: threads delete, write, answer and read mails; each mail is a file in one directory and durable once
-//! written.
+//! varmail: threads delete, write, answer and read mails. Each mail is a file, and is durable once written; all files
+//! are in one directory.
 
 use super::{Personality, PersonalityRules, Step, Work};
 
