@@ -70,7 +70,8 @@ pub struct Input {
     start: usize,
     end: usize,
     position: u64,
-    /// Read error that occurred after the bytes in the window were read. It is reported after these bytes.
+    /// Read error that occurred after the bytes in the window had been read. It is reported once these bytes are
+    /// consumed.
     fault: Option<io::Error>,
     read: Arc<AtomicU64>,
     size: u64,
@@ -170,7 +171,7 @@ impl Input {
         &self.path
     }
 
-    /// Returns the device name that all requests of the file get.
+    /// Returns the device name given to all requests of the file.
     pub fn device(&self) -> &[u8] {
         &self.device
     }
@@ -181,8 +182,8 @@ impl Input {
     }
 }
 
-/// Number of characters at the start that must look like UTF-16. No binary record starts with this many ASCII bytes
-/// that alternate with zeros.
+/// Number of leading characters that must look like UTF-16. No binary record starts with this many ASCII bytes that
+/// alternate with zeros.
 const UTF16_SHOWS: usize = 8;
 
 /// True if the data start like UTF-16 text, as written by Windows spreadsheets and shells.

@@ -14,9 +14,10 @@ use crate::{DeviceChoice, Format, Op, Request, Target, TraceError};
 pub enum Entry<'a> {
     /// A request of the trace.
     Io(Io<'a>),
-    /// An entry with an unknown operation, which the fault describes. The entry is only counted.
+    /// An entry with an unknown operation, described by the fault. The entry is counted but not replayed.
     UnknownOp(Fault<'a>),
-    /// An entry that is not a request, such as a header or an event with another action. It is only counted.
+    /// An entry that is not a request, such as a header, or an event whose action was not selected. The entry is
+    /// counted but not replayed.
     Skip(Skip),
 }
 
@@ -33,7 +34,7 @@ impl<'a> Entry<'a> {
 pub enum Skip {
     /// The entry is a header, comment or summary.
     Header,
-    /// The entry is an event other than the chosen action.
+    /// The entry is an event of a type other than the chosen action.
     OtherAction,
     /// The entry is an event or a file operation that moves no data.
     NonIo,
@@ -48,7 +49,7 @@ pub struct Io<'a> {
     pub time_ns: u64,
     /// Operation of the request.
     pub op: Op,
-    /// First byte of the request on its device.
+    /// Byte offset of the request on its device.
     pub offset: u64,
     /// Length of the request in bytes.
     pub bytes: u64,
@@ -66,8 +67,8 @@ pub struct Io<'a> {
 pub enum Stream<'a> {
     /// The trace does not name the process.
     None,
-    /// Process identified by its number. Number 0 is the idle task, which runs interrupt handlers; it counts as no
-    /// process.
+    /// Process identified by its number. Number 0 is the idle task, which runs interrupt handlers; it is not treated as
+    /// a process.
     Number(u64),
     /// Process identified by its name.
     Named(&'a [u8]),
@@ -173,7 +174,8 @@ pub struct Intake {
     /// Stream of each device, by device id, for the requests that name no stream. Empty unless each device has its own
     /// range of addresses.
     ///
-    /// Created in the second pass, when all process names are known, so that a device cannot share a process's name.
+    /// The streams are created in the second pass, when all process names are known, so that no device gets the name of
+    /// a process.
     device_streams: Vec<Option<u32>>,
     /// True if an accepted request came from a file that is treated as a device, because its format has no device
     /// names.
@@ -204,7 +206,7 @@ impl Intake {
         Self { layout, ..Self::new(format, &DeviceChoice::First, Target::Drive) }
     }
 
-    /// Moves to `out` the device ids that were recorded since the last call.
+    /// Moves to `out` the device ids recorded since the last call.
     pub fn drain_devices(&mut self, out: &mut Vec<u32>) {
         if let DeviceLayout::Recorded(devices) = &mut self.layout {
             out.append(devices);
@@ -290,9 +292,9 @@ impl Intake {
         *count += 1;
     }
 
-    /// Returns the start of a device in the address space of the replay; `end` is the end of the current request to
-    /// this device. Returns `None` if the request is not replayed: in the first pass, or because its device is not
-    /// selected.
+    /// Returns the start address of a device in the address space of the replay; `end` is the end of the current
+    /// request on this device. Returns `None` if the request is not replayed, because this is the first pass or because
+    /// its device is not selected.
     #[inline]
     fn place(&mut self, device: u32, end: u64, stream: Stream<'_>) -> Result<Option<u64>, Fault<'static>> {
         let index = device as usize;
@@ -411,8 +413,8 @@ impl Intake {
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // The note applies only to formats in which the user can choose an action. In all other formats, the entries
-        // counted under other actions are never requests.
+        // The note applies only to formats in which the user can choose an action. In other formats, an entry counted
+        // as another action is never a request.
         let counts = &self.report.counts;
         if self.report.format.role.actions
             && counts.requests == 0

@@ -1,4 +1,5 @@
-//! Jobs: concurrent closed loops, each with its own requests, queue depth, pauses and end, like the jobs of fio.
+//! Jobs: concurrent closed loops, each with its own requests, queue depth, pauses and stop condition, like the jobs of
+//! fio.
 
 use ssdlab_core::LatencyHistogram;
 
@@ -11,13 +12,14 @@ pub struct Job {
     pub group: u32,
     /// Maximum number of outstanding requests, at least 1.
     pub depth: u32,
-    /// Length of a pause. A pause starts when `think_requests` requests have been issued and all have completed.
+    /// Length of a pause. A pause starts after another `think_requests` requests have been issued and all have
+    /// completed.
     pub think_ns: u64,
     /// Number of requests between two pauses, at least 1.
     pub think_requests: u64,
     /// Time from the start of the group to the start of the job.
     pub delay_ns: u64,
-    /// Time since the start of the job after which it issues no more requests.
+    /// Time since the job's start at which the job stops issuing requests.
     pub runtime_ns: u64,
 }
 
@@ -28,7 +30,7 @@ pub struct JobOutcome {
     pub start_ns: u64,
     /// Simulated time at which the last request completed; `start_ns` if there were no requests.
     pub end_ns: u64,
-    /// Bytes requested by the completed requests, by operation ([`Op`]).
+    /// Total bytes of the completed requests, by operation ([`Op`]).
     pub bytes: [u64; Op::ALL.len()],
     /// Response times of the completed requests, by operation ([`Op`]).
     pub latency: [LatencyHistogram; Op::ALL.len()],

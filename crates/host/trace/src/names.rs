@@ -35,7 +35,7 @@ impl Names {
         self.folded
     }
 
-    /// Returns the id of a numeric name; the name is the number in decimal notation.
+    /// Returns the id of the name that is `number` in decimal notation.
     #[inline]
     pub fn number(&mut self, number: u64) -> u32 {
         self.keyed(number, |number| number.to_string())

@@ -41,8 +41,8 @@ impl Op {
         WORDS.into_iter().find(|(_, words)| words.iter().any(is)).map(|(op, _)| (op, 0))
     }
 
-    /// Returns the operation (read or write) named by a word or by its initial letter; ignores case. For formats that
-    /// have no other operations.
+    /// Returns the operation (read or write) that a word or its initial letter names, ignoring case. For formats that
+    /// have only these two operations.
     #[inline]
     pub(crate) fn transfer(text: &[u8]) -> Option<Self> {
         match text {

@@ -15,7 +15,7 @@ pub struct ReadOptions {
     pub files: Files,
     /// Device of the trace to replay.
     pub device: DeviceChoice,
-    /// Event that is read as the request in traces with several events per request. `None` selects the format's
+    /// Event that represents the request in traces with several events per request. `None` selects the format's
     /// default: [`Action::Queue`] for blkparse and blktrace, [`Action::Issue`] for ftrace and ETW.
     pub action: Option<Action>,
     /// True to count malformed lines and records instead of stopping at the first.
@@ -24,15 +24,15 @@ pub struct ReadOptions {
     pub target: Target,
 }
 
-/// Address space of the requests. Objects have a key, possibly text, instead of an address.
+/// Address space of the requests. Objects have a key, which may be text, instead of an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
     /// Requests address the bytes of a drive.
     #[default]
     Drive,
-    /// Objects of a cache with a capacity in bytes. A trim needs no size.
+    /// Requests address objects of a cache whose capacity is in bytes. A trim needs no size.
     SizedObjects,
-    /// Objects of a cache with a capacity in objects. Request sizes are optional.
+    /// Requests address objects of a cache whose capacity is a number of objects. Request sizes are optional.
     CountedObjects,
 }
 

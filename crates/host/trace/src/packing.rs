@@ -52,7 +52,7 @@ impl UsedPages {
         self.runs.is_empty() && self.fresh.is_empty()
     }
 
-    /// Sorts the new page ranges into the runs, and joins ranges that overlap or touch.
+    /// Merges the new page ranges into the sorted runs, and joins ranges that overlap or touch.
     fn merge(&mut self) {
         self.runs.append(&mut self.fresh);
         self.runs.sort_unstable_by_key(|run| run.start);
@@ -109,7 +109,7 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Returns the first byte after the last page in the packed address space.
+    /// Returns the end of the packed address space: the first byte after its last page.
     pub fn end_bytes(&self) -> u64 {
         self.runs.last().map_or(0, |run| run.packed + (run.end - run.first)) << self.page_shift
     }

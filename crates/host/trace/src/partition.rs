@@ -1,9 +1,9 @@
 //! Splits a trace of many volumes into one file per volume, in one pass and bounded memory.
 //!
 //! A [`VolumeReader`] decodes files in turn and returns requests with their volumes. A [`Partition`] appends the
-//! requests to the volumes' files, possibly on another thread. Requests are sorted by time and spread over their
-//! seconds only when a volume is read back. The result equals that of reading the whole trace with only this volume
-//! selected.
+//! requests to the volumes' files, possibly on another thread. Only when a volume is read back are its requests sorted
+//! by time and, if their times are whole seconds, spread over their second. The result equals that of reading the whole
+//! trace with only this volume selected.
 
 use std::fs::File;
 use std::io::Write;
@@ -39,7 +39,7 @@ pub struct VolumeReader {
     options: ReadOptions,
     format: Format,
     intake: Intake,
-    /// The file that is currently read, with its decoded requests.
+    /// The file that is currently being read, with its decoded requests.
     lane: Option<Lane>,
     files_done: usize,
     /// Sizes of all files in bytes.
@@ -142,7 +142,7 @@ pub struct VolumeTotals {
     pub first_ns: u64,
     /// Time of the volume's latest request in ns.
     pub last_ns: u64,
-    /// Number of streams with a name in the volume's file, including stream 0.
+    /// Number of streams whose names have been written to the volume's file, including stream 0.
     streams_named: usize,
 }
 
@@ -168,7 +168,7 @@ impl VolumeTotals {
 pub struct Partition {
     folder: PathBuf,
     volumes: Vec<VolumeTotals>,
-    /// Records of the current batch, sorted by volume; kept to reuse the memory.
+    /// Records of the current batch, sorted by volume. The buffer is kept between batches to reuse its memory.
     sorted: Vec<[u8; RECORD]>,
 }
 

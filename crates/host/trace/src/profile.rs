@@ -11,10 +11,10 @@ use crate::{Op, Request};
 
 /// Page size of the footprints, in bytes.
 const PAGE: u64 = 4096;
-/// Number of pages per bitmap chunk: 8 KiB of bits for 128 MiB of addresses.
+/// Number of pages per bitmap chunk. A chunk covers 128 MiB of addresses with 8 KiB of bitmaps.
 const CHUNK_PAGES: u64 = 1 << 15;
 const CHUNK_WORDS: usize = (CHUNK_PAGES / 64) as usize;
-/// Maximum number of chunks (128 MiB of memory; 2 TiB of addresses if densely used).
+/// Maximum number of chunks: 128 MiB of memory, which covers 2 TiB of densely used addresses.
 const CHUNKS_MAX: usize = 16_384;
 
 /// Characterization of a trace, from the requests added so far.

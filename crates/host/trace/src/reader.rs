@@ -53,7 +53,7 @@ impl Lane {
 
     /// Returns the request decoded last if it ends beyond `capacity_bytes`.
     fn stepped_beyond(&self, capacity_bytes: u64) -> Option<Placed> {
-        // A request that is too long for one piece was split into several pieces.
+        // A request too long for one piece was split; the batch holds all its pieces.
         let (first, last) = self.batch.first().zip(self.batch.last())?;
         last.ends_beyond(capacity_bytes).then(|| {
             let place = format!("{}:{}", shown(self.input.path()), self.decoder.place());
@@ -61,7 +61,7 @@ impl Lane {
         })
     }
 
-    /// Returns the bytes of the file read so far.
+    /// Returns the number of bytes of the file read so far.
     pub fn read_bytes(&self) -> u64 {
         self.input.progress().0
     }
@@ -79,8 +79,8 @@ pub struct TraceReader {
     /// Index of the file being read, if the files are read one after another.
     lane: usize,
     intake: Intake,
-    /// Files with pending requests: the time of the next request and the index of the file, earliest request first.
-    /// Unused if only one file is open.
+    /// Files with pending requests, as (time of the next request, index of the file), earliest request first. Unused if
+    /// only one file is open.
     earliest: BinaryHeap<Reverse<(u64, usize)>>,
     merging: bool,
     merged: Vec<Request>,
@@ -155,13 +155,13 @@ impl TraceReader {
         })
     }
 
-    /// Returns the report on reading so far; complete once [`Source::fill`] has returned 0.
+    /// Returns the report on the requests read so far; it is complete once [`Source::fill`] has returned 0.
     pub fn report(&self) -> &IngestReport {
         &self.intake.report
     }
 
-    /// Returns the names of the streams (processes) so far, by [`Request::stream`]; the first name is empty and means
-    /// none.
+    /// Returns the names of the streams (processes) found so far, indexed by [`Request::stream`]; the first name is
+    /// empty and stands for "no stream".
     pub fn streams(&self) -> &[String] {
         self.intake.tables.streams.list()
     }

@@ -91,7 +91,7 @@ pub struct InOrder {
     /// Time of the current file's first request: within the file (`first_ns`) and within the trace (`base_ns`).
     first_ns: Option<u64>,
     base_ns: u64,
-    /// Time of the latest request that the sort released, relative to the trace.
+    /// Time of the latest request released by the sort, relative to the start of the trace.
     last_ns: u64,
 }
 
@@ -111,7 +111,8 @@ impl Default for InOrder {
 }
 
 impl InOrder {
-    /// Spreads all further requests evenly over their second, because their timestamps are whole seconds.
+    /// Turns on spreading for all further requests: their timestamps are whole seconds, so they are spread evenly over
+    /// their second.
     pub(crate) fn spread_seconds(&mut self) {
         self.spread.get_or_insert_with(Spread::new);
     }
@@ -150,7 +151,8 @@ impl InOrder {
         self.rebase(before);
     }
 
-    /// Makes the times of the ready requests relative to the trace instead of to their file, from index `from` on.
+    /// Converts the times of the ready requests, from index `from` on: from relative to their file to relative to the
+    /// trace.
     fn rebase(&mut self, from: usize) {
         let Some(first) = self.ready.get(from) else { return };
         let first_ns = *self.first_ns.get_or_insert(first.time_ns);

@@ -49,7 +49,7 @@ pub mod flag {
 pub struct Request {
     /// Arrival time in nanoseconds since the first request of the trace.
     pub time_ns: u64,
-    /// First byte addressed on the device; 0 for a flush.
+    /// Byte offset on the device; 0 for a flush.
     pub offset: u64,
     /// Length of the request in bytes; 0 only for a flush.
     pub bytes: u32,
@@ -80,21 +80,21 @@ impl Request {
     }
 }
 
-/// A request with its place in the trace, for messages.
+/// A request with its location in the trace, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Place of the request in the trace: file and line, file and record, or row.
+    /// Location of the request in the trace: file and line, file and record, or row.
     pub place: String,
     /// Operation of the request.
     pub op: Op,
-    /// First byte that the request addresses on the device.
+    /// Byte offset of the request on the device.
     pub offset: u64,
     /// Length of the request in bytes, before any split.
     pub bytes: u64,
 }
 
 impl Placed {
-    /// Creates the description of a request at the given place in the trace.
+    /// Creates the description of a request at the given location in the trace.
     pub fn at(place: String, request: &Request) -> Self {
         Self { place, op: request.op, offset: request.offset, bytes: request.bytes.into() }
     }

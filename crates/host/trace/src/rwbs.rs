@@ -34,7 +34,7 @@ impl Rwbs {
         };
         let (op, rest) = match letters {
             [b'R', rest @ ..] => (Some(Op::Read), rest),
-            // WZ means write zeroes; blktrace's binary records also call it a write.
+            // WZ (write zeroes) counts as a write, as in blktrace's binary records.
             [b'W', b'Z', rest @ ..] | [b'Z', b'A', rest @ ..] | [b'W', rest @ ..] => (Some(Op::Write), rest),
             [b'D', rest @ ..] => (Some(Op::Trim), rest),
             [b'F', rest @ ..] => (Some(Op::Flush), rest),
@@ -59,8 +59,8 @@ impl Rwbs {
         Some(Self { op, flags })
     }
 
-    /// Returns the operation of a request of `bytes` bytes. A request is a flush if it has no data and the flag for a
-    /// preceding flush.
+    /// Returns the operation of a request of `bytes` bytes. A request without data whose preflush flag is set is a
+    /// flush.
     #[inline]
     pub fn op_of(self, bytes: u64) -> Option<Op> {
         if bytes == 0 && self.flags & flag::PREFLUSH != 0 { Some(Op::Flush) } else { self.op }

@@ -1,8 +1,8 @@
 //! Spreads requests with whole-second timestamps evenly over their second, in file order.
 //!
-//! The n requests of a second get the offsets 0/n, 1/n and so on. To bound memory, a second with more than [`CAPACITY`]
-//! requests is split into blocks. Each full block is spread over half of the rest of the second. Order is kept, but the
-//! density is uneven.
+//! The n requests of a second are placed at 0/n, 1/n and so on of that second. To bound memory, a second with more than
+//! [`CAPACITY`] requests is split into blocks. Each full block is spread over half of the remaining part of the second.
+//! The order is kept, but the density is uneven.
 
 use crate::Request;
 

@@ -11,7 +11,7 @@ pub enum Pattern {
     /// An address pattern of [`PATTERNS`] with its parameters. Addresses are multiples of `align_bytes` within
     /// `span_bytes`.
     Addresses(Choice<PatternRules>),
-    /// The benchmark Filebench on ext4. It determines the times, operations and sizes of requests itself.
+    /// The Filebench benchmark on ext4, which determines the times, operations and sizes of its requests itself.
     Filebench(Filebench),
 }
 
@@ -35,7 +35,7 @@ pub struct Filebench {
     pub files: u32,
     /// Mean size of a file.
     pub file_bytes: u64,
-    /// Number of threads, or of reading processes of a database.
+    /// Number of threads; for a database, number of reader processes.
     pub threads: u32,
     /// Size of the page cache in bytes, at least 4 MiB.
     pub cache_bytes: u64,

@@ -14,7 +14,7 @@ use crate::formats;
 use crate::{Format, Op, Request, TraceError};
 
 counters! {
-    /// Counts of requests written to a trace, and of information that the format could not hold.
+    /// Counts of requests written to a trace, and of information lost because the format cannot store it.
     pub struct WriteReport {
         requests: "requests", "Requests written.";
         bytes_out: "bytes", "Bytes written, before compression.";
@@ -72,7 +72,7 @@ impl TraceWriter for FileWriter {
     }
 }
 
-/// Rounds requests to values that a format can hold and counts the losses.
+/// Rounds requests to values that the format can store, and counts what is lost.
 pub(crate) struct Converter {
     encoder: Box<dyn Encoder>,
     supported: Supported,

@@ -1,7 +1,7 @@
 //! Cost of map caches on a trace, for many cache and segment sizes, computed in a single pass over the trace.
 //!
-//! A map cache (`ssdlab_ftl::map::SegmentCache`, policy `lru`) is looked up once for each page that a request reads,
-//! writes or trims completely. A page written in part is read first, which adds a look-up. Nothing else, not even
+//! A request looks up the map cache (`ssdlab_ftl::map::SegmentCache`, policy `lru`) once for each page that it reads,
+//! writes or trims completely. A partially written page is read first, which adds a look-up. Nothing else, not even
 //! garbage collection, changes the LRU order. So stack distances give the exact hits and misses of every cache that
 //! starts empty.
 //!
@@ -18,8 +18,8 @@
 //! caches. For other cache sizes there is an upper bound: one write-back per segment made dirty. For this bound, trims
 //! of empty pages also make a segment dirty.
 //!
-//! Source: the map-cache document (slides). The document counts only page reads and misses (the first and third line of
-//! the table above). It ignores page programs and write-backs, and it adds the time of write misses to the read time.
+//! Source: the map-cache slides. They count only page reads and misses (the first and third line of the table above).
+//! They ignore page programs and write-backs, and add the time of write misses to the read time.
 
 use std::ops::Range;
 
@@ -81,14 +81,14 @@ struct Segments {
     write_backs: WriteBacks,
 }
 
-/// Results for all cache sizes, counted over the requests so far.
+/// Results for all cache sizes, from the requests added so far.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapAdvice {
     /// Number of requests so far, of all operations.
     pub requests: u64,
-    /// Time of all requests with the whole map in RAM, in nanoseconds.
+    /// Total time of all requests in nanoseconds if the whole map were in RAM.
     pub host_ns: u64,
-    /// Time of the read requests with the whole map in RAM, in nanoseconds.
+    /// Total time of the read requests in nanoseconds if the whole map were in RAM.
     pub host_read_ns: u64,
     /// Results per segment size, in the order of [`MapSizes::segment_bytes`].
     pub segments: Vec<SegmentAdvice>,
@@ -114,14 +114,15 @@ pub struct SegmentAdvice {
     pub change_hits: Vec<u64>,
     /// Number of map pages written back, for each requested cache size.
     pub write_backs: Vec<u64>,
-    /// Time of all requests in nanoseconds, for each requested cache size.
+    /// Total time of all requests in nanoseconds, for each requested cache size.
     pub busy_ns: Vec<u64>,
-    /// Upper bound on the time of all requests in nanoseconds, which counts one write-back for each segment that was
+    /// Upper bound on the total time of all requests in nanoseconds: counts one write-back for each segment that was
     /// made dirty.
     pub most_busy_ns: Vec<u64>,
-    /// Time of the read requests and of all misses in nanoseconds, counted as in the map-cache document.
+    /// Total time in nanoseconds of the read requests and of all misses, as the map-cache slides count it.
     pub read_busy_ns: Vec<u64>,
-    /// Lower bound on the time of all requests in nanoseconds: only first look-ups miss, and there are no write-backs.
+    /// Lower bound on the total time of all requests in nanoseconds: only first look-ups miss, and there are no
+    /// write-backs.
     pub least_busy_ns: u64,
 }
 
@@ -145,7 +146,7 @@ impl MapAdvisor {
                     "time: the estimate adds up the service times of one chip and does not support \"event\"; ",
                 );
                 why.push_str("set it to \"serial\"");
-                // With serial time, the settings below are invalid, so the remedy changes them too.
+                // The settings below are invalid with serial timing, so the remedy changes them too.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");
                 }

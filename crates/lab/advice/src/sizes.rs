@@ -12,8 +12,8 @@ pub struct MapSizes {
 }
 
 impl MapSizes {
-    /// Returns the segment and cache sizes of the map-cache document that suit the page and entry size. Segment sizes
-    /// are 1 to 8 KiB, but at most one page; with pages below 1 KiB, a segment is one page. For the cache sizes, see
+    /// Returns the segment and cache sizes of the map-cache slides that suit the page and entry size. Segment sizes are
+    /// 1 to 8 KiB, but at most one page; with pages below 1 KiB, a segment is one page. For the cache sizes, see
     /// [`Self::usual_caches`].
     pub fn usual(page_bytes: u32, entry_bytes: u32) -> Self {
         let possible = |bytes: &u32| (entry_bytes..=page_bytes).contains(bytes);
@@ -22,8 +22,8 @@ impl MapSizes {
         Self { entry_bytes, cache_bytes: Self::usual_caches(&segment_bytes), segment_bytes }
     }
 
-    /// Returns the cache sizes of the map-cache document (8 to 512 KiB) that are multiples of all segment sizes. If
-    /// there are none, returns seven sizes: the largest segment size and its doublings.
+    /// Returns the cache sizes of the map-cache slides (8 to 512 KiB) that are multiples of all segment sizes. If there
+    /// are none, returns seven sizes: the largest segment size and its doublings.
     pub fn usual_caches(segment_bytes: &[u32]) -> Vec<u64> {
         let largest = u64::from(segment_bytes.iter().max().copied().unwrap_or(1)).max(1);
         let caches: Vec<u64> = (13..20).map(|shift| 1 << shift).filter(|bytes| bytes % largest == 0).collect();

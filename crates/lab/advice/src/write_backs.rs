@@ -59,8 +59,8 @@ impl WriteBacks {
         let unused = Segment { link: Link::ALONE, absent: caches.len() as u32, changed: 0 };
         let pages = segments.div_ceil(1 << page_shift) as usize;
         Self {
-            // The last write-back times are initialized to 1, which is later than 0, the change time of unchanged
-            // segments.
+            // All write-back times start at 1. This is later than 0, the change time of a segment that never changed,
+            // so such a segment is clean.
             written: vec![1; pages * caches.len()],
             caches,
             segments: vec![unused; segments as usize],

@@ -14,8 +14,8 @@
 //! of hot writes is the share of log pages that are invalidated before their eviction.
 //!
 //! Two passes are made: [`WrittenPages`] counts the pages written, then [`Intervals`] counts intervals exactly. The
-//! first pass is needed for log sizes given as shares, and for equal steps of time and address. A single exact pass
-//! would need memory for each write instead of for each page.
+//! first pass is needed to resolve log sizes given as shares, and to divide time and addresses into equal steps. A
+//! single exact pass would need memory for each write instead of for each page.
 
 mod log_size;
 mod written;
@@ -45,7 +45,7 @@ pub struct Intervals {
     windows: Vec<Window>,
     /// Histogram of write intervals, measured in page writes instead of nanoseconds.
     histogram: LatencyHistogram,
-    /// Index in `groups` of each page group, by the group's number.
+    /// Index in `groups` of each page group, keyed by group number.
     index: HashMap<u64, usize>,
     groups: Vec<[Page; GROUP as usize]>,
     write_map: WriteMap,
@@ -102,8 +102,8 @@ impl WriteMap {
     }
 }
 
-/// Page writes and pages by class for one log size. Writes are classified by their interval, pages by their mean
-/// interval. First writes, and pages written once, are cold.
+/// Numbers of page writes and pages per class (hot, warm, cold) for one log size. Writes are classified by their
+/// interval, pages by their mean interval. First writes, and pages written once, are cold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogWindow {
     /// Size of the log in pages.

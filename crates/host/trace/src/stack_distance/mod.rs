@@ -28,10 +28,10 @@ use recency::{LastUse, Recency};
 /// Prefetch distance: the data for a use is prefetched this many uses before it is needed.
 const AHEAD: usize = 16;
 
-/// Index of the reads counter in pairs of counters; the other counter of a pair counts changes.
+/// Index of the read counter in each pair of counters; the other counter counts changes.
 const READS: usize = 0;
 
-/// Histogram of reads or of changes by stack distance.
+/// Histogram of reads or changes by stack distance.
 #[derive(Clone, Debug)]
 struct Uses {
     /// Number of uses at each stack distance below the size of the largest cache.
@@ -66,7 +66,7 @@ pub struct StackDistances {
     uses: [Uses; 2],
     /// Difference array: its prefix sum up to C is the number of write-backs of a cache of C items.
     write_backs: Vec<i64>,
-    /// True once an item was changed. Before that, dirty states are not looked up.
+    /// True once any item has been changed. Until then, dirty states need not be looked up.
     changed: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct CacheCurves {
     pub write_backs: Vec<u64>,
 }
 
-/// Numbers of reads and of changes of items.
+/// Number of reads and number of changes, over all items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct UseCounts {
     /// Number of reads of items.

@@ -17,7 +17,7 @@ use ssdlab_core::mem::prefetch;
 
 /// Number of slots per word; each slot is a bit.
 const WORD: usize = 64;
-/// Number of words per group, and of groups per region; the counts within a region fit 16 bits.
+/// Number of words per group, and number of groups per region. The counts within a region fit in 16 bits.
 const GROUP: usize = 64;
 const REGION: usize = 16;
 /// Number of slots per item, and minimum number of slots in total.
@@ -40,7 +40,7 @@ pub(super) enum LastUse {
     Distance(u32),
 }
 
-/// Recency order of the items used last. Memory: 8 bytes per slot per kept item, and 4 bytes per item.
+/// Recency order of the most recently used items. Memory: 8 bytes per slot per kept item, and 4 bytes per item.
 #[derive(Clone, Debug)]
 pub(super) struct Recency {
     most: usize,
