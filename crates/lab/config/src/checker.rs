@@ -16,7 +16,7 @@ pub(crate) struct Checker<'a> {
     /// The table of options.
     options: &'static [OptionSpec],
     pub entries: &'a Entries,
-    /// Capacity of the preset in bytes, if it sets one.
+    /// Capacity in bytes that the preset sets; `None` if it sets no capacity.
     pub preset_bytes: Option<u64>,
     /// First byte past the last address of the trace, if the trace is known.
     pub extent_bytes: Option<u64>,
@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
         Violation::new(origin, key, message)
     }
 
-    /// True if the option applies under the other settings, and therefore has a value.
+    /// True if the other settings make the option applicable, so that it has a value.
     pub fn applies(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }

@@ -15,7 +15,7 @@ pub struct Leaf {
     pub key: &'static str,
     /// The value in TOML syntax.
     pub value: String,
-    /// Place where the value was set, such as `default`, `preset tlc-nvme`, `my.toml:12`, `--set`.
+    /// Origin of the value, such as `default`, `preset tlc-nvme`, `my.toml:12`, `--set`.
     pub origin: String,
 }
 
@@ -23,7 +23,7 @@ pub struct Leaf {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {
     pub(crate) entries: Entries,
-    /// Capacity of the preset in bytes. A later layer may have replaced it in `entries`.
+    /// Capacity in bytes that the preset sets. A later layer may have replaced it in `entries`.
     pub(crate) preset_bytes: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ impl Config {
         )
     }
 
-    /// Like [`Self::resolve`], but `preset` has an origin, and there may be several groups of settings. Later groups
+    /// Like [`Self::resolve`], but takes the preset with its origin, and several groups of settings. Later groups
     /// override earlier groups; only settings of the same group can contradict each other.
     ///
     /// # Errors

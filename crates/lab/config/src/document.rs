@@ -1,4 +1,4 @@
-//! Reads a layer (a TOML document, or single settings) into keys and values, each with its place in the layer.
+//! Reads a layer (a TOML document, or single settings) into keys and values, each with its position in the layer.
 
 use crate::error::Violation;
 use crate::kind::Kind;
@@ -28,7 +28,7 @@ pub(crate) struct Written {
     pub base: Option<Named>,
 }
 
-/// Name of a preset, and the place in the configuration that refers to it.
+/// Name of a preset, and the origin of the reference to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub name: String,
@@ -118,8 +118,8 @@ struct Reader<'a> {
     form: Form<'a>,
     text: &'a str,
     written: &'a mut Written,
-    /// Errors, each with its byte offset. Tables are read in alphabetical order, but errors are reported in the order
-    /// of the text.
+    /// Errors with their byte offsets in the text. Tables are read in alphabetical order; the offsets are used to
+    /// report errors in text order.
     faults: Vec<(usize, Violation)>,
 }
 
@@ -300,7 +300,7 @@ fn known_key(key: &str) -> &str {
     named(key, OPTIONS.keys().iter().map(String::as_str)).unwrap_or(key)
 }
 
-/// Returns the names of all options, sections and variants directly in a table.
+/// Returns the names of a table's direct children: options, sections and variants.
 fn children(table: &str) -> Vec<&'static str> {
     let mut names: Vec<&str> = OPTIONS
         .iter()

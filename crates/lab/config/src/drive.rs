@@ -30,7 +30,7 @@ impl Config {
         Ok(Some((key, blocks.div_ceil(2).to_string())))
     }
 
-    /// Returns the configuration with another value for one setting.
+    /// Returns the configuration with one setting changed.
     ///
     /// # Errors
     /// See [`Self::resolve`] for the errors.

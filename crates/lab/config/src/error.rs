@@ -3,7 +3,7 @@
 /// One error of a configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Place where the wrong value was set: `my.toml:12:7`, `preset tlc-nvme`, `--set`, `default`.
+    /// Origin of the wrong value: `my.toml:12:7`, `preset tlc-nvme`, `--set`, `default`.
     pub origin: String,
     /// Key of the option; empty if the error concerns a whole document.
     pub key: String,

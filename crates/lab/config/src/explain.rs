@@ -25,7 +25,7 @@ impl OptionSpec {
         find(key)
     }
 
-    /// Returns a description of the option's default, with the value in the default drive.
+    /// Describes the option's default, including its value in the default drive.
     pub fn describe_default(&self) -> String {
         let default = self.describe_fallback();
         let drive = Config::resolve(None, &[], &[]).map_or_else(|_| Vec::new(), |config| config.leaves());

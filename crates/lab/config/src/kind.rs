@@ -1,6 +1,6 @@
 //! Types and ranges of options, and the variants that an option may have as values.
 
-/// Type and range of an option; both ends of a range are allowed.
+/// Type and range of an option; ranges include both ends.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the comment of each variant states the unit of `min` and `max`")]
 pub enum Kind {
@@ -63,7 +63,7 @@ pub struct Variant {
 
 impl Kind {
     /// Creates the type of an option from the names and help texts of its variants. The list of variants is never
-    /// freed, so only the table of options, which is rarely rebuilt, calls this function.
+    /// freed. So only the option table, which is rarely rebuilt, may call this function.
     pub(crate) fn of_names(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
         let variants: Vec<Variant> = names.into_iter().map(|(name, help)| Variant { name, help }).collect();
         Self::Choice(variants.leak())
@@ -77,8 +77,8 @@ impl Kind {
         }
     }
 
-    /// Adds rules for the option's values. Like the list of variants in [`Self::of_names`], the given type is never
-    /// freed.
+    /// Adds rules for the option's values. The given type is never freed, as with the list of variants in
+    /// [`Self::of_names`].
     pub(crate) fn stepped(self, steps: &'static [Step]) -> Self {
         Self::Stepped(Box::leak(Box::new(self)), steps)
     }

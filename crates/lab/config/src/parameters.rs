@@ -33,7 +33,7 @@ fn in_units(kind: Kind, unit: u64) -> Kind {
     if unit == 1 { kind } else { kind.stepped(vec![Step::Multiple(unit)].leak()) }
 }
 
-/// Returns an option for each parameter in a table, except fixed parameters. The keys of the options are below `path`.
+/// Returns one option per parameter of a table, except for fixed parameters. The option keys are below `path`.
 pub(crate) fn of_table(path: &str, table: &[Parameter]) -> impl Iterator<Item = OptionSpec> {
     let settings = table.iter().filter(|parameter| !parameter.is_fixed());
     settings.map(move |parameter| of_parameter(format!("{path}.{}", parameter.name), parameter, parameter.help))

@@ -50,7 +50,7 @@ impl Preset {
         self.text.lines().next().unwrap_or_default().trim_start_matches('#').trim()
     }
 
-    /// Returns the keys that have a source, each with its source, in the order of the preset's file.
+    /// Returns each key that has a source, together with the source, in the order of the preset's file.
     pub fn sources(&self) -> Vec<(String, String)> {
         let mut sources = Vec::new();
         let mut table = "";

@@ -59,7 +59,7 @@ fn section_of(option: &OptionSpec) -> &'static str {
     SECTIONS.iter().map(|section| section.name).find(|name| Some(*name) == table).unwrap_or_default()
 }
 
-/// Options whose example is valid only together with another setting, each with that setting.
+/// Options whose example requires another setting, each with that setting.
 const BESIDE: &[(&str, &str)] = &[
     ("device.fill", "host.fit=compact"),
     ("drive.protocol.ufs.depth", "host.replay.closed.queue_depth=16"),
@@ -87,7 +87,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("drive.hmb.map_cache.latency", "ftl.page.map=dftl"),
 ];
 
-/// Returns an example of an option in the form of `--set`, with the further settings that the example needs.
+/// Returns an example of an option as `--set` settings, including the other settings that the example needs.
 fn example(option: &OptionSpec) -> Vec<String> {
     let beside = BESIDE.iter().filter(|(key, _)| *key == option.key).map(|(_, set)| (*set).to_owned());
     beside.chain([format!("{}={}", option.key, option.example)]).collect()

@@ -51,7 +51,7 @@ impl Deref for Options {
     }
 }
 
-/// Returns the keys of options, and of their sections and variants with parameters.
+/// Returns the keys of the options, of all sections, and of the variants with parameters.
 fn keys(options: &[OptionSpec]) -> Vec<String> {
     let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).map(str::to_string);
     let keys = options.iter().map(|option| option.key.to_string());
@@ -67,8 +67,9 @@ fn has_parameters(option: &OptionSpec, options: &[OptionSpec]) -> bool {
     !option.variants().is_empty() && options.iter().any(|other| below(option.key, other.key).is_some())
 }
 
-/// Rules for the values of options, in addition to their ranges. Sweeps and searches use them to draw values. For
-/// parameters of schedulers and policies, the table of options adds the rule that values are multiples of the unit.
+/// Rules for the values of options, in addition to their ranges. Sweeps and searches use them to draw values. The
+/// option table adds a rule for parameters of schedulers and policies: values must be multiples of the parameter's
+/// unit.
 const STEPS: &[(&str, &[Step])] = &[
     ("device.capacity", &[Step::MultipleOf("nand.page_size"), Step::MultipleOf("cache.page")]),
     ("nand.page_size", &[Step::PowerOfTwo]),
@@ -100,7 +101,7 @@ fn spaced(option: OptionSpec) -> OptionSpec {
     steps.map_or(option, |(_, steps)| OptionSpec { kind: option.kind.stepped(steps), ..option })
 }
 
-/// Renamed options and tables of options: former key and current key.
+/// Renamed options and tables, as (former key, current key).
 const RENAMED: &[(&str, &str)] = &[
     ("block.frame", "block.layer"),
     ("ftl.dftl.trigger", "ftl.page.trigger"),
@@ -113,7 +114,7 @@ pub(crate) fn find(key: &str) -> Option<&'static OptionSpec> {
     OPTIONS.iter().find(|option| option.key == key)
 }
 
-/// Describes the current form of a renamed option or table of options; `None` for other keys.
+/// Describes the current form of a renamed option or table; `None` for other keys.
 pub fn renamed(key: &str) -> Option<String> {
     let now = RENAMED.iter().find_map(|(former, now)| match below(former, key) {
         Some(rest) => Some(format!("{now}.{rest}")),
@@ -140,7 +141,7 @@ impl OptionSpec {
         })
     }
 
-    /// Returns the section's conditions for using the option, as text.
+    /// Returns the conditions under which the option is used, as text. The option's section declares them.
     pub fn used(&self) -> Vec<String> {
         let section = self.key.split_once('.').map_or("", |(section, _)| section);
         let section = SECTIONS.iter().find(|other| other.name == section);

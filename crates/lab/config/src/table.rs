@@ -1,4 +1,4 @@
-//! Entries of the table of options, and the defaults of options.
+//! Entries of the option table, and option defaults.
 //!
 //! A key is a dotted path. The value of an option of kind [`Kind::Choice`] is the name of a *variant*. Options whose
 //! key continues with that name (`ftl.page.gc` and `ftl.page.gc.d_choices.d`) are the variant's parameters and exist
@@ -19,17 +19,17 @@ pub struct OptionSpec {
     pub fallback: Fallback,
     /// Help text: one sentence for the reference page.
     pub help: &'static str,
-    /// Example value of the option in the form of `--set`.
+    /// Example value of the option, in the syntax of a `--set` value.
     pub example: &'static str,
 }
 
-/// Starts the declaration of an option. Every preset must set the option unless it gets a default.
+/// Starts the declaration of an option. Every preset must set the option unless the option gets a default.
 pub(crate) const fn option(key: &'static str, kind: Kind) -> OptionSpec {
     OptionSpec { key, kind, fallback: Fallback::Preset, help: "", example: "" }
 }
 
 impl OptionSpec {
-    /// Sets the default of the option, in the form of `--set`.
+    /// Sets the default of the option, in the syntax of a `--set` value.
     pub(crate) const fn default(self, text: &'static str) -> Self {
         self.fallback(Fallback::Value(text))
     }
@@ -58,7 +58,7 @@ impl OptionSpec {
 /// Default of an option: determines the option's value if users do not set it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fallback {
-    /// The default is this value, in the form of `--set`.
+    /// The default is this value, in the syntax of a `--set` value.
     Value(&'static str),
     /// The first case that applies determines the default. If no case applies, this value is the default.
     Unless(&'static str, &'static [Case]),
@@ -195,7 +195,7 @@ impl Section {
         self.used.iter().filter_map(words).collect()
     }
 
-    /// Returns the help of the section with the conditions under which its options are used.
+    /// Returns the section's help text, including the conditions under which its options are used.
     pub fn describe(&self) -> String {
         let used: Vec<String> = self.used(self.name).iter().map(|condition| format!("`{condition}`")).collect();
         match used.is_empty() {

@@ -50,24 +50,24 @@ pub(crate) struct QueueGroup {
     pub reads: f64,
 }
 
-/// Names of the arrival processes of queues: first with equal gaps, then with exponential gaps.
+/// Names of the queues' arrival processes: the one with equal gaps, then the one with exponential gaps.
 const ARRIVALS: [&str; 2] = ["fixed", "poisson"];
 
 /// Number of log blocks as written in a setting.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum LogSpace {
-    /// All blocks that neither the data nor the reserve for merges needs.
+    /// All blocks except those needed for the data and for the merge reserve.
     All,
     Blocks(u64),
     /// The given percentage of the data blocks.
     Percent(f64),
 }
 
-/// Word for unlimited bandwidth or for no queues in a configuration.
+/// Word that means unlimited bandwidth or no queues in a configuration.
 const NONE: &str = "none";
-/// Word for a span of the whole device in a configuration.
+/// Word that means a span of the whole device in a configuration.
 const DEVICE: &str = "device";
-/// Word for all available log blocks in a configuration.
+/// Word that means all available log blocks in a configuration.
 const ALL: &str = "all";
 
 impl Kind {
@@ -372,7 +372,7 @@ fn read_sizes(text: &str) -> Result<Vec<(u32, f64)>, String> {
     Ok(sizes)
 }
 
-/// Example of a value of [`Kind::Queues`].
+/// Example value of [`Kind::Queues`].
 const QUEUES: &str = "1:fixed:10k/s:50%,6:poisson:15k/s:1%";
 
 fn read_queues(text: &str) -> Result<Vec<QueueGroup>, String> {

@@ -79,7 +79,7 @@ impl Config {
         self.entries.get(key).is_some_and(|entry| matches!(entry.value, Value::Choice(chosen) if chosen == name))
     }
 
-    /// Returns those settings among `keys` that have a value, each with the value that `change` computes from it.
+    /// Returns the settings among `keys` that have a value, each with the new value that `change` computes from it.
     fn each(
         &self,
         keys: &[&'static str],

@@ -32,7 +32,7 @@ pub(super) struct Shape<'a> {
     /// Number of mapping units per flash page.
     pub per_flash_page: u32,
     pub pages_per_block: u32,
-    /// Number of word lines per erase block of a plane, and of flash pages per word line.
+    /// Number of word lines per erase block of a plane; `word_line` is the number of flash pages per word line.
     pub word_lines: u32,
     pub word_line: u32,
     pub planes: u32,
@@ -50,7 +50,7 @@ pub(super) struct Blocks {
     asked: u64,
     /// Number of blocks provided, rounded up to an equal number per plane.
     pub provided: u64,
-    /// Number of blocks by which the FTL's reserve increases the provided blocks.
+    /// Number of blocks added to the provided blocks for the FTL's reserve.
     pub added: u64,
     /// Number of blocks that the data fills.
     data: u64,
@@ -231,8 +231,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Returns a change that provides enough blocks: a scale model, more over-provisioning, a larger capacity, or both
-    /// of the latter.
+    /// Returns a change that provides enough blocks: a scale model, more over-provisioning, a larger capacity, or a
+    /// larger capacity with more over-provisioning.
     fn more_blocks(&self, key: &str, provision: &str, shape: &Shape<'_>, logical_pages: u64) -> String {
         let named = |other| if other == key { "it" } else { other };
         if key == CAPACITY && self.as_model(shape).is_some_and(|model| model.blocks(logical_pages).suffice()) {
@@ -250,7 +250,7 @@ impl Checker<'_> {
         let remedy = if key == provision { of_provision.or(of_capacity) } else { of_capacity.or(of_provision) };
         remedy.unwrap_or_else(|| {
             let usual = shape.by_default();
-            // A scale model has smaller blocks. So a smaller drive may be possible even if no larger drive is possible.
+            // A scale model has smaller blocks, so a smaller capacity may be valid even if no larger capacity is.
             let bytes = usual.larger_capacity(logical_pages).or_else(|| usual.larger_capacity(0)).unwrap_or(u64::MAX);
             let percent = write_percent(DEFAULT_PERCENT);
             let instead = if self.applies(FILL) { format!(" instead of {FILL}") } else { String::new() };

@@ -142,7 +142,7 @@ const CACHE: &[OptionSpec] = &[
     ),
 ];
 
-/// Options for the compressed sizes of pages.
+/// Options that determine the compressed sizes of pages.
 const PAGES: &[OptionSpec] = &[
     option("cache.incompressible", Kind::Percent { min: 0.0, max: 100.0 })
         .default("0%")

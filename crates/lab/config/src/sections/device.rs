@@ -35,7 +35,7 @@ const SIZE: &[OptionSpec] = &[
         ),
 ];
 
-/// Assumed extent of an empty or unknown trace, in bytes.
+/// Extent in bytes that is assumed for an empty or unknown trace.
 const ASSUMED_BYTES: u64 = 1 << 30;
 
 /// Variants of `device.reserve`; the value is true if the FTL's reserve is added to the over-provisioning.

@@ -51,7 +51,7 @@ static PROGRAM_ORDERS: Choices<ProgramOrder, 2> = Choices::new([
     ("any", "any erased page (small-block SLC)", ProgramOrder::Any),
 ]);
 
-/// Returns the option `time` of a suspend variant: erases only, or erases and programs.
+/// Returns the option `time` of a suspend variant. The variants suspend erases only, or erases and programs.
 const fn suspend_time(key: &'static str) -> OptionSpec {
     // Source of the default: `Suspend_Write_Time` in `Flash_Parameter_Set.cpp` of MQSim.
     option(key, Kind::Nanos { min: 0, max: SECOND }).default("100us").example("50us").help(
@@ -303,8 +303,8 @@ impl Checker<'_> {
         Ok(interruption)
     }
 
-    /// Rejects a suspend time that is not shorter than the suspended operation. `operation` is the setting with the
-    /// duration of the operation; `end` is that duration.
+    /// Rejects a suspend time that is not shorter than the suspended operation. `operation` is the key of the setting
+    /// for the operation's duration; `end` is that duration.
     fn refuse_suspend_time(&mut self, key: &str, time: Nanos, operation: &str, end: Nanos) {
         if time >= end && end > Nanos::ZERO {
             let [time, end, half] = [time.0, end.0, end.0 / 2].map(write_nanos);

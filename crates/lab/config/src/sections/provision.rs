@@ -60,7 +60,7 @@ impl Provision {
         if (blocks - whole).abs() <= 1e-12 * whole { whole as u64 } else { blocks.ceil() as u64 }
     }
 
-    /// Returns the smallest over-provisioning in steps of 0.01 % that gives at least `blocks`, in percent.
+    /// Returns the smallest over-provisioning in percent that gives at least `blocks` blocks, in steps of 0.01 %.
     pub(crate) fn percent_for(self, blocks: u64, logical_pages: u64, pages_per_block: u64) -> f64 {
         let physical = blocks.saturating_mul(pages_per_block) as f64;
         let beyond = physical - logical_pages as f64;

@@ -84,7 +84,7 @@ impl Shape<'_> {
 }
 
 impl Checker<'_> {
-    /// Returns the number of logical pages of the nominal drive; `None` without scale models.
+    /// Returns the number of logical pages of the nominal drive; `None` if the drive is not a scale model.
     pub(super) fn nominal_pages(&self, page_bytes: u32) -> Read<Option<u64>> {
         let scaled = self.choice(SCALE, &SCALES)?;
         scaled.then(|| Ok(self.bytes(NOMINAL)?.div_ceil(page_bytes.into()))).transpose()
@@ -114,8 +114,8 @@ impl Checker<'_> {
         Ok(None)
     }
 
-    /// Returns how the size of a drive with `logical_pages` relates to its nominal drive. `needed_pages` is the number
-    /// of logical pages before it was raised to the smallest scale model.
+    /// Returns how the size of a drive with `logical_pages` relates to its nominal drive. `needed_pages` is the
+    /// original number of logical pages, before it was raised to that of the smallest scale model.
     pub(super) fn size(&mut self, shape: &Shape<'_>, logical_pages: u64, needed_pages: u64) -> Read<Size> {
         let by_trace = self.applies(FILL);
         let Some(nominal_pages) = shape.nominal_pages.filter(|pages| by_trace || logical_pages < *pages) else {

@@ -1,5 +1,4 @@
-//! Units of the chips that may be larger than a mapping unit: flash page, word line, and blocks that are erased
-//! together.
+//! Flash units that may be larger than a mapping unit: flash page, word line, and blocks that are erased together.
 
 use crate::checker::{Checker, Read};
 use crate::kind::Choices;
@@ -100,7 +99,8 @@ impl Checker<'_> {
         Ok(None)
     }
 
-    /// Reports command and FTL settings that require pages to be programmed one at a time, if the drive does not do so.
+    /// If the drive programs several pages at a time, reports the command and FTL settings that require it to program
+    /// one page at a time.
     fn check_commands(
         &mut self,
         ftl: &FtlChoice,

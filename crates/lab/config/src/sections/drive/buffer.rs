@@ -22,7 +22,7 @@ static BUFFERS: Choices<Reader<Option<FlushPolicy>>, 3> = Choices::new([
 
 /// Returns the option `size` of a write buffer.
 const fn size(key: &'static str) -> OptionSpec {
-    // This default is our choice: the buffer holds what a fast host writes in a few milliseconds.
+    // This default is our choice: the buffer holds the data that a fast host writes in a few milliseconds.
     option(key, Kind::Bytes { min: 512, max: TIB })
         .default("16MiB")
         .example("1MiB")

@@ -68,8 +68,8 @@ impl Checker<'_> {
         Ok(collect)
     }
 
-    /// Reads the number of erased blocks that garbage collection in advance must reach. If this number were
-    /// unreachable, collection would copy pages until no page is invalid.
+    /// Reads the number of erased blocks that garbage collection in advance must reach. Unreachable numbers are
+    /// rejected, because collection would then copy pages until no invalid page is left.
     fn collect_goal(&mut self, variant: &str, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<CollectGoal> {
         let key = format!("{variant}.blocks");
         let blocks = self.small(&key)?;

@@ -22,7 +22,7 @@ const fn time(key: &'static str, example: &'static str) -> OptionSpec {
     option(key, Kind::Nanos { min: 0, max: SECOND }).default("0ns").example(example)
 }
 
-/// Keys of the settings for the controller's processing times and delays per request or per page, except [`COMMAND`].
+/// Keys of the controller settings for processing times and delays, per request or per page, except [`COMMAND`].
 pub(crate) const TIMES: [&str; 9] = [
     "drive.work.read",
     "drive.work.write",

@@ -38,7 +38,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("3")
         .help("Maximum number of pages accepted at once after a pause."),
     option("drive.pace.credits.initial", Kind::Count { min: 0, max: 1_000_000_000 })
-        // This default is our choice: the number of pages in a few program units.
+        // This default is our choice: a few program units hold this many pages.
         .default("256")
         .example("1024")
         .help("Initial number of credits."),

@@ -72,7 +72,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("1")
         .example("8")
         .help("Number of requests served from a queue before the next queue is served."),
-    // The default has the weights of NVMe's three priority classes below "urgent".
+    // The default has one weight for each of NVMe's three priority classes below "urgent".
     option("drive.protocol.nvme.arbitration.weighted.weights", Kind::Counts { min: 1, max: 256, most: 8 })
         .default("4,2,1")
         .example("8,4,1")

@@ -17,7 +17,7 @@ static POLICIES: Choices<Reader<Option<Thermal>>, 2> = Choices::new([
     ),
 ]);
 
-/// Returns the option of the thermal model with the given key and range of values.
+/// Returns an option of the thermal model, with the given key and range.
 const fn number(key: &'static str, min: f64, max: f64) -> OptionSpec {
     option(key, Kind::Float { min, max })
 }

@@ -68,8 +68,8 @@ pub(super) const USUAL_ERASED: u64 = 16;
 /// Remedy for a garbage collection trigger that requires too many erased blocks.
 pub(super) const WITHOUT_ERASED: &str = "set ftl.page.trigger to \"victim\"";
 
-/// Returns the setting for the number of erased blocks that garbage collection maintains in each plane, with its value
-/// and its minimum.
+/// Returns the key, value and minimum of the setting for the number of erased blocks that garbage collection maintains
+/// in each plane.
 pub(super) fn kept_erased(ftl: &FtlChoice) -> Option<(&'static str, u32, u32)> {
     match ftl {
         FtlChoice::Page(PageOptions { trigger: Trigger::Partial { low, .. }, .. }, _) => Some((trigger::LOW, *low, 2)),

@@ -21,8 +21,8 @@ const HYBRID_SHARE: &str = "ftl.page.slc.hybrid.share";
 /// Minimum number of cache blocks per plane: one is written while another is folded.
 const LEAST_BLOCKS: u32 = 2;
 
-/// Settings of an SLC cache variant: the key for the size of its dedicated blocks, and the key for its share of free
-/// blocks. `None` if the variant has no such setting.
+/// Keys of the size settings of an SLC cache variant: the size of its dedicated blocks, and its share of free blocks.
+/// `None` if the variant has no such setting.
 type Sizes = (Option<&'static str>, Option<&'static str>);
 static KINDS: Choices<Sizes, 4> = Choices::new([
     ("none", "no cache", (None, None)),
