@@ -7,11 +7,11 @@ use crate::{Drive, Frame, Op, Recording, Request, record};
 #[derive(Deserialize)]
 struct Question {
     drive: Drive,
-    /// Requests, as text, that the drive serves before the recording begins.
+    /// Text of the requests that the drive serves before the recording begins.
     before: String,
     requests: String,
-    /// If set, the answer contains pictures instead of the recording. The values are the numbers of steps before the
-    /// first and the last picture; there is one picture per step.
+    /// If set, the answer contains pictures instead of the recording. The two values are the number of steps before the
+    /// first picture and before the last picture. There is one picture per step.
     #[serde(default)]
     frames: Option<(usize, usize)>,
 }

@@ -140,7 +140,7 @@ pub struct PageScheme {
     pub every: u32,
     /// If true, the FTL next writes to the block with the fewest erases; if false, to the block erased longest ago.
     pub least_worn: bool,
-    /// Map of page mapping: its name and parameters.
+    /// Map that page mapping uses, with its parameters.
     pub map: Named,
     /// Options of the SLC cache; `None` without an SLC cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]

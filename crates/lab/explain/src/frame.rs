@@ -21,7 +21,7 @@ pub struct Frame {
 /// An erase block in a picture.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Block {
-    /// Name of the block, as used in the sentences.
+    /// Name of the block, as it appears in the sentences.
     pub name: String,
     /// Use of the block, in words.
     pub text: String,
@@ -43,7 +43,7 @@ pub struct Page {
     pub text: String,
     /// True if this flash page is the newest copy of its logical page.
     pub valid: bool,
-    /// True if the log holds this page for the second time.
+    /// True if the page got a second chance and is in the log for the second time.
     pub second: bool,
 }
 

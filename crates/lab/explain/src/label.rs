@@ -30,7 +30,7 @@ impl<'a> Labelled<'a> {
         matches!(self.drive.ftl, Scheme::Log(_))
     }
 
-    /// Returns the name of a block, which begins with the letter of its use.
+    /// Returns the name of a block, which begins with a letter for its use.
     pub fn block(&self, number: u32) -> String {
         let block = &self.state.blocks[number as usize];
         let letter = match block.used {
@@ -88,12 +88,12 @@ impl<'a> Labelled<'a> {
         }
     }
 
-    /// Returns the name of a flash page: its block, and its number in the block from 0.
+    /// Returns the name of a flash page: its block's name, and its number within the block, counted from 0.
     pub fn place(&self, ppn: u32) -> String {
         format!("{}·{}", self.block(self.state.block_of(ppn)), ppn % self.drive.pages_per_block)
     }
 
-    /// Returns the number of the map page with the page number `lpn`; `None` if `lpn` is a logical page.
+    /// Returns the map page number that `lpn` stands for; `None` if `lpn` is a logical page.
     fn map_page(&self, lpn: u32) -> Option<u32> {
         lpn.checked_sub(self.drive.logical_pages).filter(|_| !self.is_log())
     }
@@ -103,7 +103,7 @@ impl<'a> Labelled<'a> {
         self.map_page(lpn).map_or_else(|| format!("page {lpn}"), |map_page| format!("map page {map_page}"))
     }
 
-    /// Returns the number of a logical page or map page, for a picture.
+    /// Returns the number of a logical page or map page, as shown in a picture.
     pub fn page_number(&self, lpn: u32) -> String {
         self.map_page(lpn).map_or_else(|| lpn.to_string(), |map_page| format!("m{map_page}"))
     }

@@ -64,7 +64,7 @@ pub struct Recording {
     pub sentences: Vec<String>,
     /// Spans: groups of related steps.
     pub spans: Vec<Span>,
-    /// Sentence that sums up each span; empty for requests.
+    /// For each span, a sentence that sums it up; empty if the span is a host request.
     pub summaries: Vec<String>,
     /// Map entries cached in RAM: at the start, and after each change.
     pub ram: Vec<Ram>,
@@ -72,7 +72,7 @@ pub struct Recording {
     pub end: End,
 }
 
-/// Records how a drive serves `requests`, after it was filled and has served the requests `before`.
+/// Records how a drive serves `requests`, after the drive was filled and served the requests in `before`.
 ///
 /// # Errors
 /// Fails if the drive is too large to draw, if a request exceeds the drive, or if there are too many steps.

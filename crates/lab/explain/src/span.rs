@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use crate::{State, Step, Use};
 
-/// Group of consecutive steps. Spans can nest, such as a merge within a request.
+/// Group of consecutive steps. Spans can be nested; for example, a request may contain a merge.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Span {
     /// Index of the first step.
     pub from: usize,
-    /// Index of the last step, which belongs to the span.
+    /// Index of the last step (inclusive).
     pub to: usize,
     /// Host request or FTL operation that the steps of the span carry out.
     #[serde(flatten)]
@@ -54,7 +54,7 @@ struct Open {
     merge: Option<(usize, Vec<Source>, bool)>,
     /// First step of the current reclaim, and the reclaimed block.
     reclaim: Option<(usize, u32)>,
-    /// First step, block, valid pages and reason of each current garbage collection.
+    /// First step, block, valid pages and reason of each garbage collection in progress.
     collections: Vec<(usize, u32, u32, &'static str)>,
     /// For the current map miss: its first step, its last step so far, and the logical page.
     miss: Option<(usize, usize, u32)>,

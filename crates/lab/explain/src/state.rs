@@ -10,7 +10,7 @@ use crate::Step;
 pub struct PageState {
     /// Logical page that was programmed to this flash page; `None` if the page is erased.
     pub lpn: Option<u32>,
-    /// True if the log holds this page for the second time, after a second chance (FASTer).
+    /// True if the page got a second chance and is in the log for the second time (FASTer).
     pub second: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct BlockState {
     /// Current use of the block, such as data or log.
     #[serde(rename = "use")]
     pub used: Use,
-    /// Logical block of all pages in the block; `None` if they belong to several logical blocks.
+    /// Logical block to which all pages in the block belong; `None` if they belong to several logical blocks.
     pub owner: Option<u32>,
     /// Index of this block among the open blocks of its plane: 0 for the host's open block, higher for the other open
     /// blocks of the FTL.
@@ -79,7 +79,7 @@ pub struct State {
 }
 
 impl State {
-    /// Creates the state of an erased drive. The number of logical pages and map pages together is `mapped`.
+    /// Creates the state of an erased drive. `mapped` is the total number of logical pages and map pages.
     pub fn new(shape: &Shape, mapped: u32) -> Self {
         Self {
             pages: vec![PageState::default(); (shape.blocks * shape.pages_per_block) as usize],

@@ -13,7 +13,7 @@ use crate::Op;
 pub enum Step {
     /// A host request begins.
     Request { op: Op, page: u32, count: u32 },
-    /// A page that was never written, or was trimmed, is read.
+    /// Read of a page that was never written or has been trimmed.
     Blank { lpn: u32 },
     /// A flash page is read.
     Read { ppn: u32, cause: &'static str },

@@ -1,4 +1,4 @@
-//! Simulates caches of the host over one trace, without a drive.
+//! Simulates host caches over one trace, without a drive.
 //!
 //! All caches read the same trace in memory, so many caches can run at once. Each cache is a task on its own thread.
 //! Twenty times a second, the caller's [`Watch`] decides whether the task continues. A stopped task ends at its next
@@ -28,13 +28,13 @@ pub(crate) const LOOK_EVERY: usize = 1 << 14;
 pub struct CacheChoice {
     /// Replacement policy of the cache.
     pub info: &'static PolicyInfo,
-    /// Changed parameters of the policy: names and values.
+    /// Policy parameters that were changed, as names and values.
     pub changes: Vec<(String, u64)>,
     /// Capacity of the cache in units.
     pub capacity: u64,
 }
 
-/// A point of a miss-ratio curve, which is the result of simulating one cache.
+/// Result of simulating one cache: a point of a miss-ratio curve.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CurvePoint {
     /// Number of misses per access, from 0 to 1.
@@ -200,7 +200,7 @@ pub(crate) fn watched<T: Send + 'static>(
     let stopped = Arc::clone(&stop);
     thread::spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| task(&stopped)));
-        // If the task was stopped, the receiver is gone, so this call fails.
+        // If the task was stopped, the receiver no longer exists, so sending fails.
         let _ = sender.send(result);
     });
     loop {

@@ -1,8 +1,8 @@
 //! Checks every flash operation and every read against a copy of the data.
 //!
 //! The checker has its own flash array, which enforces the NAND rules. For every logical page it stores the version
-//! last written by the host and the place of the newest copy. It reports a broken rule, a copy of the wrong page, an
-//! erase of the only copy, and a read of an old version. It also reports pages that are lost or that return after a
+//! last written by the host and the location of the newest copy. It reports rule violations, copies of the wrong page,
+//! erases of the only copy, and reads of old versions. It also reports pages that are lost or that reappear after a
 //! trim.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn};
@@ -58,7 +58,7 @@ pub struct DataChecker {
     units: Units,
     /// Number of pages per program unit in native mode (not SLC mode).
     program_unit: u32,
-    /// Number of parity pages that belong to the stripes completed so far.
+    /// Number of parity pages in the stripes completed so far.
     parity_pages: u64,
     violation: Option<String>,
     operations: u64,
@@ -225,7 +225,7 @@ impl FlashSink for DataChecker {
 }
 
 impl DataChecker {
-    /// Records that the host is about to write `count` pages from `lpn`.
+    /// Records that the host is about to write `count` pages, starting at `lpn`.
     #[inline(never)]
     pub fn expect_write(&mut self, lpn: Lpn, count: u32) {
         self.first_lpn = lpn.0;
@@ -235,13 +235,13 @@ impl DataChecker {
         }
     }
 
-    /// Records that the host is about to trim `count` pages from `lpn`.
+    /// Records that the host is about to trim `count` pages, starting at `lpn`.
     #[inline(never)]
     pub fn expect_trim(&mut self, lpn: Lpn, count: u32) {
         self.versions[lpn.index()..lpn.index() + count as usize].fill(0);
     }
 
-    /// Checks a read of `count` pages from `lpn` that the FTL has just served.
+    /// Checks a read of `count` pages, starting at `lpn`, that the FTL has just served.
     #[inline(never)]
     pub fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32) {
         let reads = std::mem::take(&mut self.host_reads);
