@@ -11,7 +11,7 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// Layout of the columns of a file in the format `columns`.
     pub columns: Option<Columns>,
-    /// Rule that combines the files into one trace.
+    /// Rule for combining the files into one trace.
     pub files: Files,
     /// Device of the trace to replay.
     pub device: DeviceChoice,
@@ -47,7 +47,7 @@ impl Target {
     }
 }
 
-/// Rule that combines several files into one trace.
+/// Rule for combining several files into one trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Files {
     /// The files are parts of one recording, such as the per-CPU files of blktrace, and are merged by time. Several

@@ -62,13 +62,13 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns the first byte after the request.
+    /// Returns the address of the first byte after the request.
     #[inline]
     pub const fn end(&self) -> u64 {
         self.offset + self.bytes as u64
     }
 
-    /// Returns the first byte after the request, limited to the largest 64-bit address.
+    /// Returns the address of the first byte after the request, limited to the largest 64-bit address.
     pub(crate) const fn end_or_last(&self) -> u64 {
         self.offset.saturating_add(self.bytes as u64)
     }

@@ -8,7 +8,7 @@ use crate::generate::{PATTERNS, PatternRules, Personality};
 /// Pattern of a workload's requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// An address pattern of [`PATTERNS`] with its parameters. Addresses are multiples of `align_bytes` within
+    /// An address pattern from [`PATTERNS`], with its parameters. Addresses are multiples of `align_bytes` within
     /// `span_bytes`.
     Addresses(Choice<PatternRules>),
     /// The Filebench benchmark on ext4, which determines the times, operations and sizes of its requests itself.

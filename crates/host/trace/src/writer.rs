@@ -135,7 +135,8 @@ impl Converter {
     }
 }
 
-/// Output for the bytes of a trace, such as a compressor; can write its final bytes and return the file.
+/// Destination for the bytes of a trace, such as a compressor. On completion, it writes its remaining bytes and returns
+/// the file.
 trait Sink: Write + Send {
     fn complete(self: Box<Self>) -> std::io::Result<File>;
 }

@@ -15,7 +15,7 @@ pub(crate) struct WriteBacks {
     /// Caches in ascending order of their capacity.
     caches: Vec<Cache>,
     segments: Vec<Segment>,
-    /// Segments used so far, by time of last use.
+    /// Segments used so far, ordered by time of last use.
     order: List,
     used: u32,
     /// Log2 of the number of segments per map page.

@@ -125,7 +125,7 @@ fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {
     chain
 }
 
-/// Adds the entries of `higher` to `lower`; the added entries replace entries with equal keys.
+/// Adds the entries of `higher` to `lower`; entries of `higher` replace entries of `lower` with the same key.
 pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     for (key, entry) in higher {
         if let Value::Choice(variant) = entry.value {

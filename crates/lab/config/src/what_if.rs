@@ -111,8 +111,9 @@ impl Config {
         changes
     }
 
-    /// Returns the percentage that doubles the over-provisioning after rounding to blocks. Returns `None` if `asked`
-    /// already results in this over-provisioning, to within one block per plane, or if the drive is invalid.
+    /// Returns the percentage that doubles the over-provisioning after rounding to blocks. Returns `None` if the
+    /// setting `asked` already gives this over-provisioning, to within one block per plane, or if the drive is
+    /// invalid.
     fn twice_actual(&self, asked: Provision) -> Option<f64> {
         let setup = self.settings(None).ok()?.setup;
         let Geometry { pages_per_block, blocks, .. } = setup.geometry;

@@ -48,7 +48,7 @@ pub struct Page {
 }
 
 impl Recording {
-    /// Returns one picture for each number of steps from `first` to `last`: the drive after that many steps.
+    /// Returns the pictures of the drive after `first`, `first + 1`, ..., `last` steps.
     ///
     /// # Panics
     /// Panics if the recording has fewer steps.

@@ -58,7 +58,7 @@ pub struct Recording {
     pub steps: Vec<Step>,
     /// End time of each step in nanoseconds. Flash operations run one after the other; other steps take no time.
     pub ended_ns: Vec<u64>,
-    /// Title of the FTL with its policies.
+    /// Title of the FTL, including its policies.
     pub title: String,
     /// Sentence that describes each step.
     pub sentences: Vec<String>,

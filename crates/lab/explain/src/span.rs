@@ -39,7 +39,7 @@ pub enum What {
 pub struct Source {
     /// Number of the block.
     pub block: u32,
-    /// Use of the source block, such as data or log, when a page was copied from it.
+    /// Use of the source block, such as data or log, at the time of the copy.
     #[serde(rename = "use")]
     pub used: Use,
 }

@@ -429,7 +429,7 @@ fn kinds(format: Format) -> Kinds {
             rows: [(0, Op::Read, 4096, 4096), (500, Op::Write, 8192, 8192)],
             truncated: ("1500 4 16 16", ":2: field \"type\" is missing"),
             // The last field of the first record and the first field of the second form the unknown type 11500. The
-            // reader reports the surplus fields instead of this type.
+            // reader reports the surplus fields rather than the unknown type.
             joined: ":1: \"4\" follows the last column",
             empty: ("1500 4 16", ":2: field \"sectors\" is missing"),
             negative: ("1500 4 -16 16 0", ":2: field \"start_sector\": \"-16\" is negative"),

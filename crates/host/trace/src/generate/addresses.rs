@@ -73,7 +73,8 @@ impl PatternRules {
     }
 }
 
-/// Generators of the addresses, operations, sizes and times of requests. Each generator uses its own random numbers.
+/// Generators of the addresses, operations, sizes and times of requests. Each generator has its own random number
+/// stream.
 #[derive(Debug)]
 struct Drawn<A> {
     addresses: A,

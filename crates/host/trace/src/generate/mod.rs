@@ -85,7 +85,7 @@ pub struct Generator {
 }
 
 impl Workload {
-    /// Checks that the workload can be generated. Looks at its parameters only, so time and memory are constant.
+    /// Checks that the workload can be generated. Examines only its parameters, which takes constant time and memory.
     ///
     /// # Errors
     /// Returns an error for the first violated rule, with the field and a valid value for it.
@@ -138,7 +138,7 @@ impl Workload {
         Space { align: self.align_bytes.into(), span: self.span_bytes, smallest, largest }
     }
 
-    /// Returns the number of requests that are generated; the pattern may end before [`Self::requests`].
+    /// Returns the number of generated requests; below [`Self::requests`] if the pattern ends earlier.
     fn total(&self) -> u64 {
         match &self.pattern {
             Pattern::Addresses(pattern) => (pattern.info.role.requests)(pattern, self.space()).min(self.requests),

@@ -73,7 +73,7 @@ const OPTIONS: &[OptionSpec] = &[
         .fallback(Fallback::Derived(DEFAULT_SLOTS))
         .example("8")
         .help("Maximum number of outstanding requests at the drive per hardware queue."),
-    // The kernel requires at least four requests.
+    // The kernel requires a pool of at least four requests.
     option("block.nr_requests", Kind::Count { min: 4, max: MEBI })
         .fallback(Fallback::Derived(DEFAULT_REQUESTS))
         .example("256")

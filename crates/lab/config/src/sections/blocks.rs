@@ -163,8 +163,8 @@ pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 impl Checker<'_> {
-    /// Reports a garbage collection trigger that requires more erased blocks than there are data blocks. Returns true
-    /// if it reported an error.
+    /// Reports an error if the garbage collection trigger requires more erased blocks than there are data blocks.
+    /// Returns true if it reported the error.
     pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
         let Some((key, erased, least)) = kept_erased(shape.ftl) else { return false };
         let data = logical_pages.div_ceil(shape.at(logical_pages).pages_per_block.into());
@@ -182,7 +182,8 @@ impl Checker<'_> {
         too_many
     }
 
-    /// Reports a flash array whose dimensions are invalid at every capacity. Returns true if it reported an error.
+    /// Reports an error if the dimensions of the flash array are invalid at every capacity. Returns true if it reported
+    /// the error.
     pub(super) fn fits_no_drive(&mut self, shape: &Shape<'_>, parallelism: &Parallelism) -> bool {
         let Shape { planes, pages_per_block, word_lines, word_line, .. } = *shape;
         let fits = |word_lines: u64| shape.with_word_lines(word_lines as u32).by_default().larger_capacity(0).is_some();
@@ -204,7 +205,7 @@ impl Checker<'_> {
         true
     }
 
-    /// Reports that the drive has too few blocks. The error refers to the setting that the user set, and suggests a
+    /// Reports that the drive has too few blocks. The error names the setting that the user specified, and suggests a
     /// sufficient change. `provision` is the key of the option for over-provisioning.
     pub(super) fn report_blocks(
         &mut self,

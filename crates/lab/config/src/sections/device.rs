@@ -131,8 +131,8 @@ impl Checker<'_> {
         Ok(Some(Device { geometry, logical_pages, size, reserve_blocks }))
     }
 
-    /// Reports a drive with more pages than 32-bit page numbers allow. If a trace determines the size of the drive,
-    /// `extent_bytes` is the extent of this trace.
+    /// Reports an error if the drive has more pages than 32-bit page numbers allow. If a trace determines the size of
+    /// the drive, `extent_bytes` is the extent of this trace.
     fn report_pages(&mut self, shape: &Shape<'_>, logical_pages: u64, extent_bytes: Option<u64>) {
         let page_bytes = u64::from(shape.page_bytes);
         let bytes = logical_pages.saturating_mul(page_bytes);

@@ -274,8 +274,8 @@ impl Checker<'_> {
         PageTimes::of(&times).ok_or_else(|| self.wrong_type(key))
     }
 
-    /// Reads which commands the chips support. Suspending an operation must take less time than the operation takes in
-    /// `timing`.
+    /// Reads the settings for the commands that the chips support. Suspending an operation must take less time than the
+    /// operation takes in `timing`.
     pub(crate) fn commands(&mut self, timing: &Timing) -> Read<Commands> {
         let suspend = self.choice("nand.suspend", &SUSPENSIONS)?;
         let suspend = suspend(self, timing)?;

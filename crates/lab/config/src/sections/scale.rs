@@ -38,9 +38,9 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .help("Capacity of the nominal drive."),
 ];
 
-/// Minimum number of mapping units per collected block. Victims of smaller blocks have clearly fewer valid pages. For
-/// example, consider greedy collection of uniform random writes at 7 % over-provisioning. The write amplification is
-/// 7.4 with 768 units per block, 7.0 with 128, and 5.3 with 16.
+/// Minimum number of mapping units per collected block. With smaller blocks, victims have clearly fewer valid pages.
+/// For example, consider greedy collection of uniform random writes at 7 % over-provisioning. The write amplification
+/// is 7.4 with 768 units per block, 7.0 with 128, and 5.3 with 16.
 const LEAST_UNITS: u32 = 128;
 
 /// Minimum number of data blocks per plane, die or drive (whichever is collected separately), unless the drive is too

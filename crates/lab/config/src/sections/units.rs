@@ -181,7 +181,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Returns the number of mapping units per block. Reports blocks with too many mapping units, and blocks that do
+    /// Returns the number of mapping units per block. Reports an error if a block has too many mapping units or does
     /// not consist of whole word lines.
     fn check_block(&mut self, units: &Units, parallelism: &Parallelism, flash_pages: u32) -> Option<u32> {
         let Units { per_flash_page, word_line, collected, parity, .. } = *units;

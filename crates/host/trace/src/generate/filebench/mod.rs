@@ -291,7 +291,7 @@ impl FilebenchRun {
         self.threads.len() as u16 + 2
     }
 
-    /// Creates the fileset like Filebench: visits the files in random order, and creates each file with the given
+    /// Creates the fileset as Filebench does: visits the files in random order, and creates each file with the given
     /// probability.
     fn create_fileset(&mut self, now_ns: u64) {
         let creation = &mut self.creation;

@@ -28,7 +28,7 @@ enum Durable {
     All,
 }
 
-/// A user thread, which runs its personality's steps or its role in the database.
+/// A user thread, which performs the steps of its personality or its role in the database.
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
     role: Option<Role>,

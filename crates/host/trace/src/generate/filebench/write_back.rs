@@ -99,7 +99,7 @@ impl FilebenchRun {
         }
     }
 
-    /// Flusher event: writes a batch of the files that have been dirty the longest.
+    /// Handles a flusher event: writes a batch of pages of the files that have been dirty the longest.
     pub(super) fn flush(&mut self, now_ns: u64) -> Result<(), Full> {
         let mut pages = 0;
         while pages < BATCH_PAGES

@@ -1,4 +1,4 @@
-//! oltp: shadow processes read 2 KiB at random positions; ten database writers and a log writer write durably.
+//! oltp: shadow processes read 2 KiB at random positions; ten database writers and a log writer make durable writes.
 //!
 //! After each read, a shadow process posts to the semaphore of every writer. A database writer consumes 1,000 posts per
 //! 100 writes. It writes to its files in turn with asynchronous I/O; writes to different files run concurrently. The
