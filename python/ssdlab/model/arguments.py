@@ -1,4 +1,4 @@
-"""Checks the types of arguments of public functions; errors name the argument.
+"""Checks the argument types of public functions; errors name the offending argument.
 
 The annotation of an argument defines its valid types: string, path, function, bool, number, or a list of them.
 Arguments that are configurations or traces are checked by the function itself.
@@ -96,7 +96,7 @@ class Kinds(NamedTuple):
             # Items of other iterables are not checked, because some can be iterated over only once.
             items = given if isinstance(given, list | tuple) else []
             return next((fault for fault in map(self.items.fault, items) if fault), None)
-        # A single item is valid instead of a list, because `several` turns it into a list.
+        # A single item is accepted where a list is expected, because `several` wraps it in a list.
         is_one = self.items is not None and self.items.fault(given) is None
         return None if is_one else f"{shown(given)} is not a {self.words()}"
 

@@ -13,13 +13,13 @@ from ssdlab.lazy import np, npt, pa
 def table(
     columns: "Mapping[str, npt.NDArray[Any] | Sequence[str]]", metadata: dict[str, str] | None = None
 ) -> "pa.Table":
-    """Returns a table of text columns and NumPy columns; it shares the memory of the NumPy columns."""
+    """Returns an Arrow table of text and NumPy columns. Shares the memory of NumPy columns instead of copying it."""
     arrays = [_text(values) if isinstance(values, Sequence) else _numbers(values) for values in columns.values()]
     return pa.Table.from_arrays(arrays, names=list(columns)).replace_schema_metadata(metadata)
 
 
 def _numbers(values: "npt.NDArray[Any]") -> "pa.Array":
-    # Arrow stores booleans as bits, eight in a byte.
+    # Arrow packs booleans into bits, eight per byte.
     held = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(held)])
 

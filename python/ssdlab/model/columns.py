@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOVING = OPS[:2]
-"""Operations that transfer data: reads and writes. Only they have columns by time interval."""
+"""Operations that transfer data: reads and writes. Only these operations have per-interval columns."""
 
 
 class LatencyColumns(NamedTuple):
     """Histogram of request times without empty buckets; uint64 arrays of equal length."""
 
     lower_ns: "npt.NDArray[np.uint64]"
-    """Smallest latency of the bucket, in nanoseconds."""
+    """Lower bound of the bucket in nanoseconds (inclusive)."""
     upper_ns: "npt.NDArray[np.uint64]"
-    """Smallest latency of the next bucket, in nanoseconds; at most 1.6 % above `lower_ns`."""
+    """Upper bound of the bucket in nanoseconds (exclusive); at most 1.6 % above `lower_ns`."""
     requests: "npt.NDArray[np.uint64]"
 
 
@@ -36,7 +36,7 @@ class IntervalColumns(NamedTuple):
     interval: "npt.NDArray[np.uint64]"
     """Number of the time interval, ascending; interval 0 begins with the measured phase."""
     lower_ns: "npt.NDArray[np.uint64]"
-    """Smallest latency of the bucket, in nanoseconds; ascending within an interval."""
+    """Lower bound of the bucket in nanoseconds (inclusive); ascending within an interval."""
     upper_ns: "npt.NDArray[np.uint64]"
     requests: "npt.NDArray[np.uint64]"
 
@@ -52,7 +52,7 @@ class SlowColumns(NamedTuple):
     """Time when the request completed, from the start of the measured phase."""
     response_ns: "npt.NDArray[np.uint64]"
     waiting_ns: "npt.NDArray[np.uint64]"
-    """Time that the request waited, as part of its response time, in nanoseconds."""
+    """Waiting time in nanoseconds; included in the response time."""
     part: list[str]
     """Name of the largest part of the response time; empty if response times were not attributed to parts."""
     part_ns: "npt.NDArray[np.uint64]"
@@ -65,14 +65,14 @@ class CourseColumns(NamedTuple):
     interval_ns: int
     """Length of each time interval in nanoseconds."""
     times: "dict[tuple[str, str], IntervalColumns]"
-    """Histograms by interval. The key is the operation (`read`, `write`) and the time that is counted (`response`,
+    """Histograms by interval. Each key consists of an operation (`read`, `write`) and the kind of time (`response`,
     `waiting`).
     """
     slowest: SlowColumns
     """Slowest read and slowest write of each interval."""
     parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
-    """Total nanoseconds of each part of the response times in each interval. The key is the operation (`read`, `write`)
-    and the part; arrays have one entry per interval.
+    """Total time in nanoseconds of each part of the response times. Each key consists of an operation (`read`, `write`)
+    and a part; each array has one entry per interval.
     """
 
     @classmethod
@@ -136,13 +136,13 @@ class ActivityColumns(NamedTuple):
 
     die_bin_ns: int
     dies_busy_ns: "npt.NDArray[np.uint64]"
-    """Busy time of the cells of each die, shape (dies, bins); dies are numbered channel by channel."""
+    """Time during which the cells of each die were busy, shape (dies, bins); dies are numbered channel by channel."""
     channel_bin_ns: int
     channels_busy_ns: "npt.NDArray[np.uint64]"
     """Busy time of each channel, shape (channels, bins)."""
     internal_bin_ns: int
     internal_busy_ns: "npt.NDArray[np.uint64]"
-    """Busy time of the cells for internal work, such as garbage collection, summed over the dies."""
+    """Time during which cells were busy with internal work, such as garbage collection, summed over the dies."""
     queue_bin_ns: int
     outstanding_ns: "npt.NDArray[np.uint64]"
     """Integral of the number of outstanding requests over each bin, in request-nanoseconds. Divide it by the bin length
@@ -306,7 +306,7 @@ def gantt_of(table: "pa.Table") -> GanttColumns:
 
 
 def _columns(table: "pa.Table", names: Sequence[str]) -> dict[str, Any]:
-    """Returns the named columns of an Arrow table: lists for texts, arrays for numbers."""
+    """Returns the named columns of an Arrow table: text columns as lists, numeric columns as arrays."""
     columns = {name: table[name] for name in names}
     return {
         name: column.to_pylist() if pa.types.is_string(column.type) else column.to_numpy()

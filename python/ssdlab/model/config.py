@@ -127,7 +127,7 @@ def config_of(given: "Config | Overrides | None") -> "Config":
 
 class Config(Mapping[str, Any]):
     """A complete, resolved configuration: a mapping from dotted keys to values. A value is a str with its unit, an int,
-    a float or a bool. Configurations with equal values are equal, wherever the values were set.
+    a float or a bool. Configurations with equal values are equal, even if their values have different origins.
 
     Later layers win: first defaults, then the preset, then files in order, then overrides. Every setting remembers its
     origin. Misspelt keys, missing units and values out of range raise one `ConfigError` that lists all of them.
@@ -212,8 +212,8 @@ class Config(Mapping[str, Any]):
         return rebuilt(None, [("configuration", self.to_toml())], [set_by("change", changes)])
 
     def what_if(self, name: str) -> dict[str, str]:
-        """Returns the settings that a what-if change of a diagnosis sets, with their values, by key. Empty if the
-        change does not apply to this drive.
+        """Returns the new values that a what-if change of a diagnosis assigns to settings, by key. Empty if the change
+        does not apply to this drive.
         """
         return dict(self._inner.what_if(name))
 
@@ -235,7 +235,7 @@ class Config(Mapping[str, Any]):
         return rebuilt(self._preset, self._files, [*self._sets, [(REPLAYED_AT_TIMES, "host.replay=open")]])
 
     def _has_defaults(self, *keys: str) -> bool:
-        """True if neither the user nor a preset that the user chose has set any of the settings."""
+        """True if none of the given settings was set by the user or by a preset that the user chose."""
         return all(setting.origin.startswith("default") for setting in self.settings if setting.key in keys)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -293,8 +293,7 @@ class Config(Mapping[str, Any]):
 def layered(
     preset: str | None, files: Iterable[str | os.PathLike[str]], sets: list[Sets], where: str = PRESET_GIVEN
 ) -> Config:
-    """Builds a configuration from a preset, files and settings. Messages name `where` as the place where the preset was
-    chosen.
+    """Builds a configuration from a preset, files and settings. `where` is the origin of the preset's name in messages.
     """
     return rebuilt(preset, [_read(path) for path in files], sets, where)
 
@@ -317,8 +316,8 @@ def _resolved(
 
 
 def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
-    """Converts the result of `Config.to_dict` back to a configuration; None if the defaults, presets or settings of
-    this version differ.
+    """Converts the result of `Config.to_dict` back to a configuration; None if this version has other defaults, presets
+    or settings, so that the same configuration cannot be rebuilt.
     """
     made = [
         (setting["origin"], f"{key}={json.dumps(setting['value'], ensure_ascii=False)}")

@@ -113,7 +113,7 @@ def _drawn(kind: str, rng: random.Random, most_blocks: int) -> World:
         return Operation(rng.choice([_WRITE] * 6 + [_READ] * 3 + [_TRIM]), first, min(count, pages - first))
 
     operations = [operation() for _ in range(rng.randint(1, MOST_OPERATIONS))]
-    # A read of all pages is added at the end, so that every page is checked.
+    # The last operation reads all pages, so that every page is checked.
     return World(settings, [*operations, Operation(_READ, 0, pages)])
 
 
@@ -136,8 +136,8 @@ def _problem(component: Plugin | type[Plugin], world: World) -> str:
 
 
 def _reduced(world: World, fails: Callable[[World], bool]) -> World:
-    """Reduces a world while it still fails: removes operations, at first many at once, and then shortens those that
-    remain.
+    """Reduces a failing world to a smaller one that still fails: removes operations, at first many at once and then
+    fewer, and finally shortens the remaining operations.
     """
     step = len(world.operations) // 2
     while step:

@@ -93,7 +93,7 @@ def write(
         ingest: Report on reading the requests, if they come from a trace.
 
     Returns:
-        Counters: requests written, and details that the format could not keep.
+        Counters of the requests written, and of details that the format could not store.
     """
     refuse_drive(Path(path), text.path(path))
     chosen = _to_write(format) if format else format_of(path, option)

@@ -1,4 +1,4 @@
-"""Selects the rows of certain devices in a table: the device of the first request, a named device, or all devices. If
+"""Selects table rows by device: the rows of the device of the first request, of a named device, or of all devices. If
 all devices are selected, their address ranges are laid end to end or overlaid.
 """
 
@@ -41,7 +41,9 @@ def chosen(
 
 
 def _with_order(report: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
-    """Adds to the report how many requests of the selected devices were out of order, and how many were too late."""
+    """Adds to the report how many requests of the selected devices were out of order, and how many of them came too
+    late to be sorted.
+    """
     ordered = {row[0]: row for row in order["counts"] if row[0] in ("out_of_order", "late")}
     counts = [ordered.get(row[0], row) for row in report["counts"]]
     return {**order, **report, "format": order["format"], "counts": counts}

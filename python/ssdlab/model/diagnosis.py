@@ -67,7 +67,8 @@ class WhatIf(NamedTuple):
 class Diagnosis(TraceFinding):
     """Findings about a run, with the parts of response times and the changes that were tried.
 
-    Bottlenecks of throughput come first, then the parts of slow reads and writes, then all other findings by share.
+    Findings are sorted: throughput bottlenecks first, then the parts of slow reads and writes, then all other findings
+    by share.
     """
 
     _page = "diagnosis"
@@ -125,8 +126,8 @@ class Diagnosis(TraceFinding):
 
     @staticmethod
     def _ranked(finding: dict[str, Any], gains: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-        """Returns a finding whose tried changes are sorted by gain, followed by the untried changes in their former
-        order.
+        """Returns a copy of the finding with its changes reordered: tried changes sorted by gain, then untried changes
+        in their original order.
         """
 
         def gain(name: str) -> float:
@@ -139,8 +140,9 @@ class Diagnosis(TraceFinding):
         """Parts of the response times for `all` requests, for `read` and for `write`. If there is a host cache, only
         the requests that it sends to the drive are covered.
 
-        For `all` requests and those around `p50`, `p99` and `p99_9`, gives the number of `requests`, the `sum_ns` of
-        their response times, and the `parts_ns` that add up to it. None unless `time` is `event`.
+        Has entries for `all` requests and for the requests around `p50`, `p99` and `p99_9`. Each entry has the number
+        of `requests`, the sum of their response times (`sum_ns`), and the parts that add up to this sum (`parts_ns`).
+        None unless `time` is `event`.
         """
         drive = self.summary["drive"]
         found: dict[str, Any] | None = None if drive is None else drive["response"]

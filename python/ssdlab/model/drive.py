@@ -107,8 +107,8 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
 
 
 def _spared(config: Config, path: Path | None) -> Config:
-    """Returns the configuration in which a log that would use all spare blocks uses only half of them; the other half
-    can replace bad blocks. An existing drive keeps its number of log blocks.
+    """Returns the configuration, changed to leave spare blocks for replacing bad blocks: a log that would use all spare
+    blocks uses only half of them. An existing drive keeps its number of log blocks.
     """
     is_there = path is not None and path.exists()
     try:
@@ -130,10 +130,10 @@ def _bytes_of(data: object) -> memoryview:
     Raises:
         TypeError: If the data is not a buffer, holds objects, or is not contiguous.
     """
-    # Arrays are buffers too, but type checkers know this only from Python 3.12 on.
+    # Type checkers recognize arrays as buffers only from Python 3.12 on.
     view = memoryview(data)  # type: ignore[arg-type]
-    # Field names, which the buffer's format encloses in colons, are removed. These names may contain the letter `O`,
-    # which otherwise stands for Python objects.
+    # In a buffer's format, `O` stands for Python objects, except in field names, which are enclosed in colons. Field
+    # names are therefore removed first.
     if "O" in re.sub(":[^:]*:", "", view.format):
         raise TypeError("an array of Python objects has no bytes to write; use a numeric type")
     if not view.c_contiguous:
@@ -221,7 +221,7 @@ class Drive:
 
     @property
     def page_bytes(self) -> int:
-        """Bytes of a page, the unit of atomicity."""
+        """Page size in bytes. Page writes are atomic."""
         return self._drive.page_bytes
 
     @property
@@ -236,7 +236,7 @@ class Drive:
 
     @property
     def mounted(self) -> MountReport | None:
-        """Report of the latest mount, including the mount at opening; None for a new drive."""
+        """Report of the latest mount, which may be the mount when the drive was opened; None for a new drive."""
         report = self._drive.mounted()
         return None if report is None else MountReport(**{**report, "operations": Operations(**report["operations"])})
 
@@ -256,7 +256,7 @@ class Drive:
             )
 
     def read(self, offset: int, size: int) -> bytes:
-        """Returns the bytes of the drive from `offset` on; zeros where nothing was written."""
+        """Reads `size` bytes from `offset`; bytes that were never written are zero."""
         self._check_range(offset, size)
         return self._drive.read(offset, size)
 
@@ -332,7 +332,7 @@ class Drive:
         return self._drive.buffered_pages()
 
     def allocation(self, offset: int = 0, size: int | None = None) -> list[tuple[int, int, bool]]:
-        """Returns runs of bytes that are all written or all unwritten, as (offset, bytes, True if written)."""
+        """Splits a byte range into written and unwritten runs; each run is a tuple (offset, bytes, True if written)."""
         length = max(self.capacity_bytes - offset, 0) if size is None else size
         self._check_range(offset, length)
         return self._drive.allocation(offset, length)

@@ -1,4 +1,4 @@
-"""The common form (envelope) of all JSON that commands print and findings save.
+"""The envelope: the common format of all JSON that commands print and findings save.
 
 `docs/output.schema.json` describes it; an incompatible change increments `SHAPE`.
 """
@@ -49,7 +49,7 @@ def envelope(
 
 
 def plugins() -> dict[str, list[dict[str, str]]]:
-    """Returns the entry of the envelope for plug-ins compiled into ssdlab; empty if there are none."""
+    """Returns the envelope entry that lists the plug-ins compiled into ssdlab; empty if there are none."""
     rows = [{"name": name, "version": version, "sha256": sha256} for name, version, sha256 in _ssdlab.PLUGINS]
     return {"plugins": rows} if rows else {}
 

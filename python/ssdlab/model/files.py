@@ -49,7 +49,7 @@ def _hidden(parent: Path) -> Iterator[Path]:
             try:
                 held.enter_context(_locked(made / _LOCK, os.O_RDWR | os.O_CREAT))
             except (BlockingIOError, FileNotFoundError):
-                # Another process took the new directory for an abandoned one, and is removing it.
+                # Another process mistook the new directory for an abandoned one and is removing it.
                 continue
             except OSError:
                 # The file system does not support locks. Other processes cannot lock this hidden directory either, so
@@ -117,8 +117,8 @@ def filling(directory: Path) -> Iterator[Path]:
 
 
 def try_filling(directory: Path) -> None:
-    """Checks that `filling` can write to the directory; otherwise raises the same error as `filling`. Leaves no files
-    behind: missing directories are created only inside a hidden directory.
+    """Checks that `filling` can write to the directory; otherwise raises the error that `filling` would raise. Leaves
+    no files behind: missing directories are created only inside a hidden directory.
 
     Raises:
         OSError: If `directory` cannot be created or written.

@@ -147,12 +147,12 @@ class Finding(ABC):
         return page
 
     def report_html(self) -> str:
-        """Returns the report as one self-contained HTML page. Equal findings give equal pages."""
+        """Returns the report as one self-contained HTML page. Identical findings produce identical pages."""
         html: str = room("view.html").render(self.page(), self._kind)
         return html
 
     def _repr_html_(self) -> str:
-        """Returns the tables for a notebook; its plot methods draw the figures."""
+        """Returns the tables that a notebook shows for the finding. Figures are drawn by the plot methods."""
         html: str = room("view.html").in_notebook(self.page())
         return html
 
@@ -166,7 +166,7 @@ class Finding(ABC):
     ) -> None:
         """Writes report, JSON and tables into a directory, created if missing.
 
-        Files are written atomically, and equal findings give equal bytes.
+        Files are written atomically; identical findings produce identical files.
 
         Args:
             directory: Directory to write to.
@@ -198,13 +198,13 @@ class Finding(ABC):
 
 
 class TraceFinding(Finding):
-    """A finding about the requests of a trace or of a workload."""
+    """A finding about the requests of a trace or workload."""
 
     def __init__(self, source: Mapping[str, Any], ingest: Mapping[str, Any] | None, *, partial: bool = False) -> None:
         self.source = dict(source)
         """Source of the requests: `kind` is `trace`, `memory` or `workload`, with further keys."""
         self.ingest = ingest
-        """Report on reading the trace: `counts`, `notes`, `other_devices` and so on; None without a file."""
+        """Report on reading the trace: `counts`, `notes`, `other_devices` and so on; None if no file was read."""
         self._is_partial = partial
 
     def _source(self) -> Mapping[str, Any]:

@@ -34,10 +34,10 @@ unit.
 REQUIRED = ("op", "offset", "bytes")
 
 FLUSH = 3
-"""Number of the flush operation, which has no address."""
+"""Operation number of a flush, which has no address."""
 
 _MOST = {"time_ns": (1 << 63) - 1, "offset": (1 << 63) - 1, "bytes": (1 << 32) - 1}
-"""Largest value of a column, in nanoseconds or bytes, after conversion from coarser units."""
+"""Maximum allowed value of each column, in nanoseconds or bytes, after conversion from coarser units."""
 
 
 class Words(NamedTuple):
@@ -128,12 +128,12 @@ class Frame:
 
     @property
     def called(self) -> dict[str, str]:
-        """Names that the table uses for the columns of a trace."""
+        """Maps each trace column to the table's name for it."""
         return {column: name for column, (name, _) in self.held.items()}
 
     @property
     def names(self) -> list[str]:
-        """Names of the table's columns that belong to a trace."""
+        """Names of the table's columns that are used as trace columns."""
         return [name for name, _ in self.held.values()]
 
     def columns(self, table: "pa.Table | pa.RecordBatch") -> dict[str, Any]:

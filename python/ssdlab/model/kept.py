@@ -26,10 +26,10 @@ LIMIT = "SSDLAB_CACHE_SIZE"
 DEFAULT_LIMIT = "2GiB"
 
 TOLD_BYTES = 100_000_000
-"""When the cached drives exceed this total size in bytes, a message shows the cache directory once."""
+"""Total size of all cached drives, in bytes, above which a one-time message shows the cache directory."""
 
 TOLD = ".told"
-"""Empty file which records that the message about the cache directory has been shown."""
+"""Name of an empty file; its presence means that the message about the cache directory has been shown."""
 
 _SUFFIX = ".drive"
 

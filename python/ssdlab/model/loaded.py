@@ -59,7 +59,7 @@ TABLES: Mapping[str, Sequence[str]] = {
     "activity_parts": ("op", "part", *BEGIN_END, "sum_ns"),
     "activity_gantt": GanttColumns._fields,
 }
-"""Names of each table's columns. The table `dispatched` is missing here, because it is checked as a trace."""
+"""Column names of each table. The table `dispatched` is missing here, because it is checked as a trace."""
 TYPES = {**dict.fromkeys(("op", "time", "part", "kind", "cause"), "string"), "bus": "bool"}
 """Data types of the columns that are not uint64, by column name."""
 
@@ -108,8 +108,7 @@ class LoadedResult(Result):
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
-    """Wraps a function that reads columns. If they have an unexpected form, the function then raises an error that
-    names the folder.
+    """Wraps a function that reads columns, so that columns of an unexpected form raise an error that names the folder.
     """
 
     @wraps(read)
@@ -126,8 +125,8 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
 
 
 def _fault(name: str, table: "pa.Table") -> str | None:
-    """Describes how the columns of a table differ from those that ssdlab saves under this name; None if they are
-    equal.
+    """Describes how the column names and types of a table differ from the ones that ssdlab saves under this name; None
+    if they match.
     """
     if table.column_names != [*TABLES[name]]:
         return f"has the columns {', '.join(table.column_names)} instead of {', '.join(TABLES[name])}"

@@ -32,7 +32,7 @@ FORMS: Mapping[str, Callable[[float], str]] = {
 """Formatters by unit, or by the `form` of a metric. Values in any other unit are formatted as counts."""
 
 PER_DAY = "at that rate"
-"""Suffix of metric labels on report pages. "That rate" is the host write rate in a row above."""
+"""Suffix of metric labels on report pages; it refers to the host write rate in a row above."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Metric:
 
 
 def _group(section: str, place: str, *metrics: Metric) -> tuple[Metric, ...]:
-    """Returns the metrics of a page's section, with `place` as a prefix of their names."""
+    """Returns the metrics as members of a page section, with the path `place` prefixed to their names."""
     above = f"{place}." if place else ""
     return tuple(replace(metric, name=f"{above}{metric.name}", section=section) for metric in metrics)
 
@@ -134,7 +134,7 @@ SPREAD = tuple(Metric(name, "share of 1", name, f"{name} over all dies or channe
 
 def _times(section: str, place: str, prefix: str, columns: tuple[str, ...], better: Better | None, *,
            quiet: bool = True) -> tuple[Metric, ...]:  # fmt: skip
-    """Returns the metrics of a distribution of times, one per column. `place` is the path of the distribution in the
+    """Returns the metrics of a time distribution, one per column. `place` is the path of the distribution in the
     result.
     """
     labels = {column: f"{prefix} {column}" for column in columns}
@@ -169,8 +169,8 @@ def _reads_beside_writes(summary: Summary) -> float | None:
 
 
 def _per_day(rate: str) -> Callable[[Summary], float | None]:
-    """Returns a function that computes the bytes that the host writes per day. The function returns None if the
-    lifetime of the run assumes another write rate than `rate`.
+    """Returns a function that looks up how many bytes the host writes per day. The function returns None if the run's
+    lifetime is based on a write rate other than `rate`.
     """
 
     def value(summary: Summary) -> float | None:

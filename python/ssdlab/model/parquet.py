@@ -36,7 +36,9 @@ def _begins(path: Path, *marks: bytes) -> bool:
 
 
 def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
-    """True if all files are Parquet; false if none is. `named` has each file with its name for messages."""
+    """True if all files are Parquet; false if none is. Raises an error for a mixture. `named` pairs each file with the
+    name that messages show.
+    """
     for path, name in named:
         if _begins(path, b"ARROW1", b"FEA1"):
             shown, made = text.path(name), text.path(name.with_suffix(".parquet"))
@@ -97,7 +99,7 @@ class ParquetRows:
     """The rows of the Parquet files of a trace, in order."""
 
     def __init__(self, named: Sequence[tuple[Path, Path]], *, epoch: bool = False) -> None:
-        """Opens files, each given with its name for messages.
+        """Opens the Parquet files of a trace.
 
         Args:
             named: The files.
@@ -127,7 +129,7 @@ class ParquetRows:
         self.devices: Words | None = None
         """Device of each request in the batch read last; None if the file has no device names."""
         self.file = 0
-        """Number of the file from which the latest requests were read."""
+        """Index of the file from which the latest requests were read."""
         self.place = (text.path(self._name), 0)
         """File name and first row of the requests that were read last."""
 
@@ -216,8 +218,8 @@ def order_report(format: str, requests: int, order: _ssdlab.InOrder) -> dict[str
 
 
 class TableReader(ABC):
-    """A pass over table rows, which are sorted by time in the same way as lines of text files. The times of each file
-    begin where the previous file ends.
+    """A pass over table rows. Rows are sorted by time like the lines of text files, and the times of each file continue
+    from the end of the previous file.
     """
 
     def __init__(self, rows: ParquetRows) -> None:

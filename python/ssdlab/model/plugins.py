@@ -1,7 +1,7 @@
 """Components written in Python (plug-ins): finds them by name, registers them, and enforces their time limits.
 
-A name such as `python:mine.Windowed(window=8)` contains the class and the arguments of its constructor. So another
-process can create the plug-ins of a configuration again.
+A name such as `python:mine.Windowed(window=8)` contains the class and the arguments of its constructor, so another
+process can create the same plug-in from its name.
 """
 
 import ast
@@ -35,21 +35,22 @@ from ssdlab.model.requests import from_columns
 HOW = "write FILE.CLASS after python:, such as python:mine.Oldest for the class Oldest in mine.py"
 
 LOST = "(...)"
-"""Placeholder in a plug-in's name for constructor arguments that cannot be written as text. No other run can create
-such a plug-in again.
+"""Placeholder in a plug-in's name for constructor arguments that cannot be written as text. Other runs cannot create
+such a plug-in.
 """
 
 TIMED_OUT = "ran for more than"
-"""Phrase in the message about a call that exceeds its time limit."""
+"""Phrase by which messages about exceeded time limits can be recognized."""
 
 POLL_SECONDS = 0.1
-"""Seconds between two checks whether a plug-in call has exceeded its time limit."""
+"""Interval in seconds at which running calls are checked against their time limits."""
 
 LOADING_SECONDS = 60.0
-"""Time limit for executing a file with plug-ins, in seconds; imports of large libraries take long."""
+"""Time limit for executing a file with plug-ins, in seconds. It is long, because importing large libraries takes time.
+"""
 
 SHOWN = 100
-"""Maximum number of characters for an object in a message."""
+"""Maximum number of characters that a message shows of an object."""
 
 _FIELDS = ("op", "offset", "bytes", "time_ns", "stream")
 
@@ -126,7 +127,7 @@ class Source(NamedTuple):
 
 
 class PluginUse(NamedTuple):
-    """A plug-in of a run's configuration."""
+    """Usage statistics of a plug-in in a run."""
 
     setting: str
     """Setting that chooses the plug-in; `format` for a trace format."""
@@ -159,20 +160,20 @@ class PluginUse(NamedTuple):
 
 
 _sources: dict[str, Source] = {}
-"""Plug-ins by name."""
+"""Loaded plug-in classes, keyed by plug-in name."""
 
 _registered: set[str] = set()
 
 _modules: dict[Path, tuple[bytes, ModuleType]] = {}
-"""Modules of the files executed so far, with the contents that each file had."""
+"""Modules created from executed files, each with the contents of its file at that time."""
 
 _given = threading.local()
 """Plug-ins that users passed as objects to the simulation in the current thread, by name."""
 
 
 def register_named(texts: Iterable[tuple[str, str]]) -> None:
-    """Registers all plug-ins that are named in the settings of a configuration. Each setting is given by its origin and
-    its text.
+    """Registers all plug-ins that are named in the settings of a configuration. Each setting is a pair of its origin
+    and its text.
 
     Raises:
         ConfigError: If a plug-in cannot be loaded.
@@ -318,11 +319,11 @@ def uses(
     run_seconds: float,
     ingest: Mapping[str, Any] | None = None,
 ) -> list[PluginUse]:
-    """Returns how much a run used each of its plug-ins, including a trace format.
+    """Returns usage statistics for each plug-in of a run, including trace formats.
 
     Args:
         config: The configuration.
-        calls: Name, number of decisions and time of the plug-ins of the configuration.
+        calls: For each plug-in of the configuration, its name, number of decisions and the seconds that they took.
         run_seconds: Time that the run took.
         ingest: Report on reading the trace, if the requests come from a trace.
     """
@@ -446,8 +447,8 @@ def _print(*values: object, **options: Any) -> None:
 
 
 def _source(cls: type[Plugin], path: Path | None = None) -> Source:
-    """Returns the description of a plug-in class, after checking that the class has all required methods. Also checks
-    the arguments of the first method.
+    """Returns the description of a plug-in class, after checking its required methods, its attributes and the arguments
+    of its first method.
     """
     for name in cls.methods:
         if not callable(getattr(cls, name, None)):
@@ -479,7 +480,7 @@ def _defined(cls: type[Plugin]) -> str:
 
 
 def _arguments(cls: type[Plugin]) -> list[str]:
-    """Returns the names of the arguments without a default that the first method takes."""
+    """Returns the names of the required arguments of the first method: the arguments without a default."""
     parameters = [*inspect.signature(getattr(cls, cls.methods[0])).parameters.values()][1:]
     return [one.name for one in parameters if one.default is one.empty]
 
@@ -494,8 +495,8 @@ def _register(name: str, source: Source) -> None:
 
 
 class Named:
-    """Reference to a plug-in, for the Rust extension. It holds the plug-in's name instead of its class, because the
-    file may change.
+    """Reference to a plug-in, for the Rust extension. It stores the plug-in's name and looks up the class on use,
+    because loading a changed file replaces the class.
     """
 
     def __init__(self, name: str) -> None:
@@ -529,7 +530,7 @@ def _limited(seconds: float) -> Iterator[None]:
 
 
 class Running:
-    """A plug-in in use by a run: its calls, time limit and errors."""
+    """A plug-in object in use by a run: calls its methods, enforces the time limit and words its errors."""
 
     def __init__(self, name: str, source: Source, seed: int, calls: "_ssdlab.Calls") -> None:
         self._source, self._calls = source, calls
@@ -663,7 +664,9 @@ def _reason(error: BaseException) -> str:
 
 
 def _place(error: BaseException, file: str | None = None) -> str:
-    """Returns file and line at which an error was raised. Prefers the last place in `file`, if given."""
+    """Returns file and line at which an error was raised. If `file` is given and the error passed through it, returns
+    the innermost position in this file.
+    """
     if isinstance(error, SyntaxError):
         return f"{text.path(error.filename)}:{error.lineno}"
     places: list[tuple[str | None, int]] = []

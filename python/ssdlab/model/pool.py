@@ -22,9 +22,9 @@ CODEC, SHARE, POLICY, COMPRESSED_POLICY = "lz4", "50%", "clock", "fifo"
 
 
 class Loader(Protocol):
-    """Storage below a cache. Several threads call it, but never concurrently for the same page.
+    """Backing storage of a cache. Threads may call it concurrently, but only for different pages.
 
-    The storage must not use the cache itself, which could deadlock.
+    The storage must not call the cache, because this could deadlock.
     """
 
     def load(self, page: int) -> bytes:

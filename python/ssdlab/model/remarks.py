@@ -15,10 +15,11 @@ SETTLING_BYTES = 1 << 30
 """Smallest capacity, in bytes, at which preconditioning brings the default drive to steady state."""
 
 NOTICEABLE = 0.1
-"""A remark is made if the spare space exceeds the configured spare space by more than this fraction."""
+"""Fraction by which the actual spare space must exceed the configured spare space to cause a remark."""
 
 MOSTLY = 0.5
-"""A remark is made if more than this share of the written pages is still in the write buffer at the end of the run."""
+"""Share of the written pages above which a remark is made if they are still in the write buffer at the end of the run.
+"""
 
 UNSETTLED = {
     "unsettled": ("over the whole run", "over the last full write of the flash"),
@@ -42,7 +43,9 @@ class Remark(NamedTuple):
     case: str = ""
     """Detail of the remark that differs from run to run."""
     requests: int | None = None
-    """Number of generated requests that would suffice. For several runs, the maximum of their numbers is shown."""
+    """Number of requests to generate so that the cause of the remark goes away. For several runs, the largest number is
+    shown.
+    """
 
 
 class Spare(NamedTuple):
@@ -141,12 +144,12 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
 
 
 def _larger(capacity_bytes: int) -> int:
-    """Returns a capacity, at least twice the given capacity, at which the default drive can reach steady state."""
+    """Returns a capacity at which the default drive can reach steady state; at least twice the given capacity."""
     return max(SETTLING_BYTES, 1 << (2 * capacity_bytes - 1).bit_length())
 
 
 def _suspicious(summary: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
-    """Returns the findings about misleading input, with their evidence, by name."""
+    """Returns the evidence of the findings about unsuitable input, keyed by finding name."""
     findings = summary["diagnosis"]
     return {finding["name"]: finding["evidence"] for finding in findings if finding["about"] == "input"}
 

@@ -63,7 +63,7 @@ struct Mine {
     free: VecDeque<u32>,
     /// Blocks with data, from the oldest to the block that is being written.
     used: VecDeque<u32>,
-    /// Next page to program in the open block, and the first page past the block.
+    /// Next page to program in the open block, and the first page past the end of the block.
     next: u32,
     end: u32,
     /// Number of pages programmed so far.

@@ -56,7 +56,7 @@ class Plugin(NamedTuple):
 
 
 class Built(NamedTuple):
-    """The directory of a built extension and its command, and the plug-ins in the extension."""
+    """A built extension: the directory that holds it and its command, and the plug-ins that it contains."""
 
     directory: Path
     plugins: Sequence[Plugin]
@@ -225,7 +225,7 @@ fn extension(module: &Bound<'_, PyModule>) -> PyResult<()> {{
 """,
         encoding="utf-8",
     )
-    # With this lock file, the build uses the versions of dependencies with which ssdlab is tested.
+    # The lock file makes the build use the dependency versions that ssdlab is tested with.
     shutil.copyfile(source / "Cargo.lock", crate / "Cargo.lock")
     target = Path(os.environ.get("CARGO_TARGET_DIR", source / "target"))
     mac = sys.platform == "darwin"
@@ -264,7 +264,7 @@ def _compile(arguments: Sequence[str], plugins: Sequence[Plugin]) -> None:
 
 
 def _install(directory: Path, plugins: Sequence[Plugin], extension: Path) -> None:
-    """Puts an extension and a command that uses it into a directory."""
+    """Installs an extension, and a command that uses it, in a directory."""
     directory.mkdir(parents=True, exist_ok=True)
     names = ", ".join(f"{plugin.name} {plugin.version}" for plugin in plugins)
     command = (
@@ -284,7 +284,9 @@ def _install(directory: Path, plugins: Sequence[Plugin], extension: Path) -> Non
 
 
 def _check(built: Built) -> None:
-    """Loads the built extension, because some faults, such as a name that two components share, appear only then."""
+    """Tries to load the built extension, because some faults, such as duplicate component names, appear only on
+    loading.
+    """
     environment = {**os.environ, EXTENSION: str(built.directory)}
     code = [sys.executable, "-c", "import ssdlab._ssdlab"]
     done = subprocess.run(code, env=environment, capture_output=True, text=True, check=False)

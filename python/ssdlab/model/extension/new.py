@@ -17,12 +17,12 @@ MIXED = "--preset small-tlc --workload zipf -s workload.reads=50%"
 
 
 class Kind(NamedTuple):
-    """A type of component for which a crate can be written."""
+    """A type of component for which a crate can be generated."""
 
     about: str
     """Name of this type of component with its article, such as `a victim policy`."""
     use: str
-    """Arguments of ssdlab that compare the component with built-in ones."""
+    """Command-line arguments of `ssdlab` that compare the component with built-in components."""
     setting: str = ""
     """Setting that chooses the component."""
 
@@ -118,8 +118,8 @@ def _read(file: str) -> str:
 
 
 def _names(name: str) -> dict[str, str]:
-    """Returns the placeholder names in the templates, each with its replacement: names of the crate, the type and the
-    static variable.
+    """Returns the replacement for each placeholder in the templates: the names of the crate, the type and the static
+    variable.
     """
     camel = "".join(word.capitalize() for word in name.split("_"))
     return {"mine": name, "Mine": camel, "MINE": name.upper()}

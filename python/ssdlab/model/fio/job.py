@@ -9,11 +9,11 @@ from ssdlab.model.fio.parse import Option, Section
 
 MOST_JOBS = 255
 FOREVER = 2**63 - 1
-"""Limit in bytes, requests or nanoseconds that stands for "no limit", because no job reaches it."""
+"""Stands for "no limit" on bytes, requests or nanoseconds; no job reaches this value."""
 MOST_BYTES = 2**31
 """Maximum size of a request in bytes."""
 MOST_END = 2**62
-"""Maximum end address in bytes of the regions of all jobs."""
+"""Maximum end address of any job's region, in bytes."""
 
 READ, WRITE, TRIM = 0, 1, 2
 RW = {
@@ -24,7 +24,7 @@ RW = {
 """Operations for each value of the option rw."""
 
 SYNC_ENGINES = {"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "libpmem", "dev-dax", "pmemblk"}
-"""I/O engines that issue one request at a time, so that iodepth has no effect."""
+"""I/O engines that issue one request at a time, so iodepth has no effect."""
 ASYNC_ENGINES = {
     "libaio", "io_uring", "io_uring_cmd", "posixaio", "solarisaio", "windowsaio", "null", "sg", "spdk", "xnvme",
     "libblkio", "guasi", "syslet-rw", "nvme",
@@ -102,9 +102,9 @@ class Job:
     section: Section
     name: str
     group: int
-    """Number of the job's group; all jobs of a group run concurrently."""
+    """Index of the job's group; all jobs of a group run concurrently."""
     report: int
-    """Number of the group of jobs that `group_reporting` combines in one report."""
+    """Index of the reporting group: jobs that `group_reporting` combines in one report."""
     is_summed: bool
     """True if `group_reporting` is set."""
     clone: int
@@ -148,7 +148,7 @@ class Job:
 
     @property
     def different_sizes(self) -> set[int]:
-        """Request sizes of the job; for a range of sizes, its smallest and largest size."""
+        """All request sizes of the job. A range of sizes contributes only its smallest and largest size."""
         return {size for op in self.ops for size in self.ranges.get(op) or [size for size, _ in self.splits[op]]}
 
 
@@ -199,7 +199,7 @@ def jobs_of(sections: Sequence[Section], capacity: int | None) -> tuple[list[Job
 
 
 class _Options:
-    """Options of a job section, converted to the values of a job."""
+    """Options of a job section; converts them to the fields of a `Job`."""
 
     def __init__(self, section: Section) -> None:
         self.section = section
@@ -241,7 +241,9 @@ class _Options:
         return {op: value for op, value in values.items() if value}
 
     def job(self, clone: int, capacity: int | None, group: int, report: int, name: str) -> Job:
-        """Returns the job of one clone, given by its number. The job's `base` is an offset within the job's file."""
+        """Returns the job for the clone with the given index. `base` of the returned job is relative to the start of
+        its file.
+        """
         depth = self._depth()
         ops, is_random, add, run = self._rw()
         splits, ranges = self._sizes()

@@ -1,4 +1,4 @@
-"""Generates the requests of a job. They depend only on the job's options, its seed and the number of its clone."""
+"""Generates the requests of a job. They depend only on the job's options, its seed and its clone index."""
 
 import hashlib
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from ssdlab.model.fio.job import READ, TRIM, WRITE, Distribution, Job
 FLUSH, FUA = 3, 8
 BATCH = 4096
 TABLE = 1 << 20
-"""Number of most frequent ranks of a Zipf distribution whose probabilities are exact; an integral approximates the
-probabilities of all later ranks.
+"""Number of top ranks of a Zipf distribution for which probabilities are computed exactly; an integral approximates the
+probabilities of all other ranks.
 """
 
 
@@ -115,7 +115,7 @@ class JobStream:
     def read(self, most: int) -> "_ssdlab.Requests":
         """Returns up to `most` further requests; an empty batch at the end of the job. `most` must be at least 2."""
         rows: list[tuple[int, int, int]] = []
-        # Needs room for two requests, because a flush may precede a write.
+        # The batch must have room for two requests, because a flush may precede a write.
         while len(rows) + 2 <= most and not self.is_over:
             rows += self._batch(most - len(rows))
         return self._requests(rows)
@@ -134,7 +134,7 @@ class JobStream:
                 break
             placed = None if self.in_pass >= job.pass_bytes else self._place(op, wanted)
             if placed is None:
-                # As in fio, the last pass within io_size must have room for a request.
+                # As in fio, the job ends if the bytes left of io_size are too few for another request.
                 self.passes += 1
                 left = job.total_bytes - self.issued
                 self.is_over = self.passes >= job.passes or left < max(job.different_sizes) or not self.in_pass

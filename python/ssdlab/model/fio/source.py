@@ -30,11 +30,13 @@ BOUNDS = {
 Buckets = tuple["npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]"]
 Moments = tuple[float, float, int, int]
 Outcome = tuple[int, int, Sequence[tuple[int, Buckets, Moments]]]
-"""Start and end time of a job; for each operation bytes, latency histogram, mean, deviation, minimum and maximum."""
+"""Start and end time of a job, followed by an entry per operation: its bytes, latency histogram, and mean, standard
+deviation, minimum and maximum of its latency.
+"""
 
 
 class FioJob(Source):
-    """Jobs of a fio job file, each a closed loop. `configured` must be called before `open`.
+    """Jobs of a fio job file; each job runs as a closed loop. `configured` must be called before `open`.
 
     Raises:
         TraceError: If the file is malformed, or has an option that is not modelled.
@@ -134,7 +136,7 @@ class FioJob(Source):
 
 
 class FioReader:
-    """Reads the requests of the jobs once. The simulation reads the requests of each job separately."""
+    """A single pass over the requests of the jobs. The simulation reads the requests of each job separately."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._described = jobs
@@ -214,7 +216,8 @@ def _summed(parts: Sequence[tuple[int, Buckets, Moments]]) -> dict[str, Any] | N
     bounds = [unit * bound for unit, group in BOUNDS.items() for bound in group]
     below = np.concatenate([[0], cumulated])[np.searchsorted(uppers[order], bounds, side="right")]
     ranks = [max(1, math.ceil(percent / 100 * total)) for percent in PERCENTILES]
-    # As in the summary of a run, a percentile is the largest value of its bucket, limited to the minimum and maximum.
+    # As in the summary of a run, a percentile is the largest value of its bucket, clamped to the measured minimum and
+    # maximum.
     found = (int(uppers[order][np.searchsorted(cumulated, rank)]) - 1 for rank in ranks)
     return {
         "requests": total,

@@ -30,10 +30,10 @@ static MINE: PolicyInfo = PolicyInfo {
     },
 };
 
-/// The cached items in the order of their last use, with their sizes.
+/// Cached items with their sizes, ordered by last use.
 #[derive(Debug)]
 struct Mine {
-    /// Cached items, in a single list with the number 0.
+    /// Cached items. `Lists<1>` has a single list, number 0.
     order: Lists<1>,
     capacity: u64,
 }

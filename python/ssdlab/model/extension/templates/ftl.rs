@@ -40,7 +40,7 @@ struct Mine {
     free: VecDeque<u32>,
     /// Blocks with data, oldest first; the last block is the open block.
     used: VecDeque<u32>,
-    /// Next page to program in the open block, and the first page past the block.
+    /// Next page to program in the open block, and the first page past the end of the block.
     next: u32,
     end: u32,
     /// Number of pages programmed so far.

@@ -30,7 +30,7 @@ static MINE: SchedulerInfo = SchedulerInfo {
     role: SchedulerRules {
         // Type of block layer that the scheduler works with.
         kind: BlockLayerKind::MultiQueue,
-        // Index that the block layer searches for a request to merge with a new one.
+        // Index in which the block layer finds a request that a new request can be merged with.
         merge_index: MergeIndex::Hash,
         // True if the scheduler keeps the requests of each hardware queue separate.
         by_queue: false,
@@ -44,7 +44,8 @@ static MINE: SchedulerInfo = SchedulerInfo {
         by_process: false,
         // True if decisions depend on whether a write is synchronous.
         by_sync: false,
-        // Name of the parameter that is a number of sectors and must not exceed the drive's capacity, if there is one.
+        // Name of the parameter that is given in sectors and must not exceed the drive's capacity; None if there is
+        // none.
         part_of_device: None,
         build: &|settings, _device| Ok(Box::new(Mine { batch: settings.get("batch"), ..Mine::default() })),
     },

@@ -1,4 +1,4 @@
-//! `ssdlab` with the component of this crate.
+//! The `ssdlab` command with the component of this crate compiled in.
 
 use std::process::ExitCode;
 

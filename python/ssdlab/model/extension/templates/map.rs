@@ -8,7 +8,7 @@ pub fn register() -> Result<(), NameTaken> {
     map::register(&MINE)
 }
 
-/// Size of a map entry in bytes. An entry is the number of a flash page.
+/// Size of a map entry in bytes. Each entry is a flash page number.
 const ENTRY_BYTES: u32 = 4;
 
 /// Registry entry of the map: name, help text, parameters and constructor.
@@ -60,15 +60,15 @@ impl Mine {
 }
 
 impl MapModel for Mine {
-    /// Look-ups cost flash operations.
+    /// True because looking up or changing an entry can cost flash operations.
     const CHARGED: bool = true;
 
     fn pages(&self) -> u32 {
         self.pages
     }
 
-    /// Makes room for the map entry of `lpn` and loads it: returns the map page to write back, if any, and the map page
-    /// to read from flash, if it is not cached.
+    /// Loads the map page with the entry of `lpn` into its slot. Returns the evicted map page to write back, if any,
+    /// and the map page to read from flash, if it was not cached.
     fn look_up(&mut self, lpn: u32) -> Lookup {
         let (page, slot) = self.place(lpn);
         match slot.replace((page, false)) {

@@ -19,7 +19,7 @@ static MINE: FormatInfo = FormatInfo {
     role: FormatRules::lines::<Mine>(),
 };
 
-/// State of the parser, which starts anew for each file. A parser may store data from earlier lines.
+/// State of the parser, such as data from earlier lines; each file starts with a new state.
 #[derive(Default)]
 struct Mine;
 
@@ -39,7 +39,7 @@ impl LineFormat for Mine {
         };
         let mut extent = words.next().unwrap_or_default().split('+');
         let (offset, bytes) = (number("offset", extent.next())?, number("length", extent.next())?);
-        // ssdlab makes times relative to the first request.
+        // Times may have any origin: ssdlab subtracts the first request's time.
         Ok(Entry::Io(Io { time_ns: time_us * 1000, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }
 }
