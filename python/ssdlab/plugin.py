@@ -146,7 +146,7 @@ class Ftl(Plugin):
     `self.flash` has `blocks` and `pages_per_block`. Flash pages have consecutive numbers: page 0 of block 3 has the
     number 3 * pages_per_block. Operations:
 
-        program(page, lpn): writes the logical page that the host is writing to an erased page
+        program(page, lpn): programs an erased page with the logical page that the host is writing
         copy(source, target): copies a flash page to an erased page
         read(page): reads a programmed page
         erase(block): erases a block
@@ -213,7 +213,7 @@ class Workload(Plugin):
     arguments: ClassVar[tuple[str, ...]] = ("span", "align", "count", "reads", "sizes", "seed")
 
     timed: ClassVar[bool] = False
-    """True if each request has a time. Otherwise `workload.arrival` sets the times."""
+    """True if the workload sets the arrival time of each request. If false, `workload.arrival` sets the times."""
 
     streams: ClassVar[Sequence[str]] = ()
     """Names of the streams (processes) of the requests; stream 1 is the first."""
@@ -278,8 +278,8 @@ class TraceFormat(Plugin):
 class IoScheduler(Plugin):
     """Chooses the request that the host's block layer sends to the drive next (`block.scheduler`).
 
-    A request (`BlockRequest`) has `offset`, `bytes`, `is_read`, `is_sync` (a process waits for it), `process` (number
-    of its stream) and `arrived_ns`. The block layer does not merge requests that the scheduler holds.
+    A request (`BlockRequest`) has `offset`, `bytes`, `is_read`, `is_sync` (true if a process waits for the request),
+    `process` (its stream number) and `arrived_ns`. The block layer does not merge requests that the scheduler holds.
     """
 
     kind = "scheduler"

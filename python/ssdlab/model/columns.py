@@ -104,7 +104,7 @@ class GanttColumns(NamedTuple):
     """Flash operations and transfers in the recorded window, sorted by end time. Columns have equal length."""
 
     die: "npt.NDArray[np.uint64]"
-    """Number of the die among all dies, counted channel by channel."""
+    """Index of the die in the drive; dies are numbered channel by channel."""
     plane: "npt.NDArray[np.uint64]"
     bus: "npt.NDArray[np.bool_]"
     """True for a transfer on the channel; false for an operation in the plane's cells."""
@@ -285,8 +285,9 @@ def _parts_of(table: "pa.Table") -> "dict[tuple[str, str], npt.NDArray[np.uint64
 
 
 def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str | None = None) -> "pa.Table":
-    """Converts sums by bin, or by row and bin, to an Arrow table. Its columns are begin_ns, end_ns and the sums, named
-    `value`; if `row` is given, a column of that name comes first. The metadata contains `bin_ns`.
+    """Converts sums per bin, or per row and bin, to an Arrow table with the columns begin_ns, end_ns and the sums.
+    `value` is the name of the column of sums. `row`, if given, is the name of an additional first column with the row
+    numbers. The metadata contains `bin_ns`.
     """
     edges = np.arange(sums.shape[-1] + 1, dtype=np.uint64) * np.uint64(bin_ns)
     begin, end = (np.broadcast_to(edge, sums.shape).ravel() for edge in (edges[:-1], edges[1:]))

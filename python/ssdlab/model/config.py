@@ -293,7 +293,8 @@ class Config(Mapping[str, Any]):
 def layered(
     preset: str | None, files: Iterable[str | os.PathLike[str]], sets: list[Sets], where: str = PRESET_GIVEN
 ) -> Config:
-    """Builds a configuration from a preset, files and settings. `where` is the origin of the preset's name in messages.
+    """Builds a configuration from a preset, files and settings. Messages name `where` as the origin of the preset's
+    name.
     """
     return rebuilt(preset, [_read(path) for path in files], sets, where)
 

@@ -38,7 +38,7 @@ KEEP_OBJECTS = [*OBJECTS, "parquet"]
 """Formats that can store accesses to cache objects."""
 
 Count = tuple[str, str, str, int]
-"""A counter: name, unit, help and value."""
+"""A counter as a tuple of name, unit, help text and value."""
 
 
 def objects_of(ingest: Mapping[str, Any] | None) -> str | None:
@@ -60,8 +60,8 @@ def _to_write(name: str) -> str:
 
 
 def format_of(path: str | os.PathLike[str], option: str) -> str:
-    """Returns the format implied by the name of a file to write. `option` is the option that sets the format, for
-    messages.
+    """Returns the format implied by the name of a file to write. `option` is the name that messages use for the option
+    that sets the format.
     """
     suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".zst")]
     if suffixes and suffixes[-1] == ".parquet":

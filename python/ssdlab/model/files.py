@@ -159,7 +159,7 @@ def read_utf8(path: Path, shown: str) -> str:
 
 
 def write(path: Path, contents: "str | pa.Table | Sequence[Sequence[object]]") -> None:
-    """Writes text unchanged, rows as CSV, and a table as CSV or Parquet, depending on the file's suffix."""
+    """Writes a file: text unchanged, rows as CSV, and a table as CSV or Parquet, depending on the suffix."""
     if isinstance(contents, str):
         path.write_text(contents, encoding="utf-8")
     elif not isinstance(contents, Sequence):

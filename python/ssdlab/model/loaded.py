@@ -108,8 +108,7 @@ class LoadedResult(Result):
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
-    """Wraps a function that reads columns, so that columns of an unexpected form raise an error that names the folder.
-    """
+    """Wraps a function that reads columns: if their form is unexpected, raises an error that names the folder."""
 
     @wraps(read)
     def column(saved: "_Saved") -> Column:

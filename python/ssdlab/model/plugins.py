@@ -46,8 +46,7 @@ POLL_SECONDS = 0.1
 """Interval in seconds at which running calls are checked against their time limits."""
 
 LOADING_SECONDS = 60.0
-"""Time limit for executing a file with plug-ins, in seconds. It is long, because importing large libraries takes time.
-"""
+"""Time limit for executing a file with plug-ins, in seconds; long enough to import large libraries."""
 
 SHOWN = 100
 """Maximum number of characters that a message shows of an object."""

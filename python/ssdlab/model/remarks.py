@@ -18,14 +18,13 @@ NOTICEABLE = 0.1
 """Fraction by which the actual spare space must exceed the configured spare space to cause a remark."""
 
 MOSTLY = 0.5
-"""Share of the written pages above which a remark is made if they are still in the write buffer at the end of the run.
-"""
+"""Share of the written pages that must still be in the write buffer at the end of the run to cause a remark."""
 
 UNSETTLED = {
     "unsettled": ("over the whole run", "over the last full write of the flash"),
     "unsettled_replays": ("in the second-to-last replay", "in the last"),
 }
-"""For each finding, the names of the two parts of a run that differ in write amplification."""
+"""For each finding, phrases for the two parts of a run between which write amplification changed."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
 """Names of the findings for a drive that was measured before it reached steady state."""
@@ -237,7 +236,7 @@ def remarks_on(result: Result) -> list[Remark]:
 
 
 def over_runs(found: Sequence[Sequence[Remark]]) -> list[str]:
-    """Merges equal remarks of many runs, and adds the number of runs that each remark applies to."""
+    """Merges equal remarks of many runs, and says for each remark how many runs it applies to."""
     alike: dict[str, list[tuple[int, Remark]]] = {}
     for run, remark in ((run, remark) for run, remarks in enumerate(found) for remark in remarks):
         if remark.summed is not None:

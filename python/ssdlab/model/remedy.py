@@ -90,7 +90,7 @@ class Rest(NamedTuple):
     requests: int
     """Number of requests of the whole workload."""
     times: float
-    """Number of requests of the whole workload as a multiple of the number that ran."""
+    """Ratio of the number of requests of the whole workload to the number that ran."""
 
 
 def _rest(config: Mapping[str, Any]) -> Rest | None:
@@ -112,7 +112,7 @@ def _whole(config: Mapping[str, Any]) -> int | None:
 
 
 def _made(config: Mapping[str, Any]) -> int:
-    """Returns the number of requests of a replay with its warm-up, before any merging."""
+    """Returns the number of requests of one replay including its warm-up, before any merging."""
     requests: int = config["workload.requests"]
     whole = _whole(config)
     return requests if whole is None else min(requests, whole)
@@ -122,8 +122,8 @@ def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int 
     """Returns `times` times the number of requests of a generated workload, rounded up to two significant digits. None
     if the workload ends before this number.
 
-    More replays would not have the same effect as more requests. They write the same addresses again, which creates a
-    hot set.
+    Replaying more often is not a substitute for more requests: each replay writes the same addresses again, which
+    creates a hot set.
     """
     made, whole = _made(config), _whole(config)
     if made < config["workload.requests"]:

@@ -55,7 +55,9 @@ OVERLOADED = "the drive cannot keep up: response times include a growing queue; 
 
 
 def overload(summary: Summary) -> str | None:
-    """Describes by how much the arrival rate of requests exceeded the rate of the drive; None if the drive kept up."""
+    """Describes by how much the arrival rate of requests exceeded the drive's rate of serving them; None if the drive
+    kept up.
+    """
     replay = summary["replay"]
     sustained = replay["sustained_speed"]
     if sustained is None:

@@ -32,7 +32,7 @@ class Ending:
     def __init__(self, monitor: Monitor | None) -> None:
         self._monitor = monitor
         self.stopped = False
-        """True once the monitor ended the work."""
+        """True once the monitor has ended the work."""
 
     def __call__(self, phase: str, done: int, total: int | None, requests: int) -> bool:
         """Calls the wrapped monitor."""
@@ -107,12 +107,13 @@ WORDS = "read, write, trim, flush, their initials or 0 to 3"
 def from_columns(
     *, op: object, called: Mapping[str, str] | None = None, in_order: bool = True, **columns: object
 ) -> _ssdlab.Requests:
-    """Returns requests from columns of equal length in the form of `Trace.from_columns`; missing values are 0.
+    """Builds requests from columns of equal length, in the form that `Trace.from_columns` accepts; a missing column
+    counts as all 0.
 
     Args:
         op: The operations.
-        called: Names of columns in messages, if they differ.
-        in_order: True to require ascending times.
+        called: Names that messages use for columns, where they differ from the argument names.
+        in_order: True to reject times that decrease.
         columns: The other columns.
     """
     names = called or {}
@@ -138,7 +139,7 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
             and isinstance(values, Sequence)
             and all(isinstance(value, int) for value in values)
         ):
-            # NumPy may convert 64-bit integers to floats, which have too few digits.
+            # NumPy may convert 64-bit integers to floats, which cannot represent all of them exactly.
             with suppress(OverflowError):
                 column = np.asarray(values, np.uint64)
     except ValueError:
@@ -166,8 +167,8 @@ def moments(name: str, values: object) -> "npt.NDArray[Any]":
 
 
 def comparable(name: str, values: object) -> "npt.NDArray[np.uint64]":
-    """Converts times, which need not be sorted, to unsigned nanoseconds. Dates before 1970 keep their order and their
-    distances in time.
+    """Converts times, which need not be sorted, to unsigned nanoseconds. The order of times and the differences between
+    them are preserved, even for dates before 1970.
 
     Args:
         name: Name of the column in messages.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Result(TraceFinding):
     """Metrics and columns of one run.
 
-    Results do not depend on wall time: equal runs give equal results, and equal bytes when saved.
+    Results do not depend on wall time: identical runs give identical results, which are saved as identical files.
 
     Saves `result.json`, `config.toml`, `series.parquet`, `latency.parquet`, `erase_counts.parquet` and `report.html`;
     for a log-block FTL also `log_reclaims.parquet`, `log_associativity.parquet` and `log_utilisation.parquet`; where
@@ -103,10 +103,10 @@ class Result(TraceFinding):
     @staticmethod
     @takes()
     def load(path: str | os.PathLike[str]) -> "Result":
-        """Loads a result written by `save` or `ssdlab run --out`; saving it again gives equal bytes.
+        """Loads a result written by `save` or `ssdlab run --out`; saving it again writes identical files.
 
-        Columns are read on first use, and raise ConfigError if their file is missing. So `result.json` alone, or the
-        output of `ssdlab run --json`, gives metrics, findings and configuration.
+        Columns are read on first use; a missing file raises ConfigError only then. Metrics, findings and configuration
+        are therefore available from `result.json` alone, or from the output of `ssdlab run --json`.
 
         Args:
             path: Directory of the result, or its `result.json`.

@@ -26,7 +26,7 @@ takes over three months of real time.
 """
 
 LEAST_MEMORY = 256 << 20
-"""Minimum memory for requests and replies, enough for the longest requests of a few clients."""
+"""Minimum memory for requests and replies; enough for the largest requests of a few clients."""
 
 Ending = Literal["graceful", "at once"]
 

@@ -1,8 +1,8 @@
 """Types of the values of a saved result, by key.
 
-The type of a value is a tuple of Python types, a set of names, an object by key, a list of one type, or a `Maybe`. In
-an object, `...` stands for all other keys. A key that ends with `?` is optional: a missing number means 0.
-`model.metrics` lists the numbers.
+The type of a value is a tuple of Python types, a set of the valid names, a dict with the type of each key, a list with
+the type of its items, or a `Maybe`. In a dict, `...` stands for all other keys. A key that ends with `?` is optional: a
+missing number means 0. Types of numbers are derived from `model.metrics`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,8 @@ class Maybe(NamedTuple):
 
     kind: Any
     nothing: Mapping[str, Any] | None = None
-    """Object that replaces null, with all counts 0, because null means that no event occurred. If None, null is kept.
+    """Object with all counts 0 that replaces null, for values in which null means that no event occurred. If None, null
+    is kept.
     """
 
 
@@ -151,7 +152,7 @@ def check(place: str, value: Any, kind: Any) -> None:
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """True if a value without nested values has the given type. True and False are not numbers."""
+    """True if a scalar value has the given type; always false for dicts and lists. Booleans do not count as numbers."""
     if isinstance(kind, dict | list):
         return False
     if isinstance(kind, tuple):
@@ -165,7 +166,9 @@ def has_figure(path: str) -> bool:
 
 
 def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
-    """Yields the dotted paths of all numbers in a result. Omits objects whose keys differ between results."""
+    """Yields the dotted paths of all numbers in a result. Omits keys that differ between results, such as names of
+    counters.
+    """
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if isinstance(kind, dict):
         for name in (key for key in kind if key is not ...):

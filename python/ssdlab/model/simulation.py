@@ -92,7 +92,7 @@ def simulate(
     source: Any = source_of(trace, config) if job is None else room("model.fio.source").FioJob(job)
     if job is not None:
         config = cast(Config, source.configured(config))
-    # Rust generates the workload itself, and replays a trace that is in memory without a copy.
+    # Workloads are generated in Rust, and in-memory traces are replayed without copying them.
     reader = None if isinstance(source, Trace | Workload) else source.open()
     if trace is not None:
         source.refuse_objects(source.report_of(reader or source.open()))
@@ -177,8 +177,8 @@ def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], No
 
 
 def savable(path: Path, given: str) -> Path:
-    """Returns the resolved path of a file to write. Raises an error if the file cannot be written, before a long run
-    starts. `given` is the option in messages.
+    """Returns the resolved path of a file to write. Called before a long run; raises an error if the file cannot be
+    written. `given` is the option that messages name.
     """
     # os.path.realpath is used, because Path.resolve fails on circular links.
     target = Path(os.path.realpath(path))

@@ -13,12 +13,12 @@ LIFETIMES = "Lifetime"
 """Name of the section that lists the drive's lifetimes."""
 
 SIZED = "Lifetime is unknown, because the drive was sized to fit the trace"
-"""Remark on runs that lack lifetimes, because lifetimes depend on the size of the drive."""
+"""Remark on runs without lifetimes. A drive sized by the trace has none, because lifetimes depend on the size."""
 NO_LIFETIME = f"{SIZED}; set device.capacity"
 """The remark `SIZED`, followed by a remedy."""
 
 MAX_CAPACITY = len("1024GiB")
-"""Number of characters of the longest capacity that a remark shows without rounding."""
+"""Maximum length, in characters, of a capacity that a remark shows without rounding."""
 
 
 def nominal_drive(summary: Summary) -> str | None:
@@ -44,7 +44,7 @@ def lifetime_title(summary: Summary) -> str:
 
 
 def sizing(runs: Iterable[tuple[Config, Summary]], *, lifetimes: bool = True) -> list[str]:
-    """Returns notes on the drives that the trace sized; none if the capacity was set.
+    """Returns notes on drives whose capacity was derived from the trace; empty if the user set the capacity.
 
     Args:
         runs: Configurations and results of the runs.

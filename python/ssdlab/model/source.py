@@ -38,7 +38,9 @@ RANGE = "16MiB"
 """Default size of an address range, taken from the slides on map caches."""
 
 MOST_UNTIMED = 1_000_000
-"""If the first requests, up to this number, all have the time 0, the trace counts as a trace without timestamps."""
+"""Number of requests to check for timestamps. If all requests up to this number have time 0, the trace counts as one
+without timestamps.
+"""
 
 
 class Source(ABC):
@@ -49,8 +51,8 @@ class Source(ABC):
         """Starts a pass over the requests."""
 
     def open_objects(self, granularity: str) -> RequestSource:
-        """Starts a pass over requests for cache objects; only trace files distinguish cache objects from drive
-        requests.
+        """Starts a pass over accesses to cache objects. By default the same as `open`, because only trace files
+        distinguish cache objects from drive requests.
         """
         return self.open()
 
@@ -61,8 +63,8 @@ class Source(ABC):
         return reader
 
     def refuse_objects(self, ingest: Mapping[str, Any] | None, instead: str = CACHES_INSTEAD) -> None:
-        """Raises an error if a pass reads cache objects, according to the report of the pass. `instead` is the remedy
-        in the message.
+        """Raises an error if the report of a pass (`ingest`) says that the trace contains cache objects. `instead` is
+        the remedy in the message.
         """
         objects = objects_of(ingest)
         if objects is not None:
@@ -156,7 +158,7 @@ class Source(ABC):
     def intervals(
         self, *, page: str = INTERVAL_PAGE, logs: Sequence[str] = LOGS, monitor: Monitor | None = None
     ) -> "WriteIntervals":
-        """Measures write intervals in two passes, in 24 to 48 bytes of memory per written page.
+        """Measures write intervals in two passes, using 24 to 48 bytes of memory per written page.
 
         Args:
             page: Size of a page.
@@ -173,7 +175,8 @@ class Source(ABC):
 
     @takes()
     def analyze(self, *, range: str = RANGE, monitor: Monitor | None = None) -> "TraceAnalysis":
-        """Analyses addresses, distances, sizes, working sets, order and arrivals in one pass, in at most 240 MiB.
+        """Analyses addresses, distances, sizes, working sets, order and arrivals in one pass, using at most 240 MiB of
+        memory.
 
         Args:
             range: Size of an address range, from `"512B"` to `"1TiB"`.
@@ -211,7 +214,9 @@ def identified(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def identify_meanwhile(source: Mapping[str, Any]) -> None:
-    """Starts a thread that computes the digests for `identified`, while the files are read for another purpose."""
+    """Starts a thread that precomputes the digests for `identified` while the caller reads the files for another
+    purpose.
+    """
 
     def identify() -> None:
         # Errors are ignored here, because the reader of the file reports them.

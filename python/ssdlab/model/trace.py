@@ -172,7 +172,7 @@ class Trace(Source):
         return _rebuilt, (self.columns(), self.streams, self.ingest)
 
     def to_arrow(self) -> "pa.Table":
-        """Converts the trace to a pyarrow Table; `op` becomes a dictionary of names."""
+        """Converts the trace to a pyarrow Table; `op` becomes a dictionary-encoded column of operation names."""
         return table_of(self._requests, self.streams)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -223,7 +223,7 @@ def _rebuilt(columns: dict[str, Any], streams: Sequence[str], ingest: dict[str, 
 
 
 class _InMemory:
-    """A pass over requests in memory, as a single batch."""
+    """A pass over requests in memory; all requests form a single batch."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace

@@ -1,4 +1,4 @@
-"""Trace files, and the other forms in which functions accept a trace."""
+"""Trace files, and the other types of trace that functions accept."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -83,7 +83,7 @@ class TraceFile(Source):
         self.columns = _spelled(columns)
         self.files = "concat" if concat else "merge" if merge else None
         if action is not None:
-            # Checks the name of the event (action) here, because formats without several events per request ignore it.
+            # The name of the event (action) is checked here, because formats with a single event per request ignore it.
             _ssdlab.check_action(action)
         self.device = device
         self.action = action
@@ -150,7 +150,7 @@ class TraceFile(Source):
         return {"kind": "trace", **self.describe()}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
-        """Returns the report of the given reader on reading the trace."""
+        """Returns the given reader's report on reading the trace."""
         assert isinstance(reader, FileReader)
         return reader.report()
 

@@ -11,10 +11,10 @@ MOST = 4
 """Maximum number of settings listed in a message."""
 
 RUN_ONLY = ("precondition", "host", "workload", "check")
-"""Sections of settings that apply only to runs and not to served drives."""
+"""Sections whose settings apply only to runs, not to served drives."""
 
 SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.buffer": "none"}
-"""Settings that have a fixed value for every served drive. A user who sets the same value gets no remark."""
+"""Settings that have a fixed value for every served drive. A user who sets exactly this value gets no remark."""
 
 
 class Condition(NamedTuple):
@@ -23,7 +23,7 @@ class Condition(NamedTuple):
     key: str
     value: str
     same: bool
-    """True if the other setting must have this value; false if it must have any other value."""
+    """True if the other setting must have this value; false if it must have any value except this one."""
 
 
 @cache
@@ -40,10 +40,10 @@ def _conditions(key: str) -> tuple[Condition, ...]:
 
 
 def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, replayed: bool = False) -> list[str]:
-    """Returns remarks on settings without effect among the settings that the user set or a study varies.
+    """Returns remarks on settings that the user set, or that a study varies, and that have no effect.
 
-    No remark is made if the file that contains the setting also sets the other setting on which it depends. Such a file
-    may hold a complete configuration.
+    A setting from a file gets no remark if the same file also sets the other setting on which it depends, because the
+    file may hold a complete configuration.
 
     Args:
         config: The configuration.
@@ -68,8 +68,8 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
 
 
 def unused_when_served(config: Config, *, preconditioned: bool = False) -> list[str]:
-    """Returns remarks on user settings that a served drive does not use. `preconditioned` is true if the server has
-    preconditioned the drive, and so used the settings of preconditioning.
+    """Returns remarks on user settings that a served drive does not use. If `preconditioned` is true, the server has
+    preconditioned the drive, so the preconditioning settings were used.
     """
     so_anyway = [key for key in config.made if config[key] == SERVED.get(key)]
     sections = [name for name in RUN_ONLY if not (preconditioned and name == "precondition")]

@@ -3,9 +3,9 @@
     volumes.json              source of the dataset, and statistics of each volume
     000000.ssdlab-volume ...  requests of a volume, which every command reads as a trace
 
-One pass creates the dataset, in memory independent of the number of volumes. This thread decodes requests, and another
-thread sorts them by volume and appends them to their files. An interrupted pass starts again; an existing dataset of
-the same files is reused.
+The dataset is created in one pass; memory use does not depend on the number of volumes. This thread decodes requests,
+and another thread sorts them by volume and appends them to their files. An interrupted pass starts again; an existing
+dataset of the same files is reused.
 """
 
 import json
@@ -134,7 +134,9 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
 
 
 def _described(trace: TraceFile, paths: Sequence[Path]) -> dict[str, Any]:
-    """Returns the files and options of a trace. If a dataset stores the same description, it is of the same trace."""
+    """Returns a description of a trace: its files and reading options. A dataset that stores an equal description was
+    made from the same trace.
+    """
     about = trace.describe() | {"paths": [str(path.absolute()) for path in paths]}
     try:
         states = [path.stat() for path in paths]
@@ -237,7 +239,7 @@ class _ParquetVolumes:
         return volumes.numbered(self._numbers)
 
     def _renamed(self, batch: _ssdlab.Requests, names: Sequence[str]) -> _ssdlab.Requests:
-        """Returns requests with stream numbers common to all files."""
+        """Returns the requests with their stream numbers replaced by numbers that mean the same stream in all files."""
         columns = batch.columns()
         last = int(columns["stream"].max())
         if last == 0:

@@ -17,7 +17,7 @@ replay.
 """
 
 BySeed = Mapping[str, tuple[float, ...]]
-"""Values by metric, one per seed."""
+"""The values of each metric, one per seed."""
 
 
 class Life(NamedTuple):
@@ -43,9 +43,7 @@ def life(values: BySeed) -> Life:
 
 
 def repeating(drive: Config, repeat: Overrides) -> Config:
-    """Returns the drive's configuration with the settings in `repeat`. If the user has set `host.repeat`, returns the
-    configuration unchanged.
-    """
+    """Adds the settings in `repeat` to the drive's configuration, unless the user has set `host.repeat`."""
     is_default = next(one.origin for one in drive.settings if one.key == "host.repeat") == "default"
     return drive.with_overrides(repeat) if is_default else drive
 

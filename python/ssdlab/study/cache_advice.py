@@ -27,13 +27,15 @@ from ssdlab.study.sweep.running import question, run
 
 MEMORY, COMPRESSED, POLICY = "cache.size", "cache.compressed", "cache.policy"
 OPTIONS = {MEMORY: "memory", COMPRESSED: "compressed"}
-"""Keys of the settings that options vary, each with the option's name for messages."""
+"""Keys of the settings that have an option to vary them, each with the name of its option for messages."""
 
 SHARES = ("0%", "50%")
 """Default shares of the memory for compressed pages."""
 
 PARTS = (32, 16, 8, 4, 2)
-"""Default memory sizes: the trace's footprint divided by these numbers, rounded down to a power of two."""
+"""Divisors for the default memory sizes. Each size is the trace's footprint divided by a divisor, rounded down to a
+power of two.
+"""
 
 LEAST_BYTES = 64 << 10
 """Smallest default memory size."""
@@ -80,8 +82,8 @@ class CacheChoice(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class CacheAdvice(Advice):
-    """The trade-off between host memory (and the share of it that is compressed) and the load, latency and lifetime of
-    the drive.
+    """The trade-off between host memory and the drive's load, latency and lifetime. Varies the size of the memory and
+    the share of it that holds compressed pages.
 
     Files: `report.html`, `cache-advice.json`, and `cache-advice.csv` with a line per combination.
     """
@@ -108,7 +110,7 @@ class CacheAdvice(Advice):
         return tuple(self.choices[0].levels) if self.choices else self.study.columns
 
     def overall(self, choice: CacheChoice) -> float | None:
-        """Returns the combined hit ratio of reads of this cache and the cache above it; None if unknown."""
+        """Returns the combined read hit ratio of this cache and the cache above it; None if unknown."""
         if choice.hit_ratio is None:
             return None
         return choice.hit_ratio if self.above is None else 1 - (1 - self.above) * (1 - choice.hit_ratio)
@@ -153,8 +155,8 @@ class CacheAdvice(Advice):
         return next((other for other in group if other.memory_bytes > choice.memory_bytes), None)
 
     def saved_per_gib(self, choice: CacheChoice) -> float | None:
-        """Returns the reduction of bytes read from the drive per additional GiB of memory, from this memory size to the
-        next larger one. None for the largest size.
+        """Returns how many fewer bytes are read from the drive per additional GiB of memory if memory grows to the next
+        larger size. None for the largest size.
         """
         larger = self.larger(choice)
         if larger is None:

@@ -25,7 +25,7 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""Keys of settings that the catalogue lists under a name of their own, such as `victims`, by this name. All other
+"""Maps names under which the catalogue lists settings, such as `victims`, to the keys of these settings. All other
 settings are listed under their key.
 """
 

@@ -88,7 +88,9 @@ class Comparison(Finding):
 
     @property
     def differing_settings(self) -> dict[str, dict[str, Any]]:
-        """Settings that differ between cases, with their value by case; None if a setting does not apply to a case."""
+        """For each case, the values of the settings that differ between cases; None for a setting that does not apply
+        to the case.
+        """
         cases = self._settings()
         keys = sorted({key for settings in cases.values() for key in settings})
         values = {key: [settings.get(key, {}).get("value") for settings in cases.values()] for key in keys}
@@ -171,8 +173,8 @@ def _numbers(summary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def refuse_small(configs: Mapping[str, Config], trace: Given | None) -> None:
-    """Raises ConfigError if some drives have too few blocks and a larger over-provisioning is enough for all cases. The
-    message suggests the smallest such over-provisioning.
+    """Raises ConfigError if some drives have too few blocks, but all cases would have enough with a larger
+    over-provisioning. The message suggests the smallest sufficient value.
     """
 
     def check(config: Config) -> None:

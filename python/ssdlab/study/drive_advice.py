@@ -26,7 +26,7 @@ from ssdlab.study.sweep.running import question, run
 
 OP = "device.op"
 SPARE_AXIS = "op"
-"""Option that varies over-provisioning, as named in messages."""
+"""Name that messages use for the option that varies over-provisioning."""
 SPARE = ("7%", "10%", "14%", "20%", "28%", "40%")
 """Default values of over-provisioning to try; each is about 1.4 times the previous value."""
 
@@ -105,8 +105,8 @@ class DriveAdvice(Advice):
 
     @property
     def best(self) -> DriveChoice | None:
-        """The smallest drive that meets the latency target and does not wear out too early, as far as its lifetime is
-        known. Of several equally small drives, the drive with the lowest latency.
+        """The smallest drive that meets the latency target and is not known to wear out before the required years.
+        Among equally small drives, the drive with the lowest latency.
         """
         fit = [one for one in self.choices if self.lasts(one) is not False and self.in_time(one)]
         return min(fit, key=lambda one: (one.flash_bytes, one.p99_ns.mean if one.p99_ns else 0.0), default=None)

@@ -1,8 +1,8 @@
 """Builds extensions: the compiled part of ssdlab, linked with crates of components (plug-ins).
 
-A generated crate calls the function `register` of each plug-in, and adds the usual contents to the Python module of the
-extension (`crates/py/src/compiled.rs`). A separate command starts ssdlab with the extension. The cache directory holds
-an extension and a command for each set of plug-ins; they are built again when a source file has changed.
+A generated crate calls the function `register` of each plug-in, and adds ssdlab's own contents to the Python module of
+the extension (`crates/py/src/compiled.rs`). A separate command starts ssdlab with the extension. The cache directory
+holds an extension and a command for each set of plug-ins; they are built again when a source file has changed.
 """
 
 import fcntl
@@ -320,8 +320,8 @@ def _started(command: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
 
 
 def _first_error(messages: str) -> str:
-    """Returns cargo's error message in one line: the causes that the message lists or, if it lists none, its first
-    line. The line number of the error precedes the first line, if known.
+    """Condenses cargo's error message to one line: the causes that it lists or, if it lists none, its first line,
+    preceded by the line number of the error if known.
     """
     causes = re.findall(r"^Caused by:\n\s*(.*)$", messages, re.MULTILINE)
     place = re.search(r"^ *--> .*?:(\d+):", messages, re.MULTILINE)

@@ -1,1 +1,1 @@
-"""Job files of fio as workloads: parsed, turned into requests, and reported in the JSON form of fio."""
+"""fio job files as workloads: parses them, generates their requests, and reports results in fio's JSON format."""

@@ -1,4 +1,4 @@
-"""Writes the result of a job file in the JSON form of fio 3."""
+"""Writes the result of a job file in the JSON format of fio 3."""
 
 import json
 from typing import Any

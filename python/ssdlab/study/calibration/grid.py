@@ -22,8 +22,8 @@ def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int
     """Returns the region sizes in bytes, in ascending order.
 
     Args:
-        asked: Sizes such as `"64MiB"`; if None, powers of two and the whole size.
-        whole_bytes: Addressable bytes.
+        asked: Sizes such as `"64MiB"`; if None, powers of two and the size of the whole drive.
+        whole_bytes: Size of the whole drive in bytes.
         request_bytes: Size of the largest request.
         what: Name of the drive or file for messages.
     """

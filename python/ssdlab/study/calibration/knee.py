@@ -37,7 +37,7 @@ def region(iops: "Mapping[str, Numbers]") -> int:
 
 
 def difference(table: "Numbers") -> float:
-    """Returns the largest difference of throughput between rows (regions or rounds) in any column, as a fraction of the
-    larger throughput.
+    """Returns the largest throughput difference between rows (regions or rounds) of the same column, as a fraction of
+    the higher throughput.
     """
     return float((1 - table.min(axis=0) / table.max(axis=0)).max())

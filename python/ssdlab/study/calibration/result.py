@@ -43,8 +43,8 @@ class Calibration(Finding):
     """Requests per second of `read` and, if measured, `write`; NaN in unmeasured cells."""
     is_stopped: bool
     noise: Mapping[str, float] = field(default_factory=dict)
-    """For each operation, the largest difference of throughput between rounds of the same measurement. It is a fraction
-    of the larger throughput. Empty for a partial result.
+    """For each operation, the largest throughput difference between rounds of the same measurement, as a fraction of
+    the higher throughput. Empty for a partial result.
     """
     write_amplification: "Numbers | None" = None
     """Median over rounds of the write amplification of each cell; None for a real drive."""
@@ -71,29 +71,27 @@ class Calibration(Finding):
     @property
     def region(self) -> int | None:
         """Row of the advised region: the first region that reaches 95 % of the best throughput for both reads and
-        writes. If no region does, the region with the highest share, where the share of a region is the lower of its
-        shares for reads and writes. None for a partial result.
+        writes. If none does, the region with the highest share for the worse of the two operations. None for a partial
+        result.
         """
         return None if self.partial else knee.region(self.iops)
 
     @property
     def differences(self) -> dict[str, float]:
-        """For each operation, the largest difference of throughput between regions at the same number of requests in
-        flight. It is a fraction of the larger throughput. Empty for a partial result or a single region.
+        """For each operation, the largest throughput difference between regions at the same number of requests in
+        flight, as a fraction of the higher throughput. Empty for a partial result or a single region.
         """
         if self.partial or len(self.regions) == 1:
             return {}
         return {op: knee.difference(table) for op, table in self.iops.items()}
 
     def tolerance(self, op: str) -> float:
-        """Returns the difference of throughput up to which regions count as equal: 5 %, or the noise if that is
-        larger.
-        """
+        """Returns the throughput difference up to which regions count as equal: 5 %, or the noise if that is larger."""
         return max(1 - knee.SHARE, self.noise.get(op, 0.0))
 
     @property
     def region_matters(self) -> bool:
-        """True if, for any operation, the throughput of regions differs by more than the tolerance."""
+        """True if throughput differs between regions by more than the tolerance, for reads or for writes."""
         return any(difference > self.tolerance(op) for op, difference in self.differences.items())
 
     @property

@@ -68,7 +68,7 @@ def calibrate(
     largest = max(_ssdlab.size(part.partition(":")[0]) for part in size.split(","))
     sizes = regions_of(regions, whole, largest, "the drive")
     protocol = config["drive.protocol"]
-    # A generated workload is a single stream, which uses only one queue.
+    # A generated workload is a single stream, so it uses only one queue.
     queue_depth = None if protocol == "direct" else int(config[f"drive.protocol.{protocol}.depth"])
     usual = sorted({min(number, queue_depth or number) for number in IN_FLIGHT})
     depths = in_flight_of(usual if in_flight is None else in_flight)

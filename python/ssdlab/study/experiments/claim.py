@@ -9,22 +9,20 @@ from ssdlab.lazy import Numbers, np
 
 @dataclass(frozen=True)
 class Claim:
-    """A document's claim about a table, with the condition to check. Exactly one of the fields `below`, `above`, `best`
+    """A published claim about a table, with the condition to check. Exactly one of the fields `below`, `above`, `best`
     and `winners_of` is set.
     """
 
     says: str
-    """The document's claim in words."""
+    """The published claim in words."""
     below: float | None
     """Upper bound that every cell must stay below."""
     above: float | None
     """Lower bound that every cell must stay above."""
     best: tuple[str, ...]
-    """Rows that, according to the claim, have the best value of every column; or columns that have the best value of
-    every row.
-    """
+    """Rows claimed to have the best value in every column, or columns claimed to have the best value in every row."""
     winners_of: str | None
-    """Name of another table whose best rows or columns must be the same as in this table."""
+    """Name of another table; its best rows or columns must be the same as in this table."""
 
     def bounds(self, rows: Sequence[str], columns: Sequence[str], values: Numbers) -> "Verdict":
         """Checks the claim's bound in all cells that have a value."""
@@ -48,7 +46,9 @@ class Missed:
     value: float | None = None
     """Value of a cell that violates the claimed bound; None for other kinds of claims."""
     claimed: str | None = None
-    """Label that has the best value according to the claim. If the claim has several labels, the best of them."""
+    """Label that should have the best value according to the claim. If the claim names several labels, the one with the
+    best value.
+    """
     best: str | None = None
     """Label that actually has the best value."""
     excess: float | None = None
@@ -59,7 +59,7 @@ class Missed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of checking a claim: how many cells, columns or rows were checked, and how many confirm the claim."""
+    """Result of checking a claim: number of cells, columns or rows checked, and those that contradict it."""
 
     what: str
     """Unit of the counts: `cells`, `columns` or `rows`."""

@@ -100,7 +100,7 @@ class Given:
 
 @dataclass(frozen=True)
 class CellSource:
-    """Source of table cells; at most one of the fields is set. If no field is set, the cells are simulated."""
+    """Source of table cells. At most one field is set; if none is set, the cells are simulated."""
 
     files: Mapping[str, Given] = field(default_factory=dict)
     """CSV files, by the names that expressions use for them."""
@@ -133,8 +133,8 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Anchor:
-    """Selects a reference cell (anchor) for each cell. Each cell is divided by its anchor, or the anchor is subtracted.
-    Comparisons then depend on the shapes of tables instead of their levels.
+    """Selects a reference cell (anchor) for each cell. A cell is divided by its anchor, or the anchor is subtracted, so
+    that comparisons depend on the shape of a table and not on its absolute level.
     """
 
     row: str | Mapping[str, str] | None
@@ -154,15 +154,14 @@ class Anchor:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rule for comparing a table's cells with the document's cells."""
+    """Rule for comparing the cells of a table with the published values."""
 
     reference: Cells | None
-    """Values of the document's cells, with None for empty cells. The whole field is None if the document has no values.
-    """
+    """Published values, with None for empty cells. The field itself is None if no values were published."""
     kind: Compare
-    """Measure of differences. `value`: percent of the document's value. `points`: the table's unit. With reference
-    cells (anchors), compares instead the distances from the anchor, in percent of the document's value (`offset`), or
-    the quotients by the anchor, in percent (`ratio`).
+    """Measure of differences. `value` compares cells in percent of the published value, and `points` in the table's
+    unit. `offset` and `ratio` need reference cells (anchors): `offset` compares each cell's distance from its anchor,
+    in percent of the published value; `ratio` compares each cell's quotient by its anchor, in percent.
     """
     anchor: Anchor | None
     tolerance: float | None
@@ -186,7 +185,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Table:
-    """One table of a document."""
+    """One table of an experiment."""
 
     name: str
     title: str

@@ -121,7 +121,9 @@ class _MissingError(Exception):
 
 
 def _node(summary: Summary, path: str) -> Any:
-    """Returns the value at a dotted path of a summary; None without a value. Streams are selected by name."""
+    """Returns the value at a dotted path of a summary; None if there is no such value. The path names a stream by its
+    name.
+    """
     node: Any = summary
     for part in path.split("."):
         node = _streams(node) or node
@@ -225,7 +227,7 @@ def _call(name: str, arguments: list[ast.expr], summary: Summary) -> float:
 
 
 def _column(node: ast.expr, summary: Summary, *, alone: bool = False) -> Numbers:
-    """Returns the numbers of a column; with `alone`, a single number is accepted as well."""
+    """Returns the numbers of a column. If `alone` is true, a single number is accepted as well."""
     column = _node(summary, _path(node)) if isinstance(node, ast.Name | ast.Attribute) else None
     if isinstance(column, list) and column:
         return column

@@ -39,7 +39,7 @@ class Keys:
                 raise self.error(key, f"unknown key{remedy}")
 
     def error(self, key: str, fault: str) -> ConfigError:
-        """Returns the error for a key, with its table as the place, and the fault."""
+        """Returns the error for a key; the message names the table, the key and the fault."""
         return ConfigError(f"{self.place}: {key}: {fault}")
 
     def has(self, key: str) -> bool:

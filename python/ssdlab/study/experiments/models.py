@@ -107,7 +107,7 @@ def _percent(share: float | None) -> float | None:
 
 def compress_bench(settings: Mapping[str, Any]) -> Summary:
     """Measures the compression ratio of the default corpus and the time per page, in microseconds. Metrics with `bulk`
-    in their name are wall time, with all threads in use, per page; all other times are processor time per page.
+    in their name are wall time per page with all threads running; all other times are processor time per page.
     """
     given = _arguments("compress_bench", COMPRESS_DEFAULTS, settings)
     if given["codec"] not in CODECS:
@@ -145,8 +145,8 @@ def _measured(page: str, threads: int, fresh: bool) -> dict[str, compress.Cell]:
 
 
 def page_device(settings: Mapping[str, Any]) -> Summary:
-    """Measures requests per second to a file with four requests in flight; None if the machine lacks the requested
-    storage.
+    """Measures requests per second to a file, with four requests in flight. The result is None if the machine lacks the
+    requested storage.
     """
     given = _arguments("page_device", DEVICE_DEFAULTS, settings)
     for key, known in (("place", ("disk", "memory")), ("op", ("read", "write"))):

@@ -1,4 +1,4 @@
-"""Results of an experiment: our tables next to the document's tables."""
+"""Results of an experiment: our tables compared with the published tables."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,9 @@ Array = Numbers
 Which = Literal["document", "ours", "difference"]
 
 Indices: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]"
-"""Row and column indices that assign another cell of the table to each cell, such as its reference cell (anchor)."""
+"""For each cell of a table, the row index and the column index of an associated cell, such as its reference cell
+(anchor).
+"""
 
 
 def cells_of(anchor: Anchor, table: Table) -> Indices:
@@ -36,7 +38,7 @@ def is_own(at: Indices) -> "npt.NDArray[np.bool_]":
 
 @dataclass(frozen=True)
 class Winner:
-    """Winners of a column (or row), in the published table and in our table."""
+    """Labels with the best value (winners) in a column or row, in the published table and in our table."""
 
     of: str
     """Label of the column or row to which the winners belong."""
@@ -45,7 +47,7 @@ class Winner:
     than two values are published.
     """
     ours: tuple[str, ...]
-    """Labels of our best values among the cells with a published value, or among all cells if `document` is empty."""
+    """Labels of our best values. Only cells with a published value compete, or all cells if `document` is empty."""
     best: tuple[str, ...]
     """Labels of our best values among all cells."""
     excess: float | None
@@ -178,7 +180,7 @@ class TableResult:
 
         winners = []
         for name, here, there in zip(names, ours * sign, document * sign, strict=True):
-            # If the document has two or more values in this row or column, only cells with a document's value can win.
+            # If two or more values were published in this row or column, only cells with a published value can win.
             known = ~np.isnan(there)
             judged = known.sum() > 1
             competing = known if judged else np.full(len(labels), True)
@@ -284,7 +286,7 @@ class TableResult:
 
 @dataclass(frozen=True)
 class ExperimentResult(Finding):
-    """Results of all tables; equal settings and traces give equal results.
+    """Results of all tables; identical settings and traces give identical results.
 
     Files: `experiment.json`, `report.html` and `NAME.csv` per table with the columns `row`, `column`, `document`,
     `ours`, `difference` and `spread`.

@@ -34,7 +34,9 @@ Cells = dict[tuple[str, str], list[Key]]
 
 @dataclass
 class Group:
-    """A run, and the runs that replay its recording. They follow it immediately, so the recording is never stored."""
+    """A run, and the runs that replay its recording. The replays start right after the run, so the recording need not
+    be stored.
+    """
 
     config: Config
     source: Source | None
@@ -46,7 +48,7 @@ class Finished:
     """Parts of a run's result that stay in memory after the run."""
 
     summary: Summary
-    """Metrics of the run, and those columns of its result that expressions read."""
+    """Metrics of the run, and the columns that expressions read."""
     remarks: tuple[str, ...]
     """Remarks on irregularities in the trace."""
 
@@ -142,7 +144,7 @@ def run(
 
 
 def _simulate(plan: _Plan, paths: set[str], jobs: int | None, monitor: Monitor | None) -> dict[Key, Finished]:
-    """Runs all groups of simulations; returns the completed runs, each with the columns named in `paths`."""
+    """Runs all groups of simulations. Returns the completed runs with their metrics and the columns in `paths`."""
     finished: dict[Key, Finished] = {}
     executor = Executor("runs", plan.runs, jobs=jobs, monitor=monitor)
 
@@ -166,7 +168,7 @@ def _simulate(plan: _Plan, paths: set[str], jobs: int | None, monitor: Monitor |
 
 
 def _columns(result: Result, paths: set[str]) -> dict[str, dict[str, list[int]]]:
-    """Returns those columns of a result that `paths` contains, grouped by file (`series`, `log_reclaims`)."""
+    """Returns the columns of a result whose paths are in `paths`, grouped by file (`series`, `log_reclaims`)."""
     files: dict[str, Mapping[str, Counts]] = {"series": result.series}
     if result.log is not None:
         names = ("copies", "erases", "ns", "times")
@@ -225,10 +227,10 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
 def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -> Array:
     """Computes a table's values by seed, row and column from the cells of other tables.
 
-    In an expression, `NAME` of another table with the same column axis is the cell in the same row and column, and
-    `column.NAME` is the list of all cells in this column. If the other table has another column axis, `NAME` is the
-    list of its cells in the same row, without anchor cells. With the name of the row axis, `column.NAME` is the list of
-    the numbers in the row labels.
+    In an expression, `NAME` stands for the name of another table. If both tables have the same column axis, `NAME` is
+    the cell in the same row and column, and `column.NAME` lists all cells of this column. Otherwise, `NAME` lists the
+    cells of the same row, without anchor cells. `column.` with the name of the row axis lists the numbers in the row
+    labels.
     """
     seeds = len(by_seed[sources[0].name])
     values = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)

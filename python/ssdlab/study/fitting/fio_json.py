@@ -34,7 +34,7 @@ SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
 def read(path: Path, written: str) -> list[Measured]:
-    """Returns the loads in a result of fio, with their metrics.
+    """Returns the loads in the JSON output of fio, with their metrics.
 
     Raises:
         ConfigError: If the text is not a result of fio, or has a job that a fit cannot use.
@@ -109,7 +109,7 @@ class _Job:
         return int(written)
 
     def queue(self) -> Queue:
-        """Returns the equal queues that issue the job's requests, one per clone."""
+        """Returns the identical queues that issue the job's requests, one per clone."""
         count, depth = self.number("numjobs", 1), self.number("iodepth", 1)
         rates = [part for part in str(self.options.get("rate_iops", "")).split(",") if part]
         if not rates:

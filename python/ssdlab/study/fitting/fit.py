@@ -31,10 +31,10 @@ USED = 0.05
 
 
 class Drive:
-    """Simulates a small drive with changing parameters, and remembers the results of all simulations.
+    """Simulates a small drive with different parameter values, and caches the results of all simulations.
 
     Args:
-        base: Configuration of the drive in full size.
+        base: Configuration of the full-size drive.
         jobs: Number of parallel simulations.
         monitor: Called with the progress.
         store: Folder that stores the results; later processes reuse them.
@@ -103,7 +103,9 @@ class Drive:
         return [{one.load: self._done[runs[drive, one.load]] for one in wanted} for drive in drives]
 
     def _known(self, run: Config) -> Mapping[Figure, float]:
-        """Returns the metrics of a simulation that this process or an earlier one has run; empty if none has."""
+        """Returns the metrics of a simulation that was run before, in this process or an earlier one; empty if it was
+        never run.
+        """
         if run not in self._done and self._store is not None:
             kept = self._store.records.get(Run.of(run, None).key)
             if kept is not None and kept.result is not None:
@@ -129,7 +131,7 @@ def fit_drive(
 
     Args:
         loads: Metrics by load.
-        base: Configuration of the drive in full size, with every setting that is not fitted.
+        base: Configuration of the full-size drive; sets everything that is not fitted.
         capacity: Capacity of the measured drive in bytes; if None, the capacity of the base.
         source: Names of the files or data sheets that contain the metrics.
         jobs: Number of parallel simulations; one per processor by default.
@@ -142,8 +144,8 @@ def fit_drive(
     if capacity is not None:
         base = base.with_overrides({"device.capacity": f"{capacity}B"})
         if base["device.scale"] == "blocks":
-            # The capacity in this setting is the capacity of the nominal drive, and the nominal drive is the measured
-            # drive.
+            # This setting is the capacity of the nominal drive of the scale model, and the measured drive is this
+            # nominal drive.
             base = base.with_overrides({"device.scale.blocks.capacity": f"{capacity}B"})
     return fitted(Drive(base, jobs, monitor), loads, source)
 
@@ -193,12 +195,12 @@ def fitted(drive: Drive, loads: Sequence[Measured], source: Sequence[str]) -> Dr
 
 
 def _others(values: Values, names: Collection[str]) -> dict[str, float]:
-    """Returns the values of all parameters except the named parameters."""
+    """Returns the values of all parameters that are not in `names`."""
     return {name: value for name, value in values.items() if name not in names}
 
 
 def merged(loads: Sequence[Measured]) -> list[Measured]:
-    """Merges the measurements of equal loads. If a metric was measured several times, the last value is used."""
+    """Merges the measurements of identical loads. If a metric was measured several times, the last value is used."""
     figures: dict[Load, dict[Figure, float]] = {}
     for one in loads:
         figures.setdefault(one.load, {}).update(one.figures)

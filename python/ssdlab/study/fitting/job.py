@@ -7,7 +7,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.drive.target import inspect
 
 DEPTHS = (1, 4, 16, 64, 256)
-"""Queue depths of the loads that only read."""
+"""Queue depths of the read-only loads."""
 
 THREADS = 4
 """Number of threads for loads with many outstanding requests: one thread cannot keep up with a fast drive."""
@@ -120,7 +120,7 @@ def _writes(random_write: float) -> list[str]:
         _section("sequential-write", "rw=write", "bs=128k", "iodepth=32", "size=100%", timed=False),
         _section("overwrite", "rw=randwrite", f"iodepth={DEPTH}", "size=100%", "loops=3", timed=False),
     ]
-    # Limits the probe's writes to half of the writes of the first load.
+    # Limits the probe's write rate to half of the total write rate of the first load, which has the lowest rate.
     half = max(min(PROBE_IOPS // 2, round(random_write * SHARES[0] / 200)), 1)
     for share in SHARES:
         writers = max(random_write * share / 100 - half, 0) / WRITERS

@@ -89,7 +89,7 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True)
 class Queue:
-    """Equal submission queues of a load."""
+    """A group of identical submission queues of a load."""
 
     count: int
     reads: float
@@ -108,7 +108,7 @@ class Queue:
 
 @dataclass(frozen=True)
 class Load:
-    """Requests offered to a drive during a measurement.
+    """A load on a drive during a measurement: the submission queues, and the pattern and size of their requests.
 
     Latencies are measured in the first queue; rates are summed over all queues.
     """
@@ -188,7 +188,7 @@ class Load:
             "host.warmup": requests // 2,
             "host.repeat": "times",
             "precondition.fill": "100%",
-            # Only random writes cause garbage collection; a sequential job runs on a drive that was filled in order.
+            # Only random writes cause garbage collection; sequential loads run on a drive that was filled sequentially.
             "precondition.overwrite": "steady" if self.pattern == "random" and self.has_writes else "none",
             "block.scheduler": "direct",
         }
@@ -222,7 +222,7 @@ class Measured:
     figures: Mapping[Figure, float]
 
     def chosen(self, op: str, *names: str) -> "dict[Figure, float]":
-        """Returns the named metrics of an operation, or all its latencies if no names are given."""
+        """Returns the named metrics of an operation; without names, all of its latency metrics."""
         return {
             figure: value
             for figure, value in self.figures.items()
