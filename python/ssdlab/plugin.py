@@ -63,8 +63,8 @@ class VictimPolicy(Plugin):
     )  # fmt: skip
 
     choose: Callable[..., int]
-    """Returns the number of the block to collect next. The documentation of the class lists the arguments that the
-    method may take.
+    """Returns the number of the block to collect next. See the class documentation for the arguments that the method
+    may take.
     """
 
 
@@ -95,8 +95,8 @@ class Placement(Plugin):
     """Number of open blocks, 1 to 15."""
 
     written: Callable[..., int]
-    """Returns the number of the open block for a page of the host. The documentation of the class lists the arguments
-    that the method may take.
+    """Returns the number of the open block for a page that the host writes. See the class documentation for the
+    arguments that the method may take.
     """
 
     relocated: Callable[[int, int], int]
@@ -219,8 +219,8 @@ class Workload(Plugin):
     """Names of the streams (processes) of the requests; stream 1 is the first."""
 
     requests: Callable[..., Iterable[tuple[Any, ...]]]
-    """Yields `(op, offset, bytes)`, `(op, offset, bytes, time_ns)` or `(op, offset, bytes, time_ns, stream)`. The
-    documentation of the class lists the arguments that the method may take.
+    """Yields `(op, offset, bytes)`, `(op, offset, bytes, time_ns)` or `(op, offset, bytes, time_ns, stream)`. See the
+    class documentation for the arguments that the method may take.
     """
 
     @classmethod

@@ -247,7 +247,7 @@ def compare(
         watch = None if monitor is None else monitor(label if seeds == 1 else f"{label}, seed {config['seed']}")
 
         def watching(phase: str, done: int, total: int | None, requests: int) -> bool:
-            # Stopping one run, or an error in it, ends the comparison.
+            # If any run is stopped or fails, the whole comparison ends.
             if watch and watch(phase, done, total, requests):
                 executor.stop()
             return executor.stopped.is_set()

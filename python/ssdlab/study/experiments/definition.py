@@ -204,8 +204,8 @@ class Table:
     comparison: Comparison
     ranking: Ranking
     lines: Line | None
-    """Direction of the chart's lines: one line per column, or one line per row. If None, one line per row if the rows
-    are ordered.
+    """Orientation of a line chart: one line per column, or one line per row. If None, one line per row if the rows are
+    ordered.
     """
     claim: Claim | None
 
@@ -216,8 +216,8 @@ class Table:
 
     @property
     def alternatives(self) -> bool:
-        """True if the document has a single row of values and the table has several rows, as alternatives. Every row of
-        the table is then compared with the document's row.
+        """True if the rows of the table are alternatives: a single row of values was published, and each row of the
+        table is compared with this row.
         """
         reference = self.comparison.reference
         return reference is not None and len({*reference}) == 1 < len(reference)

@@ -18,7 +18,7 @@ LESS_READ = " - read "
 """Separator in the names of metrics that are a difference of two latencies, such as `mean - read mean` of writes."""
 
 ROUNDING_NS = 300.0
-"""Standard deviation of a latency that was rounded to whole microseconds."""
+"""Standard deviation of the error that rounding a latency to whole microseconds causes."""
 
 REQUESTS = 4_000, 8_000
 """Minimum and maximum number of measured requests of each operation in the first queue of a simulation."""
@@ -51,7 +51,7 @@ MOST = 200_000
 
 
 class Figure(NamedTuple):
-    """Operation and name of a metric."""
+    """A metric of a load: its operation and its name."""
 
     op: Literal["read", "write"]
     name: str
