@@ -25,10 +25,10 @@ TUNING = "tuning.json"
 """JSON file of a search by `ssdlab tune`. Its folder is also a study."""
 
 RESULT_PAGE = "result.html"
-"""Name of a run's report page, if a later result has overwritten `report.html` in the same folder."""
+"""File name of a run's report page after a later result has overwritten `report.html` in the same folder."""
 
 HEAD_BYTES = 4096
-"""Number of bytes at the start of a report page in which to search for the kind of its result."""
+"""Number of bytes at the start of a report page that are searched for the kind of its result."""
 
 
 def page_of(path: Path) -> Path:

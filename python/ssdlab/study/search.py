@@ -1,4 +1,4 @@
-"""Ranks names, such as settings, by the words of a query."""
+"""Ranks names, such as the names of settings, by how well they match the words of a query."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ MOST_MEANT = 3
 
 
 class Named(NamedTuple):
-    """A name that a search can find, such as a setting, with its type and its description."""
+    """A searchable name, such as the name of a setting, with its type and its description."""
 
     name: str
     kind: str

@@ -25,7 +25,7 @@ def smallest_op(configs: Sequence[Config], check: Callable[[Config], object]) ->
     given = {str(config[OP]) for config in configs if OP in config}
     if len(given) != 1 or not all(OP in config for config in configs):
         return None
-    # Equal configurations are checked once.
+    # Identical configurations are checked only once.
     cases = [*dict.fromkeys(configs)]
 
     def suffices(steps: int) -> bool:
@@ -49,7 +49,7 @@ def smallest_op(configs: Sequence[Config], check: Callable[[Config], object]) ->
 
 
 def refusal(labels: Sequence[str], op: str, enough: str) -> str:
-    """Returns the error for cases whose drives have too few blocks with the over-provisioning `op`."""
+    """Returns the error for cases whose drives have too few blocks if the over-provisioning is `op`."""
     return (
         f"{', '.join(labels)}: too few blocks with {OP}={op}; the smallest value that suffices for all cases is "
         f"{OP}={enough}"

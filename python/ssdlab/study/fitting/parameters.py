@@ -20,7 +20,7 @@ PACE = "drive.pace.tokens.interval"
 PAGE_BYTES = 4096
 
 OF_PROGRAMS = 0.85
-"""Share of die time spent on programs when writes saturate the drive. The rest includes reads."""
+"""Assumed share of die time spent on programs when writes saturate the drive; reads and other work take the rest."""
 
 
 def times(config: Config, key: str) -> list[float]:
@@ -50,14 +50,14 @@ class Parameter:
     tell: str
     """Description of the measurement that determines the parameter."""
     guess: Callable[[Config, Sequence[Measured]], float | None] = _nothing
-    """Returns the start value of the search, estimated from the measurements; None to start at the base drive's value.
-    """
+    """Estimates the start value of the search from the measurements; None to start at the base drive's value."""
     shift: float = 0.0
     """Constant that is added to the value before taking the logarithm, for parameters that may be 0."""
     applies: Callable[[Config], bool] = lambda _base: True
     """Returns True if the parameter applies to a drive with the settings of the base drive."""
     only: Callable[[Config, float], str] = lambda _base, _value: ""
-    """Describes the combination of parameters that the metrics determine; empty if they determine this parameter alone.
+    """Describes the quantity that the metrics really determine, such as total program throughput; empty if they
+    determine the parameter itself.
     """
 
     def shown(self, value: float) -> str:

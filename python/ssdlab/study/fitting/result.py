@@ -23,12 +23,12 @@ class Fitted:
     deviation: float | None
     """Relative standard deviation; None if the metrics do not determine the parameter."""
     figures: tuple[tuple[str, Figure], ...] = ()
-    """Loads and metrics that determine the parameter, the most important first."""
+    """Loads and metrics that determine the parameter, most important first."""
     tied: tuple[str, ...] = ()
     """Parameters that change the metrics in the same way; only their combination is determined."""
     shares: Mapping[str, float] = field(default_factory=dict)
-    """Changes of the logarithms of the determined parameters of the same stage. Together, these changes affect the
-    metrics like a change of this parameter's logarithm by 1. Empty if this parameter is determined.
+    """Changes of the logarithms of the determined parameters of the same stage that, taken together, affect the metrics
+    like an increase of this parameter's logarithm by 1. Empty if this parameter is determined.
     """
     bounded: bool = False
     """True if the metrics do not determine the parameter, but contradict the base drive's value."""
@@ -78,7 +78,7 @@ class DriveFit(Finding):
     """The fitted drive as simulated: it has the times and dies of the full-size drive, but shorter blocks."""
     sources: Sequence[str]
     changes: Mapping[str, str]
-    """Settings for mechanisms that the base drive lacks, or of which it uses another variant."""
+    """Settings that select mechanisms, or variants of mechanisms, that the base drive does not use."""
     fitted: Sequence[Fitted]
     residuals: Sequence[Residual]
 
@@ -108,7 +108,7 @@ class DriveFit(Finding):
             lines += ["", f"preset = {json.dumps(self.base._preset)}"]
         kept = [one for one in self.base.settings if one.key in self.base.made and one.key not in self._settings()]
         written = {**{one.key: one.value.strip('"') for one in kept}, **self._settings()}
-        # In TOML, a parameter of a variant implies the choice of the variant.
+        # In TOML, setting a parameter of a variant also selects the variant.
         implied = {
             key for key, value in written.items() if any(other.startswith(f"{key}.{value}.") for other in written)
         }
@@ -137,13 +137,13 @@ class DriveFit(Finding):
         return "\n".join([*lines, ""])
 
     def said(self, fitted: Fitted) -> str:
-        """Describes the load and metrics that determine a parameter most, and counts the other loads."""
+        """Names the load and metrics with the most influence on a parameter, and states the number of other loads."""
         loads: dict[str, list[Figure]] = {}
         for load, figure in fitted.figures:
             loads.setdefault(load, []).append(figure)
         (first, figures), *more = loads.items()
         labels = {(one.load.name, one.figure): label(one.figure, one.load) for one in self.residuals}
-        # A stage may be fitted to differences of metrics, which are not among the residuals.
+        # A stage may be fitted to differences between metrics. These differences are not among the residuals.
         names = ", ".join(labels.get((first, figure), str(figure)) for figure in figures[:2])
         others = f", {text.counted(len(more), 'more loads')}" if more else ""
         return f"{names} of {first}{others}"

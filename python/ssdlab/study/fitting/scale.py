@@ -84,14 +84,14 @@ def scaled(config: Config) -> Config:
 def exact(small: Config, changes: dict[str, str]) -> Config:
     """Returns the small drive with changed settings, the same number of blocks, and exact over-provisioning.
 
-    The capacity is computed from number of blocks and over-provisioning. With a fixed capacity, over-provisioning could
-    change only in steps of a block.
+    The capacity is derived from the number of blocks and the over-provisioning. If the capacity were fixed,
+    over-provisioning could change only in steps of whole blocks.
     """
     blocks, drive = Geometry(small).blocks, small.changed(changes)
     geometry, unit = Geometry(drive), _ssdlab.size(drive["device.unit"])
     flash = blocks * geometry.row_bytes * drive[PAGES]
     capacity = int(flash / (1 + geometry.op)) // unit * unit
-    # Uses slightly less than the exact share, which might be rounded up to one more block.
+    # The exact share might be rounded up to one more block, so a slightly smaller share is used.
     share = (flash / capacity - 1) * (1 - 1e-6)
     erase = _ssdlab.nanos(drive[ERASE])
     return drive.changed(
@@ -100,7 +100,7 @@ def exact(small: Config, changes: dict[str, str]) -> Config:
 
 
 def _short(config: Config, erase: int) -> dict[str, str]:
-    """Returns the setting that limits the time for suspending an erase to half of the (reduced) erase time."""
+    """Returns the setting for the time to suspend an erase, capped at half of the (reduced) erase time."""
     kind = config[SUSPEND]
     if kind == "never":
         return {}

@@ -28,13 +28,15 @@ ROUNDS = 6
 """Maximum number of Gauss-Newton steps."""
 
 SHRINKS = (1.0, 0.4, 0.1)
-"""Fractions of a Gauss-Newton step that are tried."""
+"""Fractions of the full Gauss-Newton step that the search tries."""
 
 LONGEST = 0.9
 """Largest change of a parameter's logarithm in one step of the search."""
 
 ENOUGH = 0.003
-"""The search ends if a step changes all logarithms by less than this, or reduces the misfit by a smaller fraction."""
+"""The search ends if a step changes every logarithm by less than this, or reduces the misfit by less than this
+fraction.
+"""
 
 LARGE = 3.0
 """Number of standard deviations above which the influence of a residual grows only logarithmically, so that no outlier
@@ -48,16 +50,16 @@ WIDE = 2 * DETERMINED
 """Change of a parameter's logarithm for computing its uncertainty, applied in both directions."""
 
 CONTRADICTS = 9.0
-"""Rise of the sum of squared residuals at which the metrics contradict a parameter's base value: three standard
-deviations.
+"""If a parameter's base value raises the sum of squared residuals by more than this, it contradicts the metrics. The
+limit corresponds to three standard deviations.
 """
 
 VAGUE = 0.7
 """Assumed standard deviation of the logarithm of a parameter that the metrics only bound: a factor of two."""
 
 FELT = 1.0
-"""Smallest norm of a parameter's derivatives at which the metrics count as dependent on the parameter. Its unit is one
-standard deviation of the metrics per unit of the parameter's logarithm.
+"""Minimum norm of a parameter's derivatives for the metrics to count as dependent on the parameter, in standard
+deviations of the metrics per unit of the parameter's logarithm.
 """
 
 Model = Callable[[Sequence["Numbers"]], "list[Numbers]"]
@@ -72,7 +74,7 @@ class Tie(NamedTuple):
     others: tuple[int, ...]
     """Indexes of the parameters that change the metrics in the same way; empty if there are none."""
     shares: Mapping[int, float] = {}
-    """Changes of the logarithms of the determined parameters. Together, these changes affect the metrics like a change
+    """Changes of the logarithms of the determined parameters that, taken together, affect the metrics like an increase
     of this parameter's logarithm by 1.
     """
 
@@ -161,7 +163,7 @@ def solve(
         return point, here
 
     held: set[int] = set()
-    # Change of the residuals if a bounded parameter is set to the base drive's value, for each bounded parameter.
+    # For each bounded parameter, the change of the residuals if the parameter is set to the base drive's value.
     bounded: dict[int, Numbers] = {}
     point, here = descend(start, held)
     while True:
@@ -190,8 +192,8 @@ def solve(
 
 
 def _with_bounded(slopes: "Numbers", chosen: Sequence[int], bounded: Sequence[int]) -> "tuple[Numbers, list[int]]":
-    """Returns the derivatives with an extra row for each bounded parameter, which stands for its assumed standard
-    deviation `VAGUE`. Also returns the parameters that are chosen or bounded.
+    """Appends a row to the derivatives for each bounded parameter, to represent its assumed standard deviation `VAGUE`.
+    Returns the extended derivatives, and the indexes of the chosen and bounded parameters.
     """
     return np.vstack([slopes, np.eye(slopes.shape[1])[list(bounded)] / VAGUE]), [*chosen, *bounded]
 
@@ -203,8 +205,8 @@ def weaker(up: "Numbers", down: "Numbers") -> "Numbers":
 
 
 def deviations(slopes: "Numbers", chosen: Sequence[int]) -> list[float]:
-    """Returns the standard deviation of each chosen parameter. It is infinite if the metrics cannot tell the chosen
-    parameters apart.
+    """Returns the standard deviation of each chosen parameter, or infinity for all of them if the metrics cannot tell
+    the chosen parameters apart.
     """
     if not chosen:
         return []

@@ -27,7 +27,7 @@ KEPT_UP = 0.95
 """A drive does not keep up with the load if it serves less than this share of the offered writes."""
 
 PACED = 0.1
-"""The drive paces writes if, at saturation, their spread (p99.9 - p50) / p50 is below this value."""
+"""Writes count as paced if the relative spread of their latencies at saturation, (p99.9 - p50) / p50, is below this."""
 
 MOST_LOADS = 3
 """Maximum number of loads below saturation that a stage simulates."""
@@ -50,7 +50,7 @@ class Stage:
     fitted.
     """
     choose: Callable[[Sequence[Measured]], list[Measured]]
-    """Returns the loads and metrics to which the stage is fitted; empty if they were not measured."""
+    """Selects the loads and metrics to which the stage is fitted; returns an empty list if none were measured."""
     variants: Callable[[Config, Sequence[Measured]], list[Change]] = lambda _base, _chosen: [{}]
     """Returns alternative settings for the base drive. Each alternative is fitted, and the best fit is used."""
     measure: str = ""
@@ -119,7 +119,7 @@ def below_capacity(loads: Sequence[Measured]) -> list[Measured]:
 
 def _beside_writes(loads: Sequence[Measured]) -> list[Measured]:
     below = below_capacity(loads)
-    # Just below saturation, other mechanisms affect the metrics too.
+    # Omits the load just below saturation if there are enough others, because other mechanisms affect its metrics too.
     chosen = below[:-1] if len(below) > MOST_LOADS else below
     places = np.unique(np.linspace(0, len(chosen) - 1, min(len(chosen), MOST_LOADS)).round().astype(int)).tolist()
     return [only for at in places for only in _only(chosen[at], chosen[at].chosen("read"))]

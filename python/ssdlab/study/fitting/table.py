@@ -14,8 +14,7 @@ from ssdlab.study.fitting.load import RATE, Figure, Load, Measured, Queue
 FIGURE = re.compile(r"(read|write)_(iops|mean|p\d+(?:\.\d+)?)(?:_us)?")
 
 SSD_IQ = "offered_iops_50r50w"
-"""Name of the column of the SSD-iq data with the total offered rate. The background rate is 5,000 requests per second
-less.
+"""Column of the SSD-iq data with the total offered rate, which is 5,000 requests per second above the background rate.
 """
 
 LOADS = ("background_iops", SSD_IQ, "depth", "reads", "size", "pattern", "device")

@@ -31,7 +31,7 @@ class Drive(NamedTuple):
 
     @property
     def end_bytes(self) -> int:
-        """End of the last volume on the drive in bytes, with all volumes laid end to end."""
+        """Offset in bytes at which the last volume ends, with all volumes of the drive laid end to end."""
         before = sum(_aligned(one.end_bytes) for one in self.volumes[:-1])
         return before + self.volumes[-1].end_bytes
 

@@ -32,7 +32,8 @@ OWN_TIMES = ("read.mean_ns", "read.p99_ns", "write.mean_ns", "write.p99_ns")
 """Latencies that can be reported for each volume."""
 
 BUSIEST = (0.01, 0.1, 0.2)
-"""For each of these shares of all volumes, the report shows the share of requests that go to the busiest volumes."""
+"""Fractions of the volumes. For each fraction, the report states the share of requests that go to the busiest volumes.
+"""
 
 MAX_YEARS = 1000
 """Maximum number of years of service that users may request."""
@@ -43,8 +44,8 @@ SERVICE_YEARS = 5.0
 
 LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
 WRITTEN = "host.bytes_written"
-"""Names of metrics: the lifetime of a drive in a fleet; the lifetime in a run; and the bytes written until the drive is
-worn out and during the run, from which the lifetime in a fleet is computed.
+"""Metric names: lifetime of a drive in a fleet; lifetime of a drive in a run; bytes written until the drive wears out;
+bytes written during the run. The lifetime in a fleet is computed from the last two.
 """
 
 DWPD = "lifetime.dwpd_5_years"
@@ -52,7 +53,7 @@ DWPD = "lifetime.dwpd_5_years"
 
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 SPEED = "host.replay.open.speed"
-"""Key of the replay speed relative to the timestamps of the trace."""
+"""Key of the replay speed, relative to the timestamps of the trace."""
 
 
 class Cdf(NamedTuple):
@@ -109,7 +110,7 @@ class Fleet(Finding):
         if not 0 < years <= MAX_YEARS:
             raise ConfigError(f"{years:g} years of service: must be above 0 and at most {MAX_YEARS}")
         self.years = years
-        """Number of years of service for which drives are counted."""
+        """Number of years of service for which the number of drives needed is computed."""
         by_file = {one.file: one for one in volumes.volumes}
         plan = study.plan["fleet"]
         names = [point.values["drive"] for point in study.points]
@@ -184,7 +185,9 @@ class Fleet(Finding):
         return {one["stream"]: one for one in result["drive"]["streams"]}
 
     def outcomes(self) -> list[Outcome]:
-        """Returns the metrics to show: the requested metrics, or the default metrics that drives have."""
+        """Returns the metrics to show: the requested ones or, if none were requested, the default metrics for which
+        drives have values.
+        """
         if self.study.plan["outcomes"]:
             return self.study.outcomes()
         known = self.study.figures
@@ -192,7 +195,7 @@ class Fleet(Finding):
 
     @takes(outcomes=["write_amplification"])
     def asked_for(self, outcomes: Sequence[str], years: float = SERVICE_YEARS) -> "Fleet":
-        """Returns a copy of the fleet with other metrics to show, or with another number of years of service.
+        """Returns a copy of the fleet that shows other metrics, or covers another number of years of service.
 
         Raises:
             ConfigError: If no drive has a requested metric.
@@ -248,7 +251,9 @@ class Fleet(Finding):
         return study.with_figure(LIFE, lives)
 
     def needed(self) -> Needed:
-        """Returns the number of drives needed for `years`; worn-out drives are replaced by equal drives."""
+        """Returns the number of drives needed for `years` years of service, if worn-out drives are replaced by
+        identical ones.
+        """
         rows = self.study.table.select(["error", *({LIFE, DWPD} & {*self.study.table.column_names})]).to_pylist()
         spent = [max(math.ceil(self.years / row[LIFE]), 1) for row in rows if row.get(LIFE) is not None]
         # A drive that does not wear out has no endurance rating. A drive sized to fit the trace has a rating, but its
@@ -264,8 +269,8 @@ class Fleet(Finding):
         )
 
     def busiest(self, share: float) -> float:
-        """Returns the fraction of requests that go to the busiest volumes, which are the fraction `share` of all
-        volumes.
+        """Returns the fraction of all requests that go to the busiest volumes, where `share` is the fraction of the
+        volumes that count as busiest.
         """
         requests = sorted((one.requests for one in self.volumes), reverse=True)
         return sum(requests[: self.count_of(share)]) / sum(requests)
@@ -276,7 +281,7 @@ class Fleet(Finding):
 
     @property
     def late(self) -> int:
-        """Number of requests so far out of order that the reader had to change their times."""
+        """Number of requests whose times the reader had to change because they were too far out of order."""
         column = "ingest.counts.late"
         if column not in self.study.table.column_names:
             return 0

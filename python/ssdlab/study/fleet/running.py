@@ -71,8 +71,8 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
     base.check()
     replayed = base.for_trace()
     given = {key: value for key, value, _ in replayed.settings}
-    # The capacity limits the volumes of a drive only if `host.fit` is `error`. With other values of `host.fit`, the
-    # addresses or the capacity are adapted.
+    # Volumes must fit into the drive's capacity only if `host.fit` is `error`. Otherwise, the addresses or the capacity
+    # are adapted.
     room = _ssdlab.size(str(base["device.capacity"])) if replayed["host.fit"] == "error" else None
     dealt = packed(volumes.volumes, rule, drives, room)
     keys: list[str] = []

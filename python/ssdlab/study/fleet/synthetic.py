@@ -78,8 +78,8 @@ class Profile(NamedTuple):
 
     volumes: int
     requests: float
-    """Number of requests of the whole published trace. Working sets are scaled with the number of requests, so pages
-    are rewritten as often as in the published trace.
+    """Number of requests in the complete published trace. Working sets scale with the number of generated requests, so
+    that pages are rewritten as often as in the published trace.
     """
     rate: Spread
     """Distribution, over all volumes, of the logarithm of the volume's requests per second."""
@@ -90,7 +90,7 @@ class Profile(NamedTuple):
     random: Spread
     """Distribution, over all volumes, of the logit of the volume's share of random requests."""
     sizes: str
-    """Distribution of request sizes; its third quartile is that of the published trace."""
+    """Distribution of request sizes, with the third quartile of the published trace."""
 
 
 _RATE = Spread.through((0.816, math.log(10)), (0.981, math.log(100)))
@@ -124,9 +124,7 @@ PROFILES = {
 
 
 class _Random:
-    """Random numbers computed from the raw bits of a NumPy generator, because the raw bits are the same in all NumPy
-    versions.
-    """
+    """Random numbers derived from the raw bits of a NumPy generator, which are the same in all NumPy versions."""
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.PCG64(seed)
@@ -219,7 +217,7 @@ def _batches(profile: Profile, volumes: int, requests: int, seed: int) -> "Itera
         "workload.pattern": "uniform", "workload.requests": requests, "seed": seed,
     })  # fmt: skip
     upto = np.cumsum(rates) / rates.sum()
-    # The first requests of the trace visit every volume once.
+    # The trace starts with one request to each volume.
     first = np.argsort(random.integers(volumes), kind="stable")
     while len(times := clock.read(BATCH_REQUESTS)):
         count = len(times)
@@ -257,7 +255,7 @@ def _named(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
 
 
 def _writer(path: Path, schema: "pa.Schema", files: ExitStack, *, parquet: bool) -> "Callable[[pa.Table], None]":
-    """Returns the function that appends tables to the output file; `files` closes the file at the end."""
+    """Returns a function that appends tables to the output file; the exit stack `files` closes the file at the end."""
     if parquet:
         file = files.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
         return lambda table: file.write_table(table)

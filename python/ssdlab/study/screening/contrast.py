@@ -31,10 +31,10 @@ Gains = Mapping[Contrast, Sequence[PointValues]]
 """For each contrast, the gains at all complete points of the design. A point has one gain per seed, in log points."""
 
 At = tuple[tuple[tuple[str, str], ...], int]
-"""Point of the design and seed of a run."""
+"""Design point and seed of a run."""
 
 Results = Mapping[At, Mapping[str, Mapping[str, Any]]]
-"""Results of runs by point and seed, and then by scheduler."""
+"""Run results, keyed by point and seed, and then by scheduler."""
 
 
 def results(study: Study, part: str) -> Results:
@@ -98,7 +98,7 @@ def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointVal
     """Returns, for each factor, how a gain changes from the factor's lower to its upper level; empty if a point is
     incomplete.
 
-    The confidence interval follows from the spread between seeds or, if larger, from the spread among effects. The
+    The confidence interval is based on the spread between seeds or, if larger, from the spread among effects. The
     spread among effects matters in a fractional factorial, where three-factor interactions add to main effects.
     """
     columns = design.columns(axes)
@@ -112,7 +112,8 @@ def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointVal
         if one.term not in upward:
             continue
         first, _, last = one.level.partition(" → ")
-        # If the first point of the design has a factor's upper level, the sign of the factor's effect is reversed.
+        # The sign of a factor's effect is reversed if the factor is at its upper level in the first point of the
+        # design.
         turned = last != upward[one.term]
         oriented.append(one._replace(level=f"{last} → {first}", size=-one.size) if turned else one)
     if factorial.resolution_of(columns) is None:

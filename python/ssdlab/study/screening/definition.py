@@ -93,7 +93,7 @@ class Form:
     refined: int
     """Maximum number of factors in a refinement."""
     factors: tuple[Factor, ...]
-    """Factors of a screening of this size. Screenings of larger drives may use other factor levels."""
+    """Factors of a screening of this size. Sizes that simulate larger drives may use other levels."""
 
     @property
     def design(self) -> Design:
@@ -102,7 +102,7 @@ class Form:
 
     @property
     def axes(self) -> list[Axis]:
-        """Factors of the screening, in the form of axes of a design."""
+        """Factors of the screening, as axes of a design."""
         return [one.axis for one in self.factors]
 
 
@@ -148,7 +148,7 @@ class Screening:
     ) -> "Screened":
         """Runs the screening; finished runs in the folder are not repeated.
 
-        The result depends only on form and overrides.
+        The result depends only on `form` and `overrides`.
 
         Args:
             form: Size of the screening: `short` or `full`.

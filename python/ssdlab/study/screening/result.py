@@ -41,7 +41,7 @@ class Part:
     def of(
         cls, screening: Screening, study: Study, name: str, axes: Sequence[Axis], design: Design, kept: Point
     ) -> Self:
-        """Evaluates the part of the screening with the given name. The study has the runs of all parts."""
+        """Evaluates the named part of the screening; `study` has the runs of all parts."""
         results = contrast.results(study, name)
         gains = contrast.gains(screening, results)
         effects = {one: contrast.main_effects(axes, design, points) if axes else [] for one, points in gains.items()}
@@ -57,8 +57,8 @@ class Answer(NamedTuple):
     reached: int
     """Number of points whose mean gain reaches the claimed gain."""
     telling: Mapping[str, tuple[str, int]]
-    """For each factor, the level that is significantly more frequent among the points that reach the claimed gain, and
-    the number of these points with this level. Factors without such a level are omitted.
+    """For each factor, the level that is significantly overrepresented among the points that reach the claimed gain,
+    and the number of these points that have this level. Factors without such a level are omitted.
     """
     first: float
     """Largest gain in the first part of the screening. It is biased upwards, because it is a maximum."""
@@ -71,7 +71,7 @@ class Answer(NamedTuple):
 
 
 class Operations(NamedTuple):
-    """Mean over seeds, for each scheduler, of a metric or of the number of operations with a given cause."""
+    """Means over seeds for each scheduler: either of a metric, or of the number of operations with a given cause."""
 
     name: str
     """Name of the metric, or dotted path of the count of operations in the result of the second drive."""
@@ -234,8 +234,8 @@ def _operations(result: Mapping[str, Any]) -> list[str]:
 
 
 def _telling(points: Sequence[PointValues]) -> dict[str, tuple[str, int]]:
-    """Returns, by factor, the level that is significantly more frequent among the given points than in the design,
-    where each level has half of the points.
+    """Returns, for each factor, the level that is significantly overrepresented among the given points. In the design,
+    each level has half of the points.
 
     The significance level is corrected for the number of factors.
     """

@@ -53,8 +53,8 @@ def points_of(plan: Mapping[str, Any]) -> list[Point]:
 
 def records_of(folder: Path) -> dict[str, Record]:
     """Returns every finished run of a folder, by key."""
-    # Reads the journal before the Parquet files. If another process moves runs from the journal to the Parquet files
-    # meanwhile, these runs are read twice instead of missed.
+    # Reads the journal before the Parquet files. In this order, runs that another process moves from the journal to the
+    # Parquet files in the meantime are read twice rather than missed.
     records = {}
     for line in entries(folder / JOURNAL):
         entry = json.loads(line)
@@ -175,7 +175,7 @@ def _to_disk(path: Path) -> None:
 def _locked(folder: Path) -> int:
     """Locks a study's folder; the system releases the lock when this process ends."""
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    # If a writer is killed right after a fork, its child holds the lock until the child executes its program.
+    # If a writer is killed right after a fork, its child holds the lock until the child calls exec.
     patience = time.monotonic() + 10
     while True:
         try:

@@ -44,7 +44,7 @@ def entries(path: Path) -> Iterator[str]:
 
 
 class Journal:
-    """Writer of a journal, for all threads of one process; creates the file if it is missing."""
+    """Journal writer shared by all threads of a process; creates the file if it is missing."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -71,7 +71,8 @@ class Journal:
             try:
                 written = os.write(self._file, line)
                 if written < len(line):
-                    # A full disk may accept only part of a line. Writing the rest raises an error with the reason.
+                    # A full disk may accept only part of a line. The attempt to write the rest then raises an error
+                    # that states the reason.
                     os.write(self._file, line[written:])
             except OSError:
                 os.ftruncate(self._file, self._end)

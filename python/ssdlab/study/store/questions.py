@@ -28,7 +28,7 @@ class Questions(Remarked):
 
         Linked settings count as one axis. The design determines the method: contrasts for a two-level factorial;
         analysis of variance for a grid without gaps; Sobol' indices for a Saltelli design; differences from the first
-        point for one factor at a time. All other designs use a linear least-squares fit.
+        point for a one-factor-at-a-time design. All other designs use a linear least-squares fit.
 
         Raises:
             ConfigError: If the outcome is unknown, or the design needs points that are missing.
@@ -89,8 +89,8 @@ class Questions(Remarked):
 
     @takes(outcome="write_amplification", x="device.op", by="device.op")
     def curves(self, outcome: str, x: str | None = None, by: str | None = None) -> curves.Curves:
-        """Returns curves of an outcome over the axis `x`, with a curve for each value of the axis `by`; averages over
-        all other axes.
+        """Returns an outcome as curves over the axis `x`, one for each value of the axis `by`, averaged over all other
+        axes.
 
         Args:
             outcome: Name of the outcome.
@@ -146,7 +146,7 @@ class Questions(Remarked):
         )
 
     def _ranges(self) -> dict[str, Range]:
-        """Returns the range of each sampled axis, by axis."""
+        """Returns the ranges of the sampled axes, by axis."""
         return {
             one["keys"][0]: Range.of(*(level[0] for level in one["levels"]), log=one["log"])
             for one in self.plan["axes"]
@@ -174,7 +174,7 @@ class Questions(Remarked):
         if not having:
             names = " and ".join(one.figure for one in asked)
             raise ConfigError(f"no point has values for all of {names}; choose outcomes that occur in the same runs")
-        # Points with equal values of the sampled axes count once.
+        # Points with the same values on all sampled axes count only once.
         kept = [*{tuple(row[0].levels.values()): row for row in having}.values()]
         estimates = [tuple(estimate(point.values) for point in row) for row in kept]
         best = front.on_the_front([[one.mean for one in row] for row in estimates], [one.large for one in asked])

@@ -17,7 +17,7 @@ NOTHING_LEFT = "all runs have finished, but some have no value; omit these axis 
 """Remedy for points without a value if all runs of the study have finished."""
 
 REMARK_KEYS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")
-"""Prefixes of the settings on which notes depend."""
+"""Prefixes of the settings that affect the notes."""
 
 
 class Remarked(Runs):
@@ -37,7 +37,7 @@ class Remarked(Runs):
 
     @cached_property
     def modes(self) -> str:
-        """Text to append to a title: the replay modes of the runs whose requests have times."""
+        """Title suffix that names the replay modes of the runs whose requests have times."""
         keys = dict.fromkeys(point.key for point in self.points)
         records = (self._records[key] for key in keys if key in self._records)
         return modes_text(record.summary for record in records if record.result is not None)
@@ -54,8 +54,8 @@ class Remarked(Runs):
                 continue
             summary = record.summary
             replays = summary["ingest"] is not None
-            # Points with equal values of these settings share a configuration. Even large studies have few different
-            # combinations.
+            # Points with equal values of these settings share a configuration. Even large studies have few distinct
+            # combinations of these values.
             asked = {key: value for key, value in point.values.items() if key == PRESET or key.startswith(REMARK_KEYS)}
             named = (replays, *asked.items())
             if named not in configs:

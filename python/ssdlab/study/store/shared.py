@@ -85,8 +85,8 @@ class Shared:
 
     def fetch(self) -> None:
         """Copies the files of the remote storage to the local folder."""
-        # Copies the journal first. If another process moves runs from the journal to the Parquet files meanwhile, these
-        # runs are copied twice instead of missed.
+        # Copies the journal first. In this order, runs that another process moves from the journal to the Parquet files
+        # in the meantime are copied twice rather than missed.
         with self._storage():
             for name in (PLAN, JOURNAL, RESULTS):
                 if self._files.exists(f"{self._root}/{name}"):

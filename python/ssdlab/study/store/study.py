@@ -42,7 +42,7 @@ class Study(Questions):
         return Study({**self.plan, "outcomes": self._as_swept(several(outcomes))}, self._all)
 
     def with_figure(self, name: str, values: Sequence[float | None]) -> "Study":
-        """Returns the study with an additional metric, given one value per row of the table."""
+        """Returns the study with an added metric; `values` has one value per row of the table."""
         extended = copy(self)
         extended.table = self.table.append_column(name, pa.array(values, pa.float64()))
         return extended

@@ -11,10 +11,10 @@ from ssdlab.model.sizing import sizing
 from ssdlab.model.source import ingest_of
 
 SPACE = {"device.op", "device.spare"}
-"""Settings of spare space, which drives round to whole blocks."""
+"""Settings that determine spare space. Drives round spare space to whole blocks."""
 
 MAX_DRIVES = 3
-"""Maximum number of notes on different values that result in the same drive."""
+"""Maximum number of notes on settings whose different values result in the same drive."""
 
 
 class Ran(NamedTuple):
@@ -28,7 +28,7 @@ class Ran(NamedTuple):
 
 def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
     """Returns a key for grouping runs. Runs with equal keys have the same drive, and the same values on all axes except
-    the axes that vary the settings `asking`.
+    those that vary a setting in `asking`.
     """
     others = [f"{key}={level}" for key, level in run.levels.items() if key not in asking]
     return *others, json.dumps(run.summary["device"])
@@ -60,9 +60,7 @@ def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
 
 
 def _same_drives(runs: Sequence[Ran]) -> list[str]:
-    """Returns notes on different values of spare space that result in the same drive, because drives consist of whole
-    blocks.
-    """
+    """Returns notes on spare-space values that result in the same drive because drives consist of whole blocks."""
     drives: dict[str, dict[str, dict[str, dict[str, None]]]] = {key: {} for key in sorted(SPACE)}
     for one in runs:
         for key in SPACE & one.levels.keys():

@@ -11,7 +11,7 @@ from ssdlab.study.survey.outcome import CONFIDENCE, Estimate, Outcome, PointValu
 from ssdlab.study.sweep.axes import Range
 
 PARTS = 8
-"""Number of parts into which the range of a sampled axis is divided to group samples."""
+"""Number of intervals into which the range of a sampled axis is divided for grouping its samples."""
 
 
 class Cell(NamedTuple):
@@ -19,7 +19,7 @@ class Cell(NamedTuple):
 
     x: str
     by: str
-    """Value of the axis `by` that selects the curve; empty if there is no axis `by`."""
+    """Value on the `by` axis that selects this curve; empty if there is no `by` axis."""
     estimate: Estimate
 
 
@@ -43,7 +43,7 @@ class Curves(Survey):
     others: Sequence[str]
     """Names of the axes over which the outcome is averaged."""
     parts: Mapping[str, Sequence[str]]
-    """For each axis with grouped samples, the parts into which its range is divided."""
+    """For each axis with grouped samples, the intervals into which its range is divided."""
 
     @property
     def values(self) -> tuple[list[str], list[str]]:
@@ -85,8 +85,8 @@ class Curves(Survey):
 def grouped(
     points: Sequence[PointValues], ranges: Mapping[str, Range]
 ) -> tuple[list[PointValues], dict[str, list[str]]]:
-    """Groups the values of each sampled axis with more than `PARTS` values: replaces each value with the part of the
-    axis range that contains it.
+    """Groups the values of each sampled axis that has more than `PARTS` values, by replacing each value with the
+    interval of the axis range that contains it.
 
     Returns:
         The points, and the parts of each axis.
@@ -98,7 +98,7 @@ def grouped(
             parts[axis] = [f"{low}..{high}" for low, high in pairwise(ends)]
 
     def part_of(axis: str, value: str) -> str:
-        # The last part of a range includes its upper end.
+        # The last interval of a range includes its upper end.
         return parts[axis][min(int(PARTS * ranges[axis].share(value)), PARTS - 1)]
 
     return [

@@ -155,8 +155,8 @@ def two_level(
 
 
 def margin(sizes: Sequence[float]) -> float:
-    """Returns Lenth's margin of error for the sizes of effects. If most effects are null, an effect above the margin is
-    significant.
+    """Returns Lenth's margin of error for the sizes of effects. Provided that most effects are null, an effect larger
+    than the margin is significant.
 
     Unlike the spread between seeds, the margin includes interactions that a fractional design confounds with main
     effects (Lenth, "Quick and easy analysis of unreplicated factorials", Technometrics 31, 1989).

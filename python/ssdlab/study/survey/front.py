@@ -1,4 +1,4 @@
-"""The Pareto front of a study. A point is on the front if no other point is at least as good in every outcome and
+"""The Pareto front of a study. A point is on the front unless another point is at least as good in every outcome and
 better in one.
 """
 

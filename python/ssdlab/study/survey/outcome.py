@@ -19,7 +19,7 @@ USUAL = ("write_amplification", "latency.all.p99_ns", "time.iops:max")
 """Default outcomes of a study."""
 
 ARITHMETIC = frozenset("=+*/()")
-"""Characters that occur only in arithmetic, not in names of metrics."""
+"""Characters that mark an outcome as arithmetic; names of metrics do not contain them."""
 
 MORE_IS_BETTER = frozenset(metric.name for metric in METRICS if metric.better == "more")
 """Metrics to maximize by default; all other metrics are minimized."""

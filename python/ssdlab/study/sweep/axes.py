@@ -1,6 +1,6 @@
 """Axes of a sweep: settings, traces and presets with the values to try.
 
-An axis is written `KEY=VALUES`. Several axes in one text are linked: they change together.
+An axis is written `KEY=VALUES`. Several axes in one string are linked: they change together.
 
     ftl.page.gc=greedy,fifo             a list
     device.op=3%..30%:10                ten evenly spaced values, including both ends
@@ -40,7 +40,7 @@ Point = Mapping[str, str]
 """Values by setting key, in the notation of `--set`."""
 
 Values = str | Sequence[object]
-"""Values of an axis as users write them: a command-line text or a list."""
+"""Values of an axis as users write them: a command-line string or a list."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Axis:
 
     @property
     def ranges(self) -> Mapping[str, Range]:
-        """Ranges of the axis by setting key. Ranges with steps are included."""
+        """Ranges of the axis, with or without steps, by setting key."""
         return self.stepped if self.range is None else {self.keys[0]: self.range}
 
     def spaced(self, key: str, spacing: Spacing) -> "Axis":
@@ -121,7 +121,7 @@ class Axis:
         return replace(self, levels=tuple(levels), stepped={**self.stepped, key: span})
 
     def at(self, share: float) -> Point:
-        """Returns the value at a position on the axis, a number from 0 up to but not including 1. The axis may be a
+        """Returns the value at a relative position on the axis, from 0 up to but not including 1. The axis may be a
         range or a list.
         """
         if self.range is not None:
@@ -152,7 +152,7 @@ def axis(written: str) -> Axis:
 
 
 def of(given: Mapping[str, Values]) -> Axis:
-    """Returns an axis from linked keys and their values."""
+    """Builds an axis from linked keys and their values."""
     if not isinstance(given, Mapping):
         raise ConfigError(
             f"axes: {shown(given)} is not an axis; use {{'device.op': '7%..28%:4'}} or ['device.op=7%,28%']"

@@ -24,7 +24,7 @@ DESIGNS = {
 """Descriptions of the designs that users can choose, by name."""
 
 SEARCH = "search"
-"""Name of the design of studies by `ssdlab tune`, which chooses points in batches."""
+"""Name of the design of `ssdlab tune` studies, which choose points in batches."""
 
 SCREENING = "screening"
 """Name of the design of screenings, which vary all factors and then refine the strongest factors."""
@@ -55,7 +55,7 @@ class Design:
     """Seed of a random design."""
 
     def checked(self, axes: Sequence[Axis], conditions: Sequence[Condition]) -> "Design":
-        """Returns the design with its number of samples, after checking that it suits the axes."""
+        """Checks that the design suits the axes. Returns the design with its number of samples filled in."""
         if self.name not in DESIGNS:
             raise ConfigError(
                 f"design {text.path(self.name)}: unknown design; use one of {', '.join(DESIGNS)}"

@@ -15,7 +15,7 @@
     [[axes]]
     "device.op" = "7%..28%:4"
 
-Settings in one table of `axes` are linked.
+Settings in the same `[[axes]]` table are linked.
 """
 
 from collections.abc import Iterator, Mapping
@@ -102,7 +102,7 @@ def read(path: Path) -> Written:
 
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Puts the name of the file in front of error messages about an axis."""
+    """Adds the name of the file as a prefix to error messages about an axis."""
     try:
         yield
     except ConfigError as error:

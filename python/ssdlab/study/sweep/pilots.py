@@ -2,8 +2,9 @@
 
 Each axis is tried at its two ends and in the middle, or at every value if the values are words. If possible, the other
 axes keep their values of the first run. In the model, the time of a run is the time of the first run times one factor
-per axis. The factor is a power of the axis value (for a trace, of its file size), or a constant per word. Further runs
-at corners and in between check the model. The range of the estimate follows from their errors.
+per axis. The factor is a power of the axis value (for a trace, of its file size), or a constant per word. Further runs,
+at corners of the design and between the values tried, check the model. Their errors determine the range of the
+estimate.
 """
 
 import math

@@ -52,7 +52,7 @@ class Question:
     outcomes: tuple[str, ...] = ()
     """Names of the metrics to show first."""
     written: Mapping[str, str] = field(default_factory=dict)
-    """By axis key, the prefix of error messages about the axis; the default prefix is `AXIS`."""
+    """Prefixes of error messages about an axis, by axis key; the default prefix is `AXIS`."""
 
     @property
     def replays(self) -> bool:
@@ -207,7 +207,7 @@ class _Traces:
 
 
 class Builder:
-    """Builds the configurations of points.
+    """Builds the configurations of the points of a sweep.
 
     Args:
         base: Configuration that the points' settings override.

@@ -33,7 +33,7 @@ class Preview(Finding):
     most_bytes: int
     """Memory in bytes available to a run."""
     too_large: int
-    """Number of remaining runs that fail at once, because they need too much memory."""
+    """Number of remaining runs that will fail at once because they need too much memory."""
 
     @property
     def total_seconds(self) -> float:
@@ -51,8 +51,8 @@ class Preview(Finding):
         return least, most
 
     def _together(self, factor: float) -> float:
-        """Returns the total duration in seconds if unmeasured runs take `factor` times their estimate. The total is at
-        least the duration of the longest run.
+        """Returns the total duration in seconds if each unmeasured run takes `factor` times its estimate. The total is
+        at least the duration of the longest run.
         """
         if self.pilots is None:
             return 0.0

@@ -32,7 +32,9 @@ from ssdlab.study.work.run import Run
 from ssdlab.study.work.workers import Workers
 
 Axes = Mapping[str, Values] | Sequence[str | Mapping[str, Values]]
-"""Axes as users write them: values by key, or texts such as `device.op=7%,28%` and mappings of linked keys."""
+"""Axes as users write them: either a mapping from keys to values; or a list of strings such as `device.op=7%,28%`, and
+of mappings for linked keys.
+"""
 
 
 @takes(outcomes=["write_amplification"], without=["device.op>20%"])
@@ -57,7 +59,7 @@ def sweep(
     """Runs every point of a design over axes. Finished runs of the study are not repeated.
 
     The result does not depend on `out`, `jobs`, `cluster` and `retry`, on interruptions, or on the order in which runs
-    end. A failed run is a row with its error.
+    end. A failed run appears as a row with its error message.
 
     Args:
         axes: `{"device.op": "7%..28%:4", "ftl.page.gc": ["greedy", "fifo"]}`, or a list of command-line texts and of
@@ -110,7 +112,7 @@ def question(
     checked, shown, seeds = fitted(distinct(_axes(axes)), base), several(outcomes), whole("seeds", seeds)
     check_outcomes(shown)
     if seeds > 1:
-        # If the library for confidence intervals is missing, this call fails before the runs instead of after them.
+        # Fails before the runs, instead of after them, if the library for confidence intervals is missing.
         student(seeds - 1)
     source = None if trace is None else source_of(trace)
     if source is not None and not isinstance(source, TraceFile):
@@ -139,7 +141,7 @@ def workers(jobs: int | None, cluster: str | None) -> Workers:
 
 
 class Planned(Protocol):
-    """Interface of a study's plan whose runs can be executed."""
+    """Interface that a study's plan provides so that its runs can be executed."""
 
     @property
     def runs(self) -> Mapping[str, Run]:

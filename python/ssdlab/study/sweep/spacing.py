@@ -16,7 +16,7 @@ class Spacing:
     multiple: int = 1
     power_of_two: bool = False
     divides: int | None = None
-    """Number that each value must divide."""
+    """Number of which each value must be a divisor."""
 
     def nearest(self, value: float, low: Quantity, high: Quantity, *, log: bool) -> str | None:
         """Returns the possible value in a range that is nearest to a number in base units; None if the range has no

@@ -21,9 +21,9 @@ def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hash
     """Returns the trials to repeat with fresh seeds, in batches. The next batch is repeated only if, with fresh seeds,
     all trials of the earlier batches violate the constraints.
 
-    Points with equal `drive` have the same runs and count once. With one outcome, the finalists are the best points.
-    With several outcomes, they are points on the Pareto front, evenly spaced along the first outcome. If no trial
-    satisfies the constraints, the finalists are the trials with the smallest violations.
+    Points with the same `drive` have the same runs and count only once. With one outcome, the finalists are the best
+    points. With several outcomes, they are points on the Pareto front, evenly spaced along the first outcome. If no
+    trial satisfies the constraints, the finalists are the trials with the smallest violations.
     """
     by_drive: dict[Hashable, Trial] = {}
     for one in trials:

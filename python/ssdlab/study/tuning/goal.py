@@ -12,7 +12,7 @@ from ssdlab.study.survey.outcome import check_figure, is_large, null
 from ssdlab.study.sweep.quantity import quantity
 
 UNITS = {"_ns": ("ns", "a time such as 20ms"), "_bytes": ("bytes", "a size such as 64MiB")}
-"""By suffix of the metric's name, the unit of a bound on the metric and an example of a bound."""
+"""For each suffix of metric names: the unit of a bound on such a metric, and an example of a bound."""
 
 
 class Goal(NamedTuple):
@@ -170,7 +170,7 @@ class Measured(NamedTuple):
         return self.error is None and all(missed <= 0 for missed in self.violations(constraints))
 
     def kept(self, constraints: Sequence[Constraint]) -> int:
-        """Returns the number of seeds with which the point satisfies all constraints."""
+        """Returns the number of seeds for which the point satisfies all constraints."""
         if self.error is not None:
             return 0
         by_seed = zip(*self.constraints, strict=True) if constraints else [()] * len(self.goals[0])

@@ -36,8 +36,7 @@ class Finalist(NamedTuple):
     spare: Spare | None = None
     """Spare space of the drive, if it differs from the requested spare space."""
     as_given: bool = False
-    """True for the unchanged configuration, and for a trial that requests different spare space but has the same drive.
-    """
+    """True if the trial is the unchanged configuration, or requests different spare space but has the same drive."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -173,7 +172,7 @@ class Tuned(Finding):
 
     @property
     def written(self) -> str:
-        """Names of the files that `save` writes. They do not include a best configuration if the search was stopped."""
+        """Names of the files that `save` writes. The best configuration is not among them if the search was stopped."""
         *names, last = ["report.html", "tuning.json", "trials.csv", *self._best()]
         return f"{', '.join(names)} and {last}"
 

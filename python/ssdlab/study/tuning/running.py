@@ -38,7 +38,7 @@ DATABASE = "trials.db"
 """File of Optuna's database in the study's folder."""
 
 TRIALS, BATCH, REPEATS = 100, 4, 5
-"""Default numbers of trials, of points per batch, and of repeats."""
+"""Default number of trials, of points per batch, and of repeats."""
 
 
 @takes(outcomes=["write_amplification"], constraints=["time.iops>=5000"])
@@ -230,7 +230,7 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
 
 
 def _check_values(space: Space, runs: Runs) -> None:
-    """Raises an error, before any run, if an axis value is invalid with all values of the other axes."""
+    """Before any run, raises an error if an axis value is invalid whatever the values of the other axes are."""
     faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
         at_corners = [fault for point in corners if (fault := runs.fault(point))]

@@ -50,7 +50,7 @@ class Runs:
         self._known: dict[tuple[tuple[str, str], ...], tuple[Row, Run] | str] = {}
 
     def begin(self, phase: str, total: int) -> None:
-        """Starts a phase of `total` runs. From now on, the monitor is called with this phase and total."""
+        """Starts a phase of `total` runs. Subsequent calls of the monitor pass this phase and total."""
         self._phase, self._total, self._finished = phase, total, 0
 
     def config(self, point: Point) -> Config:
@@ -141,7 +141,9 @@ class Runs:
         return summaries
 
     def ran(self, points: Sequence[Point], seeds: range) -> list[Ran]:
-        """Returns the runs of the given points that have a result; points may share a run, which is returned once."""
+        """Returns the runs of the given points that have a result; a run that several points share is returned only
+        once.
+        """
         ran: dict[str, Ran] = {}
         for point in points:
             for run in self._runs(point, seeds):

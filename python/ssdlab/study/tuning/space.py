@@ -18,7 +18,7 @@ from ssdlab.study.sweep.axes import Axis, Point, Range
 from ssdlab.study.sweep.quantity import quantity
 
 Parameter = str | int | float
-"""Value of an axis in the form that the sampler uses."""
+"""Value of an axis, as the sampler represents it."""
 
 DIGITS = 3
 """Number of significant digits of values drawn from a range."""
@@ -77,7 +77,7 @@ class Space:
     def _spanned(
         self, axes: Sequence[Axis], point: Point, parameters: dict[str, Parameter], draw: Random
     ) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Yields every point that completes `point`, which already has values for the earlier axes."""
+        """Yields every completion of `point`, which already has values for the earlier axes."""
         if not axes:
             yield point, parameters
         elif not self.applies(axes[0], point):
@@ -150,7 +150,7 @@ class Space:
 
 
 def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
-    """Yields every value of an axis in the sampler's form, starting at a random value."""
+    """Yields every value of an axis, as the sampler represents it, starting at a random value."""
     values: Sequence[Parameter]
     if axis.range is None:
         values = range(len(axis.levels)) if _ordered(axis) else _labels(axis)
@@ -164,7 +164,7 @@ def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
 
 @cache
 def _numbers(range_: Range) -> Sequence[Parameter]:
-    """Returns the numbers of a range in the form that the sampler uses. If several numbers are rounded to the same
+    """Returns the numbers in a range, as the sampler represents them. If several numbers are rounded to the same
     setting, returns only the first.
     """
     low, high = range_.low.value, range_.high.value
@@ -238,7 +238,7 @@ def _suggested(trial: Any, axis: Axis) -> Parameter:
 
 
 def _value(axis: Axis, parameter: Parameter) -> Point:
-    """Converts a sampler's value for an axis to settings."""
+    """Converts the sampler's value of an axis to settings."""
     if axis.range is not None:
         low, high = axis.range.low, axis.range.high
         # Rounds the value to a few digits. More points then coincide, and fewer runs are needed.

@@ -30,7 +30,9 @@ BLOCKS = {64: 10_000, 128: 6_000, 256: 4_000}
 """Number of simulated closed blocks, by pages per block, as in the reference simulations."""
 
 QUICK_EVERY = 13
-"""Step of the quick subset: every 13th row, which covers all policies, block sizes and types of workloads."""
+"""Step between rows of the quick subset. Every 13th row suffices to cover all policies, block sizes and types of
+workloads.
+"""
 
 ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
 """Spare factors that are exact in the reference table. In all other rows, the over-provisioning is exact and the spare
@@ -43,7 +45,7 @@ class Pool:
     """A simulated device (pool) for a reference row: the whole device, or only its hot or cold part."""
 
     writes: float
-    """Share r of the writes that the device (pool) receives."""
+    """Share r of all writes that go to this device (pool)."""
     blocks: int
     """Number of closed blocks of the pool."""
     alpha: float
@@ -184,7 +186,7 @@ def rows() -> Iterator[Row]:
 
 
 def quick_rows() -> list[Row]:
-    """Returns a subset of the rows that can be simulated within seconds."""
+    """Returns a subset of the rows, small enough to be simulated within seconds."""
     return [row for row in rows() if row.number % QUICK_EVERY == 1]
 
 

@@ -49,10 +49,10 @@ SETS: dict[str, dict[str, object]] = {
     "varmail": {"files": 50_000, "threads": 100, "think": "2700us"},
     "oltp": {"file_size": "256MiB", "think": "30ms", "cache": "370MiB"},
 }
-"""Settings of the captures that differ from the defaults. Times are fitted to the captures. With webserver's bandwidth
-and the think times of varmail and oltp, runs take 31 to 33 s, as captured. webserver creates its files in 3.3 s, the
-time of the first commit in its capture. fileserver takes 21 s instead of 32 s: with a bandwidth limit of 340 MB/s to
-slow it down, it would reuse freed blocks sooner than the captured ext4.
+"""Settings of the captures that differ from the defaults. Times are fitted to the captures. The bandwidth of webserver
+and the think times of varmail and oltp make runs take 31 to 33 s, as in the captures. webserver creates its files in
+3.3 s, the time of the first commit in its capture. fileserver takes 21 s instead of 32 s. A bandwidth limit of 340 MB/s
+would slow it down, but it would then reuse freed blocks sooner than ext4 did in the capture.
 """
 
 COMMON = {"cache": "485MiB", "service": "4ms", "depth": 256}
@@ -139,7 +139,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result for a row: a statistic of the captured and of the generated workload."""
+    """Result for a row of the reference table: the statistic of the captured and of the generated workload."""
 
     row: Row
     generated: float
@@ -164,7 +164,7 @@ class Outcome:
 
 
 def rows() -> Iterator[Row]:
-    """Yields the rows of the reference table, by workload."""
+    """Yields the rows of the reference table in file order."""
     text = Path(__file__).with_name(REFERENCE).read_text(encoding="utf-8")
     for line in csv.DictReader(text.splitlines()):
         captured, tolerance = float(line["captured"]), float(line["tolerance"])

@@ -232,8 +232,8 @@ def measured(drive: Drive, config: Config, loads: Sequence[Measured]) -> list[Me
 
 
 def box(number: int, drive: Callable[[Config], Drive]) -> Box:
-    """Creates a black box with random parameters, measures it, and fits it. `drive` prepares the simulations of a
-    configuration.
+    """Creates a black box with random parameters, measures it, and fits it. `drive` returns the `Drive` that simulates
+    a configuration.
     """
     start = base()
     draw = random.Random(number)
@@ -278,7 +278,7 @@ def _log(name: str, value: float) -> float:
 
 def held_out(name: str, drive: Callable[[Config], Drive]) -> HeldOut:
     """Fits a real drive to its data sheet and to measurements with few writes, and predicts its write rate at
-    saturation. `drive` prepares the simulations of a configuration.
+    saturation. `drive` returns the `Drive` that simulates a configuration.
     """
     path = Path(__file__).with_name(REFERENCE)
     loads = table.read(path, path.read_text(encoding="utf-8"), name)

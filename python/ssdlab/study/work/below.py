@@ -110,9 +110,9 @@ def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> 
 def _every_event(dispatched: Mapping[str, Any], queued: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns each request three times: when queued, dispatched and completed.
 
-    Recordings of a closed loop have no queueing times, so the order is estimated. The n-th byte is assumed to be queued
-    when n bytes have been dispatched, because few requests wait at the same time. A request is assumed to complete
-    right after its dispatch.
+    Recordings of closed-loop workloads have no queueing times, so the order is estimated. The n-th byte is assumed to
+    be queued when n bytes have been dispatched, because few requests wait at the same time. A request is assumed to
+    complete right after its dispatch.
     """
     at = [np.cumsum(one["bytes"].astype(np.int64)) for one in (queued, dispatched)]
     early = at[0] <= (at[1][-1] if len(at[1]) else 0)

@@ -54,11 +54,11 @@ AHEAD = 2
 """Maximum number of tasks per worker thread. With two tasks, the next task is sent while a task executes."""
 
 MAX_BATCH = 8
-"""Maximum number of runs per task. With this number of runs, the overhead of a task is relatively small."""
+"""Maximum number of runs per task, large enough to make the overhead of a task small."""
 
 MIN_THREADS, MAX_THREADS = 32, 512
-"""Minimum and maximum number of runs submitted together. A small cluster needs fewer runs than the minimum, so some
-runs are left for workers that join later.
+"""Minimum and maximum number of runs submitted together. On a small cluster, the minimum exceeds what the workers can
+take, so that some runs are left for workers that join later.
 """
 
 UNLIMITED_BYTES = 1 << 62
@@ -92,7 +92,7 @@ class ClusterWorker:
     """True while the whole worker is reserved for one run."""
     is_gone: bool = False
     traces: dict[TraceRef, TraceRef] = field(default_factory=dict)
-    """Traces available on the worker, each with its paths there."""
+    """Traces available on the worker, each with the paths of its files on the worker."""
     preparing: threading.Lock = field(default_factory=threading.Lock)
     """Lock held while the worker's version is checked or a trace is sent to it."""
 
@@ -104,8 +104,8 @@ class ClusterWorker:
     def next_task(self, pending: Sequence[PendingRun]) -> list[PendingRun]:
         """Returns pending runs to start on this worker now, as one task; empty if the worker cannot take a task.
 
-        A task executes its runs one after the other, so it needs the memory of its largest run. While the worker is
-        busy, only a task with the maximum number of runs is sent in advance.
+        A task executes its runs one after the other, so it needs the memory of its largest run. A busy worker is sent a
+        task in advance only if the task has the maximum number of runs.
         """
         if self.alone or self.load >= AHEAD:
             return []
@@ -281,7 +281,7 @@ class DaskWorkers(Workers):
             WorkerDied: If the worker dies first.
             Stopped: If `stop` is called first.
         """
-        # `pure=False` prevents Dask from merging equal tasks and from remembering their failures.
+        # `pure=False` prevents Dask from merging identical tasks and from remembering their failures.
         future = self._client.submit(
             function, *arguments, workers=[worker.address], allow_other_workers=False, pure=False, retries=0
         )
@@ -385,7 +385,8 @@ def _mute_dask() -> Callable[[], None]:
 
 
 async def _greet(address: str) -> None:
-    """Checks that a scheduler answers. Dask's own client hangs if another program listens at the address."""
+    """Checks that a Dask scheduler answers, because Dask's own client hangs if another program listens at the address.
+    """
     async with asyncio.timeout(CONNECT_SECONDS):
         arguments = distributed.Security().get_connection_args("client")
         # Tries the port first, because Dask would retry a closed port until the time limit.

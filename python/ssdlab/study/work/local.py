@@ -41,7 +41,7 @@ def free_bytes() -> int:
             used = int((CGROUP / "memory.current").read_text(encoding="ascii"))
             free = min(free, max(int(limit) - used, 0))
     except (OSError, ValueError):
-        # Without control groups of version 2, only the machine's free memory is known.
+        # Without cgroups v2, only the machine's free memory is known.
         return free
     return free
 

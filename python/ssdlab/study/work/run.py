@@ -1,4 +1,4 @@
-"""Runs, in the form that is sent to workers, and their outcomes."""
+"""Runs in the form in which they are sent to workers, and their outcomes."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from ssdlab.study.work.below import Below
 BASE_BYTES = 96 << 20
 """Memory in bytes of a Python process with the models loaded, without a drive."""
 PAGE_BYTES = 16
-"""Bytes of memory per flash page of a simulated drive: maps, counts, preconditioning."""
+"""Memory in bytes per flash page of a simulated drive, for maps, counters and preconditioning."""
 CHECK_BYTES = 24
 """Additional bytes of memory per flash page if the setting `check` is on."""
 TOGETHER_SECONDS = 0.1
@@ -39,7 +39,7 @@ def program() -> str:
 
 
 class TraceRef(NamedTuple):
-    """A trace in files, with checksums for recognizing copies."""
+    """A trace stored in one or more files, with checksums to detect copies of it."""
 
     paths: tuple[str, ...]
     sha256: tuple[str, ...]
@@ -105,8 +105,8 @@ class Run(NamedTuple):
     key: str
     """Checksum of all inputs that determine the run's result."""
     config: Config
-    """Configuration of the run, including its layers of settings. The layers show which settings have default values; a
-    trace may change only these settings.
+    """Configuration of the run, including its layers of settings. The layers show which settings are defaults, because
+    a trace may change only defaults.
     """
     trace: TraceRef | None
     memory_bytes: int
@@ -145,7 +145,8 @@ class Run(NamedTuple):
 
 
 def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
-    """Estimates the memory of a simulation in bytes. A trace may need more memory with `host.fit` and `device.fill`."""
+    """Estimates the memory of a simulation in bytes. A trace may need more, depending on `host.fit` and `device.fill`.
+    """
     needed = ("device.capacity", "device.unit", "device.op", "device.spare", "check")
     # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}

@@ -54,7 +54,7 @@ class Workers(ABC):
         """Releases all worker processes or connections."""
 
     def do(self, run: Run) -> Outcome:
-        """Executes a run. If the worker dies, executes the run again while no other run executes.
+        """Executes a run. If the worker dies, executes the run again, with no other run in parallel.
 
         Raises:
             Stopped: If all runs are stopped.
