@@ -24,7 +24,9 @@ WIDTH = 100
 
 
 def columns() -> int:
-    """Returns the width of printed lines: the width of the terminal, at most `WIDTH`; without a terminal, `WIDTH`."""
+    """Returns the width of printed lines: the width of the terminal, but at most `WIDTH`. Without a terminal, returns
+    `WIDTH`.
+    """
     return min(shutil.get_terminal_size((WIDTH, 0)).columns, WIDTH)
 
 
@@ -50,8 +52,8 @@ def path(name: object) -> str:
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Maps each name to the name that figures show. Long names are shortened in the middle, unless two names would
-    become equal.
+    """Maps each name to its form in figures. Long names are shortened in the middle, unless two names would become
+    equal.
     """
     whole = dict.fromkeys(names)
     half = longest // 2
@@ -180,7 +182,7 @@ def short_count(value: float) -> str:
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Returns a suggestion such as `; did you mean greedy?` for a misspelt word, or an empty string if no known word is
-    close.
+    similar.
     """
     nearest = _ssdlab.nearest(word, list(known))
     return f"; did you mean {nearest}?" if nearest else ""

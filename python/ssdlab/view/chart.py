@@ -27,7 +27,7 @@ FORMS: Mapping[Form, Callable[[float], str]] = {
 """Formatters of non-negative values, by format; `explore/options.js` has the same formatters."""
 
 LONGEST_NAME = 40
-"""Maximum number of letters of a name that charts draw; tables and tooltips show the whole name."""
+"""Maximum length in characters of names drawn in charts; tables and tooltips show whole names."""
 
 Dash = Literal["solid", "dashed", "dotted"]
 
@@ -186,8 +186,8 @@ class Bars:
 
 @dataclass(frozen=True)
 class Share:
-    """One series of a chart of stacked bars: the length of its part of the bar in each row. The parts of a bar are
-    drawn end to end.
+    """One series of a stacked bar chart: the length of its segment in each row. The segments of a row are drawn end to
+    end.
     """
 
     name: str
@@ -216,11 +216,11 @@ class Cells:
     """A table of cells with text, the first row on top; cells are coloured by the distance of their value from zero."""
 
     strengths: Numbers
-    """Strengths of the cells' colours by row and column, from -1 to 1."""
+    """Colour strength of each cell, by row and column, from -1 to 1."""
     texts: Sequence[Sequence[str]]
     colour: str
     below: str
-    """Colour of the cells whose strength is below zero."""
+    """Colour of cells with negative strength."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class Panel:
     note: str = ""
     """Remark on data that the panel does not show."""
     dividers: Sequence[float] = ()
-    """Vertical positions of thin lines between groups of rows."""
+    """Vertical positions of the thin lines that separate groups of rows."""
     empty: str = ""
     height: float = 1.0
     """Height of the panel relative to the other panels of the chart."""
@@ -282,11 +282,11 @@ class Chart:
 
     panels: Sequence[Panel]
     height: float = 3.2
-    """Height of the chart in inches; it applies to figures of the default width."""
+    """Height of the chart in inches at the default figure width."""
     hatching: str = ""
     """Meaning of hatched bars in the chart."""
     dashes: str = ""
-    """Meaning of the dashed lines. Each dashed line has the same name as a solid line."""
+    """Meaning of the dashed lines. Each dashed line shares its name with a solid line."""
     shared: bool = True
     """True if the panels share the horizontal axis."""
     legend: str = ""
@@ -323,8 +323,8 @@ def places(names: Sequence[str], title: str = "") -> Axis:
 
 
 def beside(number: int, of: int) -> tuple[float, float]:
-    """Divides a row of a bar chart between the bars of several groups; `of` is the number of groups. For group
-    `number`, returns the bar's offset from the middle of the row, and its thickness.
+    """Divides a row of a bar chart among `of` groups of bars. For the bar of group `number`, returns its offset from
+    the middle of the row, and its thickness.
     """
     thickness = 0.8 / of
     return (number - (of - 1) / 2) * thickness, thickness * 0.95

@@ -24,7 +24,7 @@ def chosen(option: str, names: Iterable[str], labels: Sequence[str]) -> list[int
     """Returns the positions of the labels that match the names, in the order of the names.
 
     A name matches a label that contains all words of the name. If several labels match, the labels with the fewest
-    words are chosen. If equal labels remain, only the first of them is chosen. The name of a metric, such as
+    words are chosen. If several of these labels are identical, only the first is chosen. The name of a metric, such as
     `latency.read.p99_ns`, is treated like the metric's label.
 
     Raises:

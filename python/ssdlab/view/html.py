@@ -15,11 +15,11 @@ from ssdlab.view.chart import Chart
 OPEN_SECTIONS = 2
 """Number of open sections of a page in a notebook; all others are folded."""
 FRAME_INCHES = 0.6
-"""Height that an iframe needs in addition to the height of its chart, in inches."""
+"""Height in inches that an iframe needs beyond the height of its chart."""
 
 
 def _breakable(key: str) -> Markup:
-    """Returns the name of a setting, with possible line breaks after dots."""
+    """Returns the name of a setting, with optional line breaks after dots."""
     return Markup(re.sub(r"\.(?=[a-z])", ".<wbr>", escape(key)))
 
 

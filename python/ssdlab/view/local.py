@@ -22,7 +22,7 @@ from ssdlab.view.charts.activity import OPERATIONS as MOST
 from ssdlab.view.charts.activity import Recorded, operations, recorded
 
 OPERATIONS = "operations"
-"""URL path for further operations of a Gantt chart; the query names the first operation."""
+"""URL path that returns further operations of a Gantt chart; the query gives the number of the first operation."""
 NUMBER = re.compile(r"\d{1,18}")
 COLUMNS = "activity_gantt.parquet"
 TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv", ".toml": "text/plain"}
@@ -78,7 +78,7 @@ class LocalServer(ThreadingHTTPServer):
 
 class _Read(NamedTuple):
     files: tuple[object, ...]
-    """Identities that the result's files had when the operations were read from them."""
+    """Identities of the result's files at the time when the operations were read."""
     record: Recorded
 
 
@@ -92,7 +92,7 @@ def _state(path: Path) -> tuple[int, int, int] | None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handles a GET request; does not log it."""
+    """Handles a GET request without logging it."""
 
     server: LocalServer
     timeout = 30

@@ -17,9 +17,7 @@ from ssdlab.view.pages.tables import OPERATIONS
 
 SECOND_NS = 1e9
 POWERS = range(10, 37)
-"""Exponents of the upper bounds of response-time buckets in nanoseconds: powers of two from one microsecond to one
-minute.
-"""
+"""Base-2 exponents of the upper bounds of response-time buckets in nanoseconds, from one microsecond to one minute."""
 
 
 class Metrics(Collector):

@@ -1,4 +1,4 @@
-"""A page: the form in which a finding (any kind of result) is shown on a terminal or as HTML."""
+"""A page, which shows a finding (any kind of result) on a terminal or as HTML."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,9 @@ class Paragraph(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """Labels with their values. With `tiles`, HTML shows them as tiles, and a terminal as one row if they fit."""
+    """Labels with their values. With `tiles`, HTML shows them as tiles, and a terminal shows them in one row if they
+    fit.
+    """
 
     rows: Sequence[tuple[str, str]]
     title: str = ""
@@ -48,7 +50,7 @@ class Table:
     title: str = ""
     left: int = 1
     note: str = ""
-    """Explanation of the table that is shown only on a page, because it is too long for a terminal."""
+    """Explanation of the table. It is too long for a terminal, so only HTML pages show it."""
     wide: bool = False
     """True if the terminal shows the table transposed."""
     most: int | None = None
@@ -115,14 +117,14 @@ class Page:
     lead: Sequence[Paragraph] = ()
     """Paragraphs below the title of the page."""
     partial: str = ""
-    """Note that the work was interrupted; empty for complete work."""
+    """Notice that the work was interrupted; empty if the work was completed."""
     remarks: Sequence[str] = ()
     """Warnings to read before the results."""
     sections: Sequence[Section] = ()
     legend: str = ""
     """Explanation of the marks and headers of the page."""
     conclusion: Sequence[Paragraph] = ()
-    """Conclusions of the page: first in HTML; last on a terminal, where the last lines stay visible."""
+    """Conclusions of the page. HTML shows them first; a terminal shows them last, where they stay visible."""
     more: str = ""
     """Line that states what `--all` would add on a terminal; printed last."""
     footer: str = ""

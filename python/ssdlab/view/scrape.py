@@ -28,7 +28,7 @@ PATH = "/metrics"
 
 
 class Endpoint:
-    """HTTP endpoint for Prometheus. It answers scrapes from the call of `answer` until the endpoint is closed.
+    """HTTP endpoint for Prometheus. Once `answer` is called, it answers scrapes until it is closed.
 
     Args:
         place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket; a path must contain a
@@ -100,8 +100,8 @@ def _bound(place: str, path: Path | None) -> "_Server":
 
 
 def _is_address(place: str) -> bool:
-    """True if the place is an address, that is, has no slash. Paths must contain a slash, so that a mistyped port is
-    not taken for a path.
+    """True if `place` is an address rather than a path. Paths must contain a slash, so that a mistyped port is not
+    taken for a path.
     """
     return "/" not in place
 

@@ -29,11 +29,12 @@ BELOW_NUMBER = "   "
 MOST_LINES = 36
 """Maximum number of lines of a page; commands print up to four more, about the files that they wrote."""
 MOST_NOTE_LINES = 4
-"""Maximum number of lines of all notes of a page, unless the first note alone is longer."""
+"""Maximum number of lines for the notes of a page; the first note is always printed in full."""
 
 
 def show(page: Page, *, all: bool = False) -> None:
-    """Prints a page in at most 100 columns; unless `all`, without details and in at most `MOST_LINES` lines."""
+    """Prints a page in at most 100 columns. Unless `all` is set, omits details and prints at most `MOST_LINES` lines.
+    """
     out = Console(highlight=False, soft_wrap=True, width=columns())
     with out.capture() as body:
         _body(out, page, all)

@@ -13,7 +13,7 @@ from ssdlab.view.page import Cell, Facts, Page, Row, Section, Table
 from ssdlab.view.terminal import items_of
 
 BEST = " *"
-"""Mark of the best value of a row on a terminal; other forms show the value in bold."""
+"""Mark of the best value of a row on a terminal; other output formats show the value in bold."""
 IN_LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "µ": r"\textmu{}",
     "±": r"$\pm$", "×": r"$\times$", "–": "--", "≤": r"$\le$", "≥": r"$\ge$",
@@ -41,8 +41,8 @@ def _named(table: Table) -> Table:
 
 
 def with_rows(page: Page, names: Iterable[str]) -> list[Table]:
-    """Returns the rows with the given names as tables. Rows of tables with equal headers form one table. A name may
-    also select one cell by the names of its row and column, such as `read.p99`.
+    """Returns the rows with the given names as tables. Rows from tables with identical headers are combined into one
+    table. A name may also select one cell by the names of its row and column, such as `read.p99`.
 
     Raises:
         ConfigError: If no row or cell matches a name.
@@ -70,7 +70,7 @@ def only(page: Page, names: Iterable[str]) -> Page:
 
 
 def written(found: Sequence[Table], form: TableFormat) -> str:
-    """Returns tables as text in one of the forms, separated by blank lines."""
+    """Returns tables as text in one of the formats, separated by blank lines."""
     return "\n".join(_WRITERS[form](table) for table in found)
 
 

@@ -13,7 +13,7 @@ from ssdlab.view.pages.tables import CAUSES
 
 KIND_COLOURS = {"read": BLUE, "program": ORANGE, "erase": PURPLE, "copyback": GREEN}
 HOST_CAUSES = ("host", "rmw", "map_load")
-"""Causes of flash operations that directly serve the host; all other causes are internal work."""
+"""Causes of flash operations that directly serve the host; all other causes count as internal work."""
 OPERATIONS = 2_000
 """Maximum number of operations in a Gantt chart."""
 LANES = 48
@@ -90,7 +90,7 @@ def queue_depth(result: Result) -> Chart:
 
 
 def gantt(result: Result) -> Chart:
-    """Draws a Gantt chart of the recorded operations, with a lane for each channel and, below it, for each plane of its
+    """Draws a Gantt chart of the recorded operations. Below the lane of each channel are the lanes of the planes of its
     dies.
 
     The chart shows at most `LANES` lanes and `OPERATIONS` operations, and states what it leaves out.
@@ -129,8 +129,8 @@ def recorded(result: Result) -> Recorded:
 
 
 def operations(recorded: Recorded, first: int = 0) -> Chart:
-    """Draws a Gantt chart of the operations from index `first` on, in order of their start. The chart also shows all
-    other operations of the same requests.
+    """Draws a Gantt chart of the operations from index `first` on, in order of their start times. The chart also shows
+    all other operations of the same requests.
     """
     bars, truncated, dies_per_channel, planes, lanes, lane, in_lanes = recorded
     if not in_lanes.size:
@@ -194,8 +194,8 @@ def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
 
 
 def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
-    """Returns the earliest time at which each operation could start. That is the end of its request's previous
-    operation on the die or, for the first operation, the request's arrival. NaN without a request.
+    """Returns the earliest possible start time of each operation. That is the end of its request's previous operation
+    on the die or, for the first operation, the request's arrival. NaN without a request.
     """
     request, die, begin, end, arrived = (
         column[drawn] for column in (bars.request, bars.die, bars.begin_ns, bars.end_ns, bars.arrived_ns)
@@ -208,8 +208,7 @@ def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
 
 
 def _lane_names(lanes: "npt.NDArray[np.int64]", dies_per_channel: int, planes: int) -> tuple[list[str], list[float]]:
-    """Returns the names of the lanes of a Gantt chart, the first on top, and the heights at which lines separate
-    channels.
+    """Returns the lane names of a Gantt chart, from top to bottom, and the heights of the lines that separate channels.
     """
     names, dividers = [], []
     for row, lane in enumerate(lanes.tolist()):

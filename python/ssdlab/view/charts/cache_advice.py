@@ -7,7 +7,7 @@ from ssdlab.view.colours import colour, dash
 
 
 def trade(advice: CacheAdvice) -> Chart:
-    """Plots read hits and the p99 of reads against host memory, with a curve for each combination of the other settings
+    """Plots read hits and read p99 latency against host memory, with a curve for each combination of the other settings
     that vary.
     """
     curves: dict[str, list[int]] = {}

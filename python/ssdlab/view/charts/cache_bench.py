@@ -8,8 +8,8 @@ from ssdlab.view.pages.cache_bench import share_text
 
 
 def shares(bench: CacheBench) -> Chart:
-    """Draws pages per second by share of the compressed pool, with the range of the runs; caches without compression
-    are grey.
+    """Draws pages per second against the share of the compressed pool, with the range of the runs; caches without
+    compression are grey.
     """
     order = list(dict.fromkeys(cell.share for cell in bench.cells))
     codecs = list(dict.fromkeys(cell.codec for cell in bench.cells))

@@ -129,9 +129,7 @@ def percentiles(comparison: Comparison, op: str = "read") -> Chart:
 
 
 def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """Compares two distributions of times. Returns, at every step of either curve, the time of `other` divided by the
-    time of `first`.
-    """
+    """Returns the ratio of the times of `other` to the times of `first`, at every step of either percentile curve."""
     x = np.union1d(first[0], other[0])
     x = x[x <= min(first[0][-1], other[0][-1])]
     here, there = (of[1][np.clip(np.searchsorted(of[0], x, side="right") - 1, 0, None)] for of in (other, first))

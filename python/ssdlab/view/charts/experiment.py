@@ -13,7 +13,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 
 
 def heat_map(result: TableResult, which: Which = "ours") -> Chart:
-    """Draws a heat map of the document's values, our values, or their difference. Winning cells are marked with a star.
+    """Draws a heat map of the published values, our values, or their difference. A star marks each winning (best) cell.
 
     Raises:
         ValueError: If no cell has a value to draw.
@@ -42,7 +42,7 @@ def _strengths(result: TableResult, which: Which) -> Numbers:
         # differences stay pale.
         limit = max(1.0, float(np.nanmax(np.abs(result.difference))))
         return result.difference / limit
-    # The document's values and our values share a colour scale, unless reference cells (anchors) make their levels
+    # The published values and our values share a colour scale, unless reference cells (anchors) make their levels
     # incomparable.
     values: Array = getattr(result, which)
     shown = values if result.table.comparison.anchor else np.array([result.document, result.ours])
@@ -51,7 +51,7 @@ def _strengths(result: TableResult, which: Which) -> Numbers:
 
 
 def lines(result: TableResult) -> Chart:
-    """Draws our values as solid lines and the document's values as dashed lines, along the axis with ordered labels.
+    """Draws our values as solid lines and the published values as dashed lines, along the axis with ordered labels.
 
     Raises:
         ValueError: If neither axis has labels with numbers.

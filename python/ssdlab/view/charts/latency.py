@@ -98,7 +98,7 @@ def percentile_axis(right: float) -> Axis:
 
 
 def took_time(times: LatencyColumns | None) -> bool:
-    """True if any request of the histogram took more than zero time."""
+    """True if any request in the histogram has a nonzero latency."""
     return times is not None and bool((times.upper_ns > 1).any())
 
 
@@ -110,8 +110,8 @@ def _waiting(result: Result) -> dict[str, LatencyColumns]:
 
 
 def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
-    """Returns the histograms per time interval for computing an operation's percentile line; None if no intervals were
-    recorded.
+    """Returns the per-interval histograms from which an operation's percentile line is computed; None if no intervals
+    were recorded.
     """
     if not _waiting(result) or result.activity is None or result.activity.course is None:
         return None

@@ -32,13 +32,13 @@ def associativity(result: Result) -> Chart:
 
 
 def utilisation(result: Result) -> Chart:
-    """Draws a histogram of the number of programmed pages in log blocks that left the log."""
+    """Draws a histogram of the number of programmed pages per retired log block."""
     label = f"programmed pages per retired log block (of {result.summary['device']['pages_per_block']})"
     return _counted_bars(_log(result).utilisation, label, "log blocks", "No log block was retired.")
 
 
 def reclaim_cost(result: Result) -> Chart:
-    """Draws the cumulative distribution of the cost of a reclaim: time or, without time, pages copied."""
+    """Draws the cumulative distribution of reclaim costs: as time or, if time is not modelled, as pages copied."""
     log = _log(result)
     if not log.reclaim_times.size:
         return nothing(NO_RECLAIMS, 2.8)

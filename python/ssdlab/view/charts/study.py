@@ -33,7 +33,7 @@ MOST_CURVES = 12
 MOST_LABELS = 12
 MOST_EFFECTS = 24
 TINTS = 8
-"""Number of different colours of the lines in a chart of parallel coordinates."""
+"""Number of line colours in a parallel-coordinates chart."""
 
 
 def _positions(values: Sequence[str]) -> tuple[list[float], bool]:

@@ -128,7 +128,7 @@ def working_set(result: TraceAnalysis) -> Chart:
 
 
 def mix(result: TraceAnalysis) -> Chart:
-    """Draws the share of each operation in the requests of each window."""
+    """Draws, for each window, the share of its requests by operation."""
     edges, across = _requests_axis(result)
     windows = result.windows
     total = (windows.reads + windows.writes + windows.trims + windows.flushes).astype(float)

@@ -32,8 +32,8 @@ def script() -> str:
 
 
 def island(data: object) -> str:
-    """Returns data as JSON for a script of a page. `<` is escaped, because a tag or a comment in the data would end the
-    script.
+    """Returns data as JSON, for embedding in a script of a page. `<` is escaped, because a tag or a comment in the data
+    would end the script.
 
     Raises:
         ValueError: If a number is not finite.
@@ -42,7 +42,7 @@ def island(data: object) -> str:
 
 
 def data(charts: list[Chart]) -> str:
-    """Returns charts in the form that `options.js` reads, for a script of a page."""
+    """Returns charts as JSON for `options.js`, for embedding in a script of a page."""
     return island([_plain(chart) for chart in charts])
 
 

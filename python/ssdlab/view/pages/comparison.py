@@ -19,7 +19,7 @@ from ssdlab.view.pages.tables import above, under
 from ssdlab.view.times import name_of_times, title_of_times
 
 TIMES = "Response time"
-"""Name of the section with metrics of response times."""
+"""Name of the section that contains response-time metrics."""
 
 ALIKE = "all seeds of a case gave equal results: the results do not depend on random numbers"
 
@@ -151,7 +151,7 @@ def _legend(comparison: Comparison) -> str:
 
 
 def _lines(comparison: Comparison) -> list[_Line]:
-    """Returns the metrics that at least one case has."""
+    """Returns the metrics for which at least one case has a value."""
     lines = []
     for metric in SHOWN:
         runs = [[metric.value(result.summary) for result in results] for results in comparison.runs.values()]
@@ -234,8 +234,8 @@ def _titles(comparison: Comparison) -> dict[str, str]:
 
 
 def _below(comparison: Comparison) -> dict[str, str]:
-    """Returns titles for the sections on requests below a cache or block layer. A title states if only some cases have
-    such a layer.
+    """Returns titles for the sections on requests below a cache or block layer. If only some cases have such a layer,
+    the title says so.
     """
     of_cases = [above(run.summary) for run in comparison.results.values()]
     titles = {}

@@ -65,7 +65,7 @@ WORK = {
     "collection": "garbage collection",
     "merges": "merges",
 }
-"""Names of the types of work on dies."""
+"""Names of the types of work that dies do."""
 
 HOST = {
     "drive": "waiting for the drive",
@@ -133,7 +133,7 @@ THROUGHPUT: Mapping[str, str] = {
     "think_time": "host think time: {share:%} of the time, {think_ns:ns} after each request",
     "arrivals": "the workload: the drive keeps up with all requests",
 }
-"""Texts about the limits of throughput, by the name of the finding."""
+"""Texts of findings about throughput limits, by the name of the finding."""
 
 _AT_WORK = (
     "{work}: {share:%} of the response times; on average {dies_at_work:decimal} of {dies_count:count} dies are busy"
@@ -247,7 +247,7 @@ def _values(finding: Finding) -> dict[str, Any]:
         "busy": ", ".join(
             f"{resource} {_percent(evidence[resource])}" for resource in resources if resource in evidence
         ),
-        # Only runs with a cache have the cache's utilisation in the evidence.
+        # The evidence includes the cache's utilisation only if the run has a cache.
         "where": " below the cache" if "cache" in evidence else "",
         "work": WORK.get(name, ""),
         "kind": about.removeprefix("slow_").replace("_below", " below the cache"),

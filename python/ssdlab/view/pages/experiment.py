@@ -70,7 +70,7 @@ def _any(values: Array) -> bool:
 
 
 def _rows(result: TableResult) -> Iterator[Row]:
-    """Yields table rows with the document's values, our values, the difference and the spread."""
+    """Yields table rows with the published values, our values, the differences and the spread."""
     write = number_format(result.document, result.ours)
     best_there, best_here = result.stars("document"), result.stars("ours")
     anchors, misses, difference = result.anchors, result.misses, result.difference
@@ -95,7 +95,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
                 else Cell(f"{signed(float(difference[at]))}  ")
                 for at in cells
             ]
-            # Alternative rows are compared with the same row of the document, which is shown only once.
+            # All alternative rows are compared with the same published row, which is shown only once.
             if row == 0 or not result.table.alternatives:
                 lines.insert(0, ("document", values(result.document, best_there, cells)))
             lines.append((f"differs, {result.table.comparison.unit}", differs))
@@ -138,7 +138,7 @@ def number_format(*values: Array) -> Callable[[float], str]:
 
 
 def signed(value: float) -> str:
-    """Formats the difference between our value and the document's value, always with a sign."""
+    """Formats the difference between our value and the published value, always with a sign."""
     return text.MISSING if math.isnan(value) else f"{value:+.2f}"
 
 
@@ -151,7 +151,7 @@ _COMPARISONS = {
 
 
 def sentences(result: TableResult) -> list[str]:
-    """States, in sentences, how well a table and its winners agree with the document."""
+    """Describes how well our values and their winners (best cells) agree with the published table."""
     table, unit = result.table, result.table.comparison.unit
     lines = [
         f"our values need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing
@@ -208,8 +208,8 @@ def _changes(result: TableResult) -> list[str]:
 
 
 def _winners(result: TableResult) -> list[str]:
-    """States, in sentences, in how many rows or columns our winner agrees with the document's winner, and where they
-    differ.
+    """Describes in how many rows or columns our winner (the best cell) agrees with the published winner, and where the
+    two differ.
     """
     winners = result.winners
     compared = [winner for winner in winners if winner.agrees is not None]
@@ -229,7 +229,7 @@ def _winners(result: TableResult) -> list[str]:
 
 
 def _claim(result: TableResult) -> list[str]:
-    """Returns two verdicts on the document's claim: for the published values and for our values."""
+    """Returns two verdicts on the published claim: one based on the published values, one based on ours."""
     claim = result.table.claim
     if claim is None:
         return []

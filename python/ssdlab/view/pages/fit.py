@@ -12,7 +12,9 @@ FAR = 0.2
 """Minimum relative deviation at which a fitted drive counts as missing a measured value."""
 
 EMPTY = -0.5
-"""Relative deviation below which a rate of random writes is taken for the rate of an empty drive."""
+"""Relative deviation of the model's random-write rate from the measured rate below which the measured drive is assumed
+to have been empty.
+"""
 
 MOST_FIGURES = 15
 """Maximum number of metrics that a terminal shows."""

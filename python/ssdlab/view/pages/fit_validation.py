@@ -1,5 +1,5 @@
-"""Builds the report page that validates fits of simulated and of real drives. The parameters of the simulated drives
-are known. Fits of real drives are tested on loads that were not used for the fit.
+"""Builds the report page on the validation of drive fits, for simulated and for real drives. The parameters of the
+simulated drives are known. Fits of real drives are tested on loads that were not used for the fit.
 """
 
 from ssdlab import text

@@ -13,7 +13,7 @@ CURVES = (
 
 
 def page(advice: MapCacheAdvice, target: float) -> Page:
-    """Returns the report page of advice on map caches for a target."""
+    """Returns the report page of advice on map caches; `target` is the share of the whole-map throughput to reach."""
     return Page(
         title=source_text(advice.source),
         chosen=chosen(advice.source),

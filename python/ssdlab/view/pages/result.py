@@ -122,8 +122,8 @@ def _merges(result: Result) -> Iterator[Section]:
     if result.summary["log"] is None:
         return
 
-    # Omits charts with a single bar, which would only repeat the summary: BAST merges one block per reclaim, and FAST
-    # fills all log blocks.
+    # Omits charts with a single bar, which would only repeat the summary: BAST always merges one block per reclaim, and
+    # FAST always fills its log blocks.
     def bars(column: str) -> Callable[[], bool]:
         return lambda: int((getattr(result.log, column) > 0).sum()) > 1
 

@@ -12,7 +12,7 @@ from ssdlab.view.page import Beside, Facts, Page, Section, Table
 from ssdlab.view.pages.tables import operation_cells, response_times
 
 BEHIND = 0.1
-"""Limit of the mean delay of replies, as a share of the mean response time. The page reports larger delays."""
+"""Mean delay of replies, as a share of the mean response time, above which the page reports the delay."""
 
 
 def page(service: Service) -> Page:
@@ -155,7 +155,9 @@ def mounted(mount: Mapping[str, Any]) -> str:
 
 
 def started(before: Mapping[str, Any]) -> str:
-    """Describes, in one line, the earlier writes of a new drive that starts preconditioned or from a saved state."""
+    """Describes, in one line, the writes that a new drive received before it was served, by preconditioning or in a
+    saved state.
+    """
     written = text.counted(before["host_pages_written"], "pages")
     ratio = before["write_amplification"]
     steady = {True: ", in steady state", False: ", not yet in steady state", None: ""}[before["stable"]]

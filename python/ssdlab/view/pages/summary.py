@@ -35,7 +35,7 @@ def drive(result: Result) -> str:
 
 
 def items(result: Result) -> list[Item]:
-    """Returns a table with a row for reads and one for writes, and the headlines."""
+    """Returns the items of the summary: a table with one row for reads and one for writes, and the headlines."""
     summary = result.summary
     latency = summary.get("latency") or {}
     rows = [

@@ -35,14 +35,15 @@ CAUSES = {
     "map_gc": Cause("map collection", YELLOW),
     "recovery": Cause("recovery", GREY),
     "padding": Cause("padding", SKY),
-    # Shares its colour with log and map causes, because an SLC cache needs a map in RAM.
+    # This cause shares its colour with log and map causes. They never occur together, because an SLC cache needs a map
+    # in RAM.
     "fold": Cause("fold of the SLC cache", GREEN),
     "parity": Cause("parity", GREY),
 }
 """Causes of flash operations with their names and colours, in the order of tables and charts."""
 
 MERGE_COUNTS = {"count": "logical blocks", "copies": "pages copied", "erases": "data blocks erased"}
-"""Headers of the table of merges, by their keys in the summary."""
+"""Column headers of the merge table, by key in the summary."""
 
 TABLES = ("Response time", "Waiting", "Merges")
 """Sections of metrics that the page of a run shows as tables."""
@@ -63,7 +64,7 @@ _CAPTURED = CAPTURE[:-1]
 CAPTURE_COLUMNS = tuple(metric.label.removeprefix("sequential ") for metric in _CAPTURED)
 
 Rows = list[tuple[str, list[str]]]
-"""Table rows as pairs of name and cells."""
+"""Table rows, each a pair of a name and its cells."""
 
 
 def above(summary: Summary) -> dict[str, str]:
@@ -101,7 +102,7 @@ def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
 
 
 def operations(summary: Summary) -> tuple[list[str], list[tuple[str, list[int]]]]:
-    """Returns the causes of flash operations that occurred and, for each type of operation, the counts by cause."""
+    """Returns the causes that flash operations had, and the counts by cause for each type of operation."""
     flash: Mapping[str, Mapping[str, int]] = summary["flash"]
     found = {cause for kind in OPERATIONS for cause in flash.get(kind, {})}
     causes = [cause for cause in CAUSES if cause in found]
@@ -139,7 +140,7 @@ def response_times(summary: Summary) -> Rows:
     """Returns table rows of the operations that occurred, with their count and the columns of `QUANTILES`."""
     occurred = {op: times for op, times in (summary.get("latency") or {}).items() if times is not None}
     if len(occurred) == 2:
-        # With a single operation, the row "all" would repeat its values.
+        # If only one operation occurred, the row "all" would repeat its values.
         occurred.pop("all", None)
     return [(op, [text.count(times["count"]), *_durations(times)]) for op, times in occurred.items()]
 

@@ -48,9 +48,9 @@ LEGEND_COLUMNS = 4
 ROWS_IN_SMALL = 8
 """If an axis has more names than this, the names get a small font."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
-"""Total number of letters available for all names along an axis, and minimum number of letters of each name."""
+"""Number of characters available to all names along an axis together, and minimum number of characters per name."""
 STRONGEST = 0.55
-"""Maximum strength of the colour of a cell that contains text, so that the text stays readable."""
+"""Maximum colour strength of cells that contain text, so that the text stays readable."""
 DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}
 
 STYLE: dict[Any, Any] = {
@@ -80,7 +80,7 @@ STYLE: dict[Any, Any] = {
 WIDTH = 7.6
 """Default width of figures in inches."""
 SMALLEST_TEXT = 0.75
-"""Smallest font size of a narrow figure, relative to a wide figure."""
+"""Minimum font size of narrow figures, relative to wide figures."""
 
 STATELESS: dict[FigureFormat, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -104,7 +104,8 @@ class Drawing(Figure):
         super().__init__(figsize=(width, chart.height * shrunk(width)), layout="constrained")
         self._chart, self._title = chart, title
         self.look = {**STYLE, "font.size": STYLE["font.size"] * max(shrunk(width), SMALLEST_TEXT)}
-        """Matplotlib settings. They also apply when the figure is saved, because saving creates the ticks."""
+        """Matplotlib settings. They must also be in effect when the figure is saved, because saving creates the ticks.
+        """
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").frame(self._chart, self._title)
@@ -151,7 +152,7 @@ def at_values(axis: Drawn, values: Sequence[float], form: Callable[[float], str]
 
 
 def _on_axis(form: Form) -> Callable[[float], str]:
-    """Returns a formatter of axis values. Formatted values have no trailing zeros, even if they are negative."""
+    """Returns a formatter of axis values that omits trailing zeros, also from negative values."""
 
     def write(value: float) -> str:
         number, *unit = FORMS[form](abs(value)).split()

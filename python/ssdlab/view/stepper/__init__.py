@@ -1,4 +1,4 @@
-"""Builds the page that plays the steps of an FTL forward and back, offline in one file.
+"""Builds the page that plays the steps of an FTL forwards and backwards, offline in one file.
 
 `state.js` applies steps, `names.js` names blocks, `draw.js` draws the state, `player.js` moves between steps, and
 `own.js` simulates the reader's own requests with `simulator.wasm` (crate `ssdlab-explain`, built by `make wasm`).

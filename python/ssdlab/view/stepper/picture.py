@@ -32,7 +32,7 @@ _LIGHT, _, _ = (HERE / "page.css").read_text("utf-8").partition("@media")
 _COLOURS: dict[str, str] = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", _LIGHT))
 
 Parts = dict[str, str]
-"""Parts of a picture by name. An animation changes a part only at the steps at which its drawing changes."""
+"""Parts of a picture by name. An animation redraws a part only at the steps that change it."""
 
 
 def pictures(explanation: Explanation, first: int, last: int) -> Iterator[str]:
