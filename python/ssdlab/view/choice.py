@@ -11,7 +11,7 @@ SYNONYMS = {"latency": "response time", "waf": "write amplification"}
 """Short names, and the words that labels use instead."""
 
 MOST_NAMED = 8
-"""Maximum number of names that an error lists."""
+"""Maximum number of names that an error message lists."""
 
 
 def words(label: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ from ssdlab.view import page as pages
 from ssdlab.view.chart import Chart
 
 OPEN_SECTIONS = 2
-"""Number of open sections of a page in a notebook; all others are folded."""
+"""Number of sections that are open when a notebook shows a page; all others are folded."""
 FRAME_INCHES = 0.6
 """Height in inches that an iframe needs beyond the height of its chart."""
 

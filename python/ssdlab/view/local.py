@@ -34,8 +34,7 @@ class LocalServer(ThreadingHTTPServer):
     Args:
         page: Path of the page's HTML file; the server serves the folder that contains it.
 
-    Raises:
-        OSError: If the loopback interface cannot be bound.
+    If the server cannot bind a port of the loopback interface.
     """
 
     daemon_threads = True

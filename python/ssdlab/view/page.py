@@ -12,7 +12,7 @@ Style = Literal["", "strong", "soft", "code", "best", "gap", "bad"]
 
 
 class Cell(NamedTuple):
-    """A cell of a table with emphasis."""
+    """A table cell with emphasis."""
 
     text: str
     style: Style = ""
@@ -122,7 +122,7 @@ class Page:
     """Warnings to read before the results."""
     sections: Sequence[Section] = ()
     legend: str = ""
-    """Explanation of the marks and headers of the page."""
+    """Explanation of the marks and headers that the page uses."""
     conclusion: Sequence[Paragraph] = ()
     """Conclusions of the page. HTML shows them first; a terminal shows them last, where they stay visible."""
     more: str = ""

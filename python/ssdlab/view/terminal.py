@@ -33,8 +33,7 @@ MOST_NOTE_LINES = 4
 
 
 def show(page: Page, *, all: bool = False) -> None:
-    """Prints a page in at most 100 columns. Unless `all` is set, omits details and prints at most `MOST_LINES` lines.
-    """
+    """Prints a page in at most 100 columns. Without `all`, omits details and prints at most `MOST_LINES` lines."""
     out = Console(highlight=False, soft_wrap=True, width=columns())
     with out.capture() as body:
         _body(out, page, all)

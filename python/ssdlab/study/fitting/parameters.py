@@ -11,7 +11,7 @@ from ssdlab.study.fitting.load import LESS_READ, RATE, Figure, Measured
 from ssdlab.study.fitting.scale import Geometry
 
 Values = Mapping[str, float]
-"""Values of parameters by name, in the unit of the parameter."""
+"""Parameter values by name, each in the unit of its parameter."""
 
 SUSPEND = "nand.suspend.erase_and_program"
 SLOTS = "drive.protocol.nvme.slots"
@@ -50,7 +50,8 @@ class Parameter:
     tell: str
     """Description of the measurement that determines the parameter."""
     guess: Callable[[Config, Sequence[Measured]], float | None] = _nothing
-    """Estimates the start value of the search from the measurements; None to start at the base drive's value."""
+    """Estimates the start value of the search from the measurements. Returns None to start at the base drive's value.
+    """
     shift: float = 0.0
     """Constant that is added to the value before taking the logarithm, for parameters that may be 0."""
     applies: Callable[[Config], bool] = lambda _base: True

@@ -25,7 +25,7 @@ class Fitted:
     figures: tuple[tuple[str, Figure], ...] = ()
     """Loads and metrics that determine the parameter, most important first."""
     tied: tuple[str, ...] = ()
-    """Parameters that change the metrics in the same way; only their combination is determined."""
+    """Parameters that affect the metrics in the same way as this parameter; only their combination is determined."""
     shares: Mapping[str, float] = field(default_factory=dict)
     """Changes of the logarithms of the determined parameters of the same stage that, taken together, affect the metrics
     like an increase of this parameter's logarithm by 1. Empty if this parameter is determined.
@@ -57,7 +57,7 @@ class Residual:
 
     @property
     def difference(self) -> float:
-        """Relative difference of the model from the measurement."""
+        """Relative deviation of the fitted drive from the measurement."""
         return self.model / self.measured - 1
 
 
@@ -73,7 +73,7 @@ class DriveFit(Finding):
     saved = "report.html, fit.json, residuals.csv and drive.toml"
 
     base: Config
-    """The base drive in full size, from which the fit started."""
+    """The full-size base drive from which the fit started."""
     small: Config
     """The fitted drive as simulated: it has the times and dies of the full-size drive, but shorter blocks."""
     sources: Sequence[str]

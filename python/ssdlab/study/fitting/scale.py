@@ -23,7 +23,7 @@ PAGES, ERASE, SUSPEND = "nand.pages_per_block", "nand.erase", "nand.suspend"
 
 
 class Geometry:
-    """Sizes of a drive's flash."""
+    """Dimensions of a drive's flash."""
 
     def __init__(self, config: Config) -> None:
         self.dies = int(config["nand.channels"]) * int(config["nand.ways"]) * int(config["nand.dies"])

@@ -8,10 +8,10 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.study.fitting.load import RATE, Figure, Load, Measured, Queue
 
 LARGE = 128 << 10
-"""Request size in bytes for the bandwidths in data sheets."""
+"""Assumed request size in bytes for the bandwidths in data sheets."""
 
 DEPTH = 256
-"""Number of outstanding requests for the request rates in data sheets."""
+"""Assumed number of outstanding requests for the request rates in data sheets."""
 
 
 def _bandwidth(written: str) -> float:

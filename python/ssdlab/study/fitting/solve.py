@@ -72,7 +72,7 @@ class Tie(NamedTuple):
     """Reason why the metrics do not determine a parameter."""
 
     others: tuple[int, ...]
-    """Indexes of the parameters that change the metrics in the same way; empty if there are none."""
+    """Indexes of the parameters that affect the metrics in the same way as this parameter; empty if there are none."""
     shares: Mapping[int, float] = {}
     """Changes of the logarithms of the determined parameters that, taken together, affect the metrics like an increase
     of this parameter's logarithm by 1.

@@ -1,7 +1,7 @@
 """Order in which parameters are fitted, and the metrics to which each stage is fitted.
 
-Most stages fit a few parameters to metrics that depend on hardly any other parameter. Meanwhile, the parameters of
-earlier stages are fixed:
+Most stages fit a few parameters to metrics that hardly depend on any other parameter, and keep the parameters of
+earlier stages fixed:
 
 - Loads that only read determine page reads and the controller.
 - Sequential writes determine the program time.
@@ -113,7 +113,9 @@ def _intensity(measured: Measured) -> float:
 
 
 def below_capacity(loads: Sequence[Measured]) -> list[Measured]:
-    """Returns the loads below saturation that combine a probe with background writes, in ascending order of writes."""
+    """Returns the loads below saturation that combine a probe with background writes, in ascending order of write
+    intensity.
+    """
     return sorted((one for one in loads if _mixed(one.load) and not is_saturated(one, loads)), key=_intensity)
 
 
@@ -151,9 +153,10 @@ def _saturated(loads: Sequence[Measured]) -> list[Measured]:
 
 
 def _slot_time(measured: Measured) -> dict[Figure, float]:
-    """Returns the time by which writes take longer than reads. Reads and writes wait equally long for a command slot,
-    and a write then holds its slot for about this time. By Little's law, the number of slots is this time multiplied by
-    the write rate. At saturation, simulated latencies vary widely, but this difference varies little.
+    """Returns the difference between write and read latency. Reads and writes wait equally long for a command slot, and
+    a write then holds its slot for about as long as this difference. By Little's law, the number of slots is the
+    difference multiplied by the write rate. At saturation, simulated latencies vary widely, but the difference varies
+    little.
     """
     for name in ("mean", "p50"):
         read, write = (measured.figures.get(Figure(op, name)) for op in OPS)

@@ -23,7 +23,7 @@ USUAL = (
     "map.all.hit_ratio:max",
     "life_years:max",
 )
-"""Metrics shown by default, if drives have them."""
+"""Metrics shown by default if the drives have values for them."""
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 """Quantiles over the drives, shown for each metric."""
@@ -32,8 +32,7 @@ OWN_TIMES = ("read.mean_ns", "read.p99_ns", "write.mean_ns", "write.p99_ns")
 """Latencies that can be reported for each volume."""
 
 BUSIEST = (0.01, 0.1, 0.2)
-"""Fractions of the volumes. For each fraction, the report states the share of requests that go to the busiest volumes.
-"""
+"""Fractions of volumes, such as the busiest 1 %, for which the report states their share of the requests."""
 
 MAX_YEARS = 1000
 """Maximum number of years of service that users may request."""
@@ -110,7 +109,7 @@ class Fleet(Finding):
         if not 0 < years <= MAX_YEARS:
             raise ConfigError(f"{years:g} years of service: must be above 0 and at most {MAX_YEARS}")
         self.years = years
-        """Number of years of service for which the number of drives needed is computed."""
+        """Years of service for which the number of drives needed is computed."""
         by_file = {one.file: one for one in volumes.volumes}
         plan = study.plan["fleet"]
         names = [point.values["drive"] for point in study.points]
@@ -156,9 +155,9 @@ class Fleet(Finding):
     def by_volume(self) -> list[dict[str, Any]]:
         """Returns a row per volume: its requests, their latencies, and the metrics of its drive.
 
-        Latencies (`OWN_TIMES`) refer to the volume's requests. They are None if unknown: without event time, with a
-        cache, with more than 256 streams, or if the volume's trace has stream names. Metrics with the prefix `drive.`
-        are equal for all volumes of a drive.
+        Latencies (`OWN_TIMES`) refer to the volume's requests. They are None if they are unknown, which is the case
+        without event timing, with a cache, with more than 256 streams, or if the volume's trace has stream names.
+        Metrics with the prefix `drive.` are equal for all volumes of a drive.
         """
         figures = [one.figure for one in self.outcomes()]
         done = {row["run"]: row for row in self.study.table.select(["run", "error", *figures]).to_pylist()}

@@ -28,7 +28,7 @@ class Contrast(NamedTuple):
 
 
 Gains = Mapping[Contrast, Sequence[PointValues]]
-"""For each contrast, the gains at all complete points of the design. A point has one gain per seed, in log points."""
+"""Gains in log points at all complete points of the design, for each contrast. A point has one gain per seed."""
 
 At = tuple[tuple[tuple[str, str], ...], int]
 """Design point and seed of a run."""
@@ -98,7 +98,7 @@ def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointVal
     """Returns, for each factor, how a gain changes from the factor's lower to its upper level; empty if a point is
     incomplete.
 
-    The confidence interval is based on the spread between seeds or, if larger, from the spread among effects. The
+    The confidence interval is based on the spread between seeds or, if larger, on the spread among effects. The
     spread among effects matters in a fractional factorial, where three-factor interactions add to main effects.
     """
     columns = design.columns(axes)

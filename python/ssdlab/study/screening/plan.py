@@ -27,7 +27,7 @@ class Plan:
     overrides: tuple[str, ...]
     rows: list[Row] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
-    """Runs by key; rows with equal settings share a run."""
+    """Runs by key; rows with identical settings share a run."""
 
     def __post_init__(self) -> None:
         if any(one.partition("=")[0].strip() == "seed" for one in self.overrides):

@@ -70,7 +70,7 @@ class Plan:
     """Keys of the settings that the axes vary."""
     rows: tuple[Row, ...]
     runs: Mapping[str, Run]
-    """Runs by key; points with equal settings share a run."""
+    """Runs by key; points with identical settings share a run."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the plan in the form stored in the study's folder, ready for JSON."""
@@ -170,7 +170,7 @@ def listed(faults: Mapping[str, Collection[str]]) -> str:
     """Returns faults as text, one per line. Faults that differ only in an axis value or in numbers are merged.
 
     Args:
-        faults: Axis values by fault.
+        faults: For each fault, the axis values with which it occurs.
     """
     alike: dict[str, list[tuple[str, str, str]]] = {}
     for fault, values in faults.items():
@@ -211,7 +211,7 @@ class Builder:
 
     Args:
         base: Configuration that the points' settings override.
-        written: By axis key, the prefix of error messages about the axis; the default prefix is `AXIS`.
+        written: Prefixes of error messages about an axis, by axis key; the default prefix is `AXIS`.
     """
 
     def __init__(self, base: Config, written: Mapping[str, str] = NOWHERE_ELSE) -> None:
@@ -222,7 +222,7 @@ class Builder:
 
         Args:
             point: Values of the settings, by key.
-            number: Offset from the seed of the configuration.
+            number: Number that is added to the seed of the configuration.
             replays: True if a trace is replayed; a drive without a capacity is then sized for the trace.
         """
         config = self.laid(point, replays=replays)

@@ -33,7 +33,7 @@ class Preview(Finding):
     most_bytes: int
     """Memory in bytes available to a run."""
     too_large: int
-    """Number of remaining runs that will fail at once because they need too much memory."""
+    """Number of remaining runs that will fail immediately because they need too much memory."""
 
     @property
     def total_seconds(self) -> float:

@@ -1,9 +1,9 @@
 """Compares generated Filebench workloads with captures by statistics of their requests.
 
-The captures are bios as queued: Filebench on ext4 on a loop device, Linux 6.18, about 31 s, page cache and processes
-limited to 768 MiB. `filebench_reference.csv` has the results of `statistics` for the captures. For each statistic it
-also has the maximum accepted difference, in the unit of the statistic. If that tolerance is wide, the file names the
-gap in the model that explains it.
+The captures record bios when they are queued. Filebench ran for about 31 s on ext4 on a loop device with Linux 6.18;
+page cache and processes were limited to 768 MiB. `filebench_reference.csv` has the results of `statistics` for the
+captures. For each statistic it also has the maximum accepted difference (tolerance), in the unit of the statistic. For
+a wide tolerance, the file states which gap in the model explains it.
 """
 
 import csv

@@ -6,8 +6,7 @@ much memory a run needs nor which run killed a worker:
 - A worker gets a run only if the run fits into the worker's free memory.
 - A run whose worker died is repeated alone on a worker, which identifies the run at fault.
 - Short runs share a task, because a Dask task costs several times as much as a short run.
-- If a worker has a trace with equal contents at the same path, the worker reads that file. Otherwise it receives one
-  copy.
+- If a worker has a trace with identical contents at the same path, it reads that file. Otherwise it receives one copy.
 """
 
 import asyncio
@@ -45,13 +44,13 @@ LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio"
 """Loggers to which Dask writes tracebacks of failed connections."""
 
 FETCH_SECONDS = 2.0
-"""Time limit in seconds to fetch a finished result."""
+"""Time limit in seconds for fetching a finished result."""
 
 CHUNK_BYTES = 4 << 20
 """Size in bytes of each message that carries part of a trace."""
 
 AHEAD = 2
-"""Maximum number of tasks per worker thread. With two tasks, the next task is sent while a task executes."""
+"""Maximum number of tasks per worker thread. A limit of two lets the next task be sent while a task executes."""
 
 MAX_BATCH = 8
 """Maximum number of runs per task, large enough to make the overhead of a task small."""
@@ -385,8 +384,7 @@ def _mute_dask() -> Callable[[], None]:
 
 
 async def _greet(address: str) -> None:
-    """Checks that a Dask scheduler answers, because Dask's own client hangs if another program listens at the address.
-    """
+    """Checks that a Dask scheduler answers, because Dask's client hangs if another program uses the address."""
     async with asyncio.timeout(CONNECT_SECONDS):
         arguments = distributed.Security().get_connection_args("client")
         # Tries the port first, because Dask would retry a closed port until the time limit.

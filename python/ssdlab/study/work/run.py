@@ -33,7 +33,7 @@ SIZED_BY_TRACE = "16GiB"
 
 @cache
 def program() -> str:
-    """Returns the version of ssdlab and the checksum of its extension, because builds of one version may differ."""
+    """Returns ssdlab's version and the checksum of its extension, because builds of the same version may differ."""
     with Path(_ssdlab.__file__).open("rb") as file:
         return f"{_ssdlab.__version__} {hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"
 
@@ -105,8 +105,8 @@ class Run(NamedTuple):
     key: str
     """Checksum of all inputs that determine the run's result."""
     config: Config
-    """Configuration of the run, including its layers of settings. The layers show which settings are defaults, because
-    a trace may change only defaults.
+    """Configuration of the run, including its layers of settings. A trace may change
+    only settings that have default values, and the layers show which settings these are.
     """
     trace: TraceRef | None
     memory_bytes: int
@@ -145,8 +145,7 @@ class Run(NamedTuple):
 
 
 def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
-    """Estimates the memory of a simulation in bytes. A trace may need more, depending on `host.fit` and `device.fill`.
-    """
+    """Estimates the memory of a simulation in bytes. With a trace, `host.fit` and `device.fill` may increase it."""
     needed = ("device.capacity", "device.unit", "device.op", "device.spare", "check")
     # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}

@@ -38,7 +38,7 @@ class Workers(ABC):
 
         Args:
             run: The run.
-            alone: True to execute the run while no other run executes.
+            alone: True to execute the run with no other run in parallel.
 
         Raises:
             WorkerDied: If the worker's process has died.

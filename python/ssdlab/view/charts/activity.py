@@ -208,8 +208,7 @@ def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
 
 
 def _lane_names(lanes: "npt.NDArray[np.int64]", dies_per_channel: int, planes: int) -> tuple[list[str], list[float]]:
-    """Returns the lane names of a Gantt chart, from top to bottom, and the heights of the lines that separate channels.
-    """
+    """Returns a Gantt chart's lane names, from top to bottom, and the heights of the lines between channels."""
     names, dividers = [], []
     for row, lane in enumerate(lanes.tolist()):
         channel, rest = divmod(lane, 1 + dies_per_channel * planes)

@@ -54,7 +54,7 @@ def files(bench: CompressBench) -> Chart:
 
 
 def _by_page(bench: CompressBench, label: str, value: Callable[[Cell], tuple[float, float, float]]) -> Chart:
-    """Draws a curve for each codec over the page size, with median and range of the runs."""
+    """Draws a curve for each codec against the page size, with median and range of the runs."""
     sizes = sorted(size for size in bench.page_sizes if size is not None)
     if not sizes:
         return nothing("No pages were measured, only whole files.")

@@ -63,7 +63,7 @@ def invalidated(result: WriteIntervals) -> Chart:
 
 
 def time_address(result: WriteIntervals) -> Chart:
-    """Draws a heat map of page writes over time and address, on a logarithmic scale."""
+    """Draws a heat map of page writes over time and address, with a logarithmic colour scale."""
     counts = result.time_address.T.astype(float)
     low, high = (page * result.page_bytes for page in result.extent_pages)
     rows = len(counts)

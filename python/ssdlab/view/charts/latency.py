@@ -145,7 +145,7 @@ def _over_the_run(result: Result) -> CourseColumns:
 PARTS_SHOWN = 6
 """Maximum number of response-time parts that are drawn in different colours."""
 COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
-"""Colours of the parts of response times, except host reads and writes. The largest part gets the first colour."""
+"""Colours of the parts of response times other than host reads and writes. The largest part gets the first colour."""
 
 
 def parts(result: Result) -> Chart:

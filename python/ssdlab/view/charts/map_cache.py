@@ -8,7 +8,7 @@ from ssdlab.view.colours import colour
 
 
 def shares(advice: MapCacheAdvice) -> Chart:
-    """Draws throughput relative to the whole map in RAM, by cache size and segment size."""
+    """Draws throughput, relative to the throughput with the whole map in RAM, against cache size and segment size."""
     caches = advice.caches.astype(float)
     marks: list[Mark] = []
     for column, segment in enumerate(advice.segments.tolist()):

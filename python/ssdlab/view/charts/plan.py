@@ -10,8 +10,7 @@ DASHES: dict[str, Dash] = dict(zip(MODELS, ("dotted", "solid"), strict=True))
 
 
 def curves(plan: CachePlan) -> Chart:
-    """Draws the time per page against the compressed share of the memory; dotted lines show the model of Harper 2018.
-    """
+    """Draws the time per page against the compressed share of memory; dotted lines show the model of Harper 2018."""
     shares = np.asarray(SHARES, float)
     marks: list[Mark] = []
     for number, compressor in enumerate(plan.compressors):

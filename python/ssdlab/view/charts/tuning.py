@@ -32,7 +32,9 @@ def history(tuned: Tuned) -> Chart:
 
 
 def front(tuned: Tuned) -> Chart:
-    """Draws the trials that meet the constraints by their first two outcomes, and the Pareto front with fresh seeds."""
+    """Draws the trials that meet the constraints by their first two outcomes, and the Pareto front as measured with
+    fresh seeds.
+    """
     first, second = tuned.goals[:2]
     kept = [trial.measured.means() for trial in tuned.trials if trial.measured.feasible(tuned.constraints)]
     best = [finalist.fresh.means() for finalist in tuned.finalists if finalist.best]

@@ -1,4 +1,4 @@
-"""Charts of an analysis of a workload."""
+"""Charts of a workload analysis."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

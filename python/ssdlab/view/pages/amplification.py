@@ -1,4 +1,4 @@
-"""Builds the page of write amplification against theory."""
+"""Builds the report page that compares write amplification with theory."""
 
 from ssdlab import text
 from ssdlab.study.validation.amplification import TOLERANCE, Amplification, Outcome

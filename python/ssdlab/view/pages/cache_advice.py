@@ -1,4 +1,4 @@
-"""Builds the report page of advice on host memory."""
+"""Builds the report page with advice on host memory."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ MISSES_ONLY = (
 
 
 def page(advice: CacheAdvice) -> Page:
-    """Builds the report page of advice on host memory: all combinations, and the recommended one."""
+    """Builds the report page with advice on host memory: all combinations, and the recommended one."""
     source, study = advice._source(), advice.study
     headers = tuple(_columns(advice))
     rows = [

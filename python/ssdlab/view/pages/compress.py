@@ -1,4 +1,4 @@
-"""Builds the report page of codec measurements."""
+"""Builds the report page on codec measurements."""
 
 from collections.abc import Callable
 from functools import partial
@@ -31,7 +31,7 @@ LEGEND = (
 
 
 def page(bench: CompressBench) -> Page:
-    """Returns the report page of codec measurements."""
+    """Returns the report page on codec measurements."""
     members = bench.corpus.members
     return Page(
         title="Page compressors",

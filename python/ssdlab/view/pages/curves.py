@@ -1,4 +1,4 @@
-"""Builds the report page of curves over an axis."""
+"""Builds the report page that shows an outcome as curves over an axis."""
 
 from ssdlab.study.survey.curves import Curves
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
@@ -6,7 +6,7 @@ from ssdlab.view.pages.figures import INTERVALS, estimated
 
 
 def page(curves: Curves) -> Page:
-    """Builds the report page of curves, with a row for each value along the curves and a column for each curve."""
+    """Builds the report page of curves: a table with a column per curve and a row per value along the curves."""
     along, between = curves.values
     cells = {(cell.x, cell.by): cell.estimate for cell in curves.cells}
     headers = (curves.x, *(between if curves.by else (curves.outcome.figure,)))

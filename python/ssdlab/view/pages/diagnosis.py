@@ -237,7 +237,7 @@ def _templates(about: str, name: str, evidence: Mapping[str, float]) -> _Words:
 
 
 def _values(finding: Finding) -> dict[str, Any]:
-    """Returns the values for the text of a finding: its evidence, and words that depend on the evidence."""
+    """Returns the values that fill in the text of a finding: its evidence, and words that depend on the evidence."""
     about, name, evidence = finding["about"], finding["name"], finding["evidence"]
     resources = ("dies", "channels", "link", "controller", "cache")
     valid = evidence.get("valid_share_of_victims")

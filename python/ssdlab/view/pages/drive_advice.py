@@ -1,4 +1,4 @@
-"""Builds the report page of advice on the over-provisioning of a drive."""
+"""Builds the report page with advice on the over-provisioning of a drive."""
 
 import math
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ RATES = {
 
 
 def page(advice: DriveAdvice) -> Page:
-    """Builds the report page of advice on over-provisioning: the trade-off, and the recommended drive."""
+    """Builds the report page with advice on over-provisioning: the trade-off, and the recommended drive."""
     source, study = advice._source(), advice.study
     # Drives whose capacity was derived from the trace have no total bytes written (TBW), so the column is left out.
     worn = ["write endurance"] if any(choice.tbw_bytes is not None for choice in advice.choices) else []

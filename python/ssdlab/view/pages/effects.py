@@ -1,4 +1,4 @@
-"""Builds the report page of effects on an outcome."""
+"""Builds the report page on the effects of axes on an outcome."""
 
 from ssdlab import text
 from ssdlab.study.survey.effects import Effects, Share
@@ -12,7 +12,7 @@ BEYOND = (
 
 
 def page(effects: Effects) -> Page:
-    """Returns the report page of effects on an outcome."""
+    """Returns the report page on the effects of axes on an outcome."""
     figure = effects.outcome.figure
     write = form(figure)
     rows = [

@@ -1,4 +1,4 @@
-"""Builds the page of a setting, and of a table of settings."""
+"""Builds the page that explains a setting or a table of settings."""
 
 from collections.abc import Sequence
 

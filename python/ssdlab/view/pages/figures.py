@@ -70,7 +70,7 @@ def estimated(figure: str, estimate: Estimate | None) -> str:
 
 
 def left_to_do(study: Study) -> str:
-    """States the number of missing runs of a study; empty if it is complete."""
+    """States the number of missing runs of a study; empty if the study is complete."""
     left, asked = text.count(study.asked - study.finished), text.count(study.asked)
     return f"{left} of {asked} runs remain" if study.partial else ""
 

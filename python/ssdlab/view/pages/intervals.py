@@ -1,4 +1,4 @@
-"""Builds the report page of write intervals."""
+"""Builds the report page on write intervals."""
 
 from ssdlab import text
 from ssdlab.analyse.intervals import WriteIntervals
@@ -7,7 +7,7 @@ from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 
 def page(intervals: WriteIntervals) -> Page:
-    """Returns the report page of write intervals."""
+    """Returns the report page on write intervals."""
     figures = (
         ("Page writes invalidated, by log size", intervals.plot_invalidated.chart),
         ("Write intervals", intervals.plot_intervals.chart),

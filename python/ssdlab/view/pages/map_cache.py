@@ -1,4 +1,4 @@
-"""Builds the report page of advice on map caches."""
+"""Builds the report page with advice on map caches."""
 
 from ssdlab import text
 from ssdlab.analyse.map_cache import MapCacheAdvice, MapCacheChoice
@@ -13,7 +13,7 @@ CURVES = (
 
 
 def page(advice: MapCacheAdvice, target: float) -> Page:
-    """Returns the report page of advice on map caches; `target` is the share of the whole-map throughput to reach."""
+    """Returns the report page with advice on map caches; `target` is the share of the whole-map throughput to reach."""
     return Page(
         title=source_text(advice.source),
         chosen=chosen(advice.source),

@@ -1,4 +1,4 @@
-"""Builds the page of names that match a query."""
+"""Builds the page that lists the names that match a query."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Builds the report page of an analysis of a workload."""
+"""Builds the report page of a workload analysis."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -9,8 +9,8 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 STEPS = (1, 2, 5, 17, 65, 257)
-"""Smallest deviation covered by each row of the deviation table, in address ranges. The same rows are used ahead of and
-behind the previous request.
+"""Smallest deviation covered by each row of the deviation table, in address ranges. The same rows are used for
+deviations ahead of and behind the previous request.
 """
 
 TOP = 8
@@ -89,7 +89,7 @@ def _headlines(analysis: TraceAnalysis) -> list[tuple[str, str]]:
 
 
 def remarks(analysis: TraceAnalysis) -> list[str]:
-    """Returns the remarks on estimated counts and on coarser ranges."""
+    """Returns remarks if counts are estimated, or if address ranges were made coarser than requested."""
     remarks = []
     if analysis.sampling > 1:
         error = analysis.to_dict()["footprint"]["standard_error"]

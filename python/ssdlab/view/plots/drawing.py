@@ -44,7 +44,7 @@ from ssdlab.view.colours import GRID, INK
 
 HATCH = "/////"
 LEGEND_COLUMNS = 4
-"""Number of legend columns in a figure of full width."""
+"""Number of legend columns in a full-width figure."""
 ROWS_IN_SMALL = 8
 """If an axis has more names than this, the names get a small font."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
@@ -80,7 +80,7 @@ STYLE: dict[Any, Any] = {
 WIDTH = 7.6
 """Default width of figures in inches."""
 SMALLEST_TEXT = 0.75
-"""Minimum font size of narrow figures, relative to wide figures."""
+"""Minimum font size of narrow figures, as a fraction of the font size of wide figures."""
 
 STATELESS: dict[FigureFormat, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -152,7 +152,7 @@ def at_values(axis: Drawn, values: Sequence[float], form: Callable[[float], str]
 
 
 def _on_axis(form: Form) -> Callable[[float], str]:
-    """Returns a formatter of axis values that omits trailing zeros, also from negative values."""
+    """Returns a function that formats axis values without trailing zeros, including negative values."""
 
     def write(value: float) -> str:
         number, *unit = FORMS[form](abs(value)).split()

@@ -44,8 +44,8 @@ def papers(page: Page, format: FigureFormat, only: Sequence[str] = ()) -> dict[s
 
 
 def titled(page: Page) -> Iterator[tuple[str, str, Figure]]:
-    """Yields the figures worth drawing, each with the titles of section and figure. A figure without a title gets the
-    title of its section.
+    """Yields the figures worth drawing, each with the titles of its section and of the figure. A figure without a title
+    gets the title of its section.
     """
     for section in page.sections:
         for item in section.items:
