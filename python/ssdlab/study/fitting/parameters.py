@@ -57,7 +57,7 @@ class Parameter:
     applies: Callable[[Config], bool] = lambda _base: True
     """Returns True if the parameter applies to a drive with the settings of the base drive."""
     only: Callable[[Config, float], str] = lambda _base, _value: ""
-    """Describes the quantity that the metrics really determine, such as total program throughput; empty if they
+    """Describes the quantity that the metrics actually determine, such as total program throughput; empty if they
     determine the parameter itself.
     """
 
