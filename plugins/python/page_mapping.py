@@ -1,7 +1,7 @@
 """A page-mapped FTL in Python. Greedy garbage collection copies pages to the open block of the host.
 
-Equals the built-in FTL with `ftl.page.gc=greedy`, `ftl.page.survivors=shared` and `ftl.page.allocation=fifo` on one
-plane, operation by operation.
+On one plane, performs exactly the same operations as the built-in FTL with `ftl.page.gc=greedy`,
+`ftl.page.survivors=shared` and `ftl.page.allocation=fifo`.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ class PageMapping(Ftl):
         return range(block * self.flash.pages_per_block, (block + 1) * self.flash.pages_per_block)
 
     def append(self, lpn: int) -> int:
-        """Allocates the next erased page for a logical page, and makes its older copy invalid."""
+        """Allocates the next erased page for a logical page, and invalidates the logical page's previous copy."""
         if self.next == self.end:
             if self.end > 0:
                 self.full.add((self.end - 1) // self.flash.pages_per_block)
@@ -38,8 +38,8 @@ class PageMapping(Ftl):
         return page
 
     def collect(self) -> None:
-        """Collects the block with the fewest valid pages: copies these pages, and erases the block. On ties, the block
-        with the lowest number is collected.
+        """Collects the block with the fewest valid pages, or the lowest-numbered of several such blocks: copies its
+        valid pages, and erases it.
         """
         open_block = {(self.end - 1) // self.flash.pages_per_block} if self.next == self.end else set()
         block = min(self.full | open_block, key=lambda block: (self.valid[block], block))

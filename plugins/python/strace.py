@@ -30,6 +30,6 @@ class Strace(TraceFormat):
         if operation == "flush":
             return operation, 0, 0, time_ns, pid, descriptor
         if int(result) <= 0:
-            return None  # the call failed, or read at the end of the file
+            return None  # the call failed, or found the end of the file
         offset = int(arguments.rsplit(", ", 1)[1])
         return operation, offset, int(result), time_ns, pid, descriptor

@@ -4,7 +4,7 @@
     >>> result = ssdlab.simulate(ssdlab.Config(overrides={"device.capacity": "256MiB"}))
     >>> result.write_amplification  # doctest: +SKIP
 
-A package imports only packages below it; `tests/test_rooms.py` checks this:
+A package imports only packages that are listed below it; `tests/test_rooms.py` checks this:
 
     cli       one file per command: parse, call, print
     view      presentation of findings: a `page`, rendered by `terminal` and `html`; `plots`
@@ -13,19 +13,19 @@ A package imports only packages below it; `tests/test_rooms.py` checks this:
     model     objects that users create: configurations, traces, simulations, results, the two-pool cache
 
 `api` lists the public names. It is loaded on the first use of a public name, so a command loads only the modules that
-it needs. Although `view` and `analyse` are above `model`, findings and traces in `model` use them: these packages are
-loaded by name, on first use (`lazy.room`, `model.finding.Plot`). NumPy, pyarrow and matplotlib are loaded on first use
+it needs. Findings and traces in `model` use `view` and `analyse`, although these packages are above it. They are loaded
+by name, on first use (see `lazy.room` and `model.finding.Plot`). NumPy, pyarrow and matplotlib are loaded on first use
 (`lazy`).
 
 Functions raise ConfigError for invalid arguments and settings, and TraceError for faults in a trace. Each message is
-one line with the place of the fault and a remedy. Docstrings mention these errors only in the public interface.
+one line that locates the fault and gives a remedy. Docstrings mention these errors only in the public interface.
 """
 
 import os
 
 from ssdlab.lazy import TYPE_CHECKING, room
 
-# An extension with plug-ins, made by `ssdlab build`, replaces the built-in extension.
+# An extension with plug-ins, built by `ssdlab build`, takes precedence over the built-in extension.
 if "SSDLAB_EXTENSION" in os.environ:
     __path__.insert(0, os.environ["SSDLAB_EXTENSION"])
 

@@ -87,13 +87,13 @@ __version__: str
 CAUSES: list[str]
 
 class SsdlabError(Exception):
-    """Base of every error that ssdlab raises on purpose."""
+    """Base class of all errors that ssdlab raises deliberately."""
 
 class ConfigError(SsdlabError):
     """Invalid configuration. The message has one line per fault, with a remedy."""
 
 class TraceError(SsdlabError):
-    """Invalid trace. The message has file, place, fault and remedy in one line."""
+    """Invalid trace. The message is one line that names the file, the location in the file, the fault and a remedy."""
 
 class SimulationError(SsdlabError):
     """A simulation cannot start or continue. `capacity_bytes` is set only if the cause is a request past the end of the
@@ -386,7 +386,7 @@ class FollowingCache:
 
 @final
 class Plan:
-    """Model of a cache that stores part of its pages compressed with one compressor."""
+    """Model of a page cache that keeps some of its pages compressed, using one compressor."""
     def __new__(
         cls,
         memory: tuple[float, float, float],
@@ -418,7 +418,7 @@ class PagePool:
 
 @final
 class SimulatedDrive:
-    """A simulated drive as backing storage of measured caches."""
+    """A simulated drive that serves as backing storage for cache measurements."""
     def __new__(cls, config: Config, bytes: int, busy: bool, monitor: object | None) -> SimulatedDrive: ...
 
 def bench_cache(

@@ -1,4 +1,4 @@
-"""The public names of `ssdlab`, loaded on the first use of a public name."""
+"""Public names of `ssdlab`. This module is loaded when one of the names is first used."""
 
 from ssdlab import cache, plugin
 from ssdlab._ssdlab import (

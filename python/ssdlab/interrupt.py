@@ -39,7 +39,7 @@ LOADED_SECONDS = 0.01
 """Interval in seconds between checks whether the import in progress has ended."""
 
 IMPORT = "<frozen importlib._bootstrap>"
-"""File name of Python's import machinery in stack frames."""
+"""File name in the stack frames of Python's import machinery."""
 
 
 @contextmanager
@@ -113,7 +113,7 @@ def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
 
 @contextmanager
 def raised() -> Iterator[None]:
-    """Makes Ctrl-C raise KeyboardInterrupt; after the block, Ctrl-C ends the program at once."""
+    """Makes Ctrl-C raise KeyboardInterrupt inside the block; after the block, Ctrl-C ends the program at once."""
     handle(_raise)
     sys.unraisablehook = _on_unraisable
     try:
@@ -127,8 +127,8 @@ def raised() -> Iterator[None]:
 
 
 def _own_seconds() -> float:
-    """Returns the time in seconds, without the time that the main thread has waited for a processor. Includes the waits
-    if the system does not report them.
+    """Returns the time in seconds, minus the time that the main thread has spent waiting for a processor. If the system
+    does not report the waiting time, it is included.
 
     Signal handlers call this function during imports too, so it must not load a module; decoding text would load one.
     """

@@ -11,7 +11,7 @@ __all__ = [
 ]  # fmt: skip
 
 TYPE_CHECKING = False
-"""Used instead of `typing.TYPE_CHECKING`: `typing` is slow to import, and this module is loaded before Ctrl-C is
+"""Replaces `typing.TYPE_CHECKING`, because `typing` is slow to import and this module is loaded before Ctrl-C is
 handled.
 """
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 else:
 
     class _Module:
-        """A module loaded on first use. `extra` names the optional dependency (`ssdlab[extra]`) that installs the
-        module; it is empty for a required module.
+        """A module loaded on first use. `extra` is the optional extra that installs the module (`ssdlab[extra]`); it is
+        empty for a required module.
         """
 
         def __init__(self, name: str, extra: str = "") -> None:
@@ -68,7 +68,8 @@ else:
 
 
 def room(module: str) -> "Any":
-    """Returns the module `ssdlab.{module}`, imported on demand. This lets a package call a package of a higher layer.
+    """Imports the module `ssdlab.{module}` on demand and returns it. This lets a package call a package in a higher
+    layer.
 
     Raises:
         ConfigError: If the module needs matplotlib, which is not installed.
@@ -85,7 +86,7 @@ def _not_installed(name: str, extra: str = "") -> Exception:
     """Returns an error for a missing module. Its message shows a command that installs the module and all other
     requirements of its extra.
 
-    The command lists the requirements, because `ssdlab[extra]` does not work for a clone or under pipx. The command
+    The command lists each requirement, because `ssdlab[extra]` does not work for a clone or under pipx. The command
     uses uv if pip is missing.
     """
     metadata, util, sys, shlex = map(import_module, ("importlib.metadata", "importlib.util", "sys", "shlex"))

@@ -1,4 +1,4 @@
-//! Finds the extent of a trace, or the pages that it uses, for settings that depend on the trace's addresses.
+//! Finds the extent of a trace, or the set of pages that it uses; some settings depend on these.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -76,7 +76,7 @@ impl AddressSpace {
         Self { inner: Mutex::new(seen) }
     }
 
-    /// True if the trace is compacted (`host.fit = "compact"`) but uses no pages.
+    /// True if addresses are compacted (`host.fit = "compact"`) and the trace uses no pages.
     fn is_empty(&self) -> bool {
         match &*self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
             Seen::Extent(_) => false,

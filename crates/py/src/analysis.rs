@@ -102,8 +102,8 @@ impl Analysis {
         columns(py, ["range", KINDS[0], KINDS[1], KINDS[2]], rows.map(|(range, [r, w, t])| [range, r, w, t]))
     }
 
-    /// Returns a histogram of the distances between the starts of consecutive requests, as columns. The unit of
-    /// distance is an address range. Each bucket includes `lower` and excludes `upper`.
+    /// Returns a histogram of the distances between the starts of consecutive requests, as columns. Distances are
+    /// counted in address ranges. Each bucket includes `lower` and excludes `upper`.
     fn deviations<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).deviations();
         let dict = columns(py, KINDS, rows.iter().map(|row| row.2))?;
@@ -112,7 +112,8 @@ impl Analysis {
         Ok(dict)
     }
 
-    /// Returns a histogram of the request sizes in sectors, as columns. Each bucket includes `lower`, excludes `upper`.
+    /// Returns a histogram of the request sizes in sectors, as columns. Each bucket includes `lower` and excludes
+    /// `upper`.
     fn sizes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).sizes().into_iter();
         let names = ["lower", "upper", KINDS[0], KINDS[1], KINDS[2]];
@@ -123,8 +124,8 @@ impl Analysis {
         )
     }
 
-    /// Returns, as columns, the number of requests by alignment of the address, and by alignment of both address and
-    /// size.
+    /// Returns the number of requests for each alignment of the address, and for each alignment of both address and
+    /// size, as columns.
     fn alignments<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).alignments().into_iter();
         let names = ["bytes", KINDS[0], KINDS[1], KINDS[2], "whole_reads", "whole_writes", "whole_trims"];

@@ -58,7 +58,7 @@ pub fn cache_admissions() -> Vec<AdmissionRow> {
     ADMISSIONS.iter().map(|info| (info.name, info.help, rows(info.parameters), info.role.sizes)).collect()
 }
 
-/// Fails if the policy is unknown, has no parameter with a name in `changes`, or needs items of one size although
+/// Fails if the policy is unknown, lacks a parameter that `changes` names, or requires items of equal size when
 /// `one_size` is false.
 #[pyfunction]
 pub fn check_cache(name: &str, changes: Vec<(String, u64)>, one_size: bool) -> PyResult<()> {
@@ -83,8 +83,8 @@ struct Gathering {
     future: bool,
     /// True if items expire after a time to live.
     expire: bool,
-    /// Access time and time to live of each access. Until the trace ends, the stream number takes the place of the time
-    /// to live. Empty if items never expire.
+    /// Time of each access, with the time to live of its item. Until the trace ends, the stream number is stored
+    /// instead of the time to live. Empty if items never expire.
     lives: Vec<Life>,
     requests: Option<Vec<Request>>,
     sampler: Option<Sampler>,
@@ -118,7 +118,7 @@ impl Gathering {
 pub struct CacheTrace {
     gathering: Mutex<Option<Gathering>>,
     granularity: Granularity,
-    /// Number of accesses and number of items. Needed only if the accesses of the trace are not kept.
+    /// Number of accesses and number of items. Needed only if the accesses themselves are not kept.
     followed: Option<(u64, u32)>,
     trace: Option<Arc<AccessTrace>>,
     requests: Option<Arc<Vec<Request>>>,
@@ -128,9 +128,9 @@ pub struct CacheTrace {
 #[pymethods]
 impl CacheTrace {
     /// Creates an empty trace. `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. The flags
-    /// `accesses`, `future`, `expire` and `requests` select what is stored: accesses, the positions of the items' next
-    /// accesses, access times, and requests. `sample` has the sampling rate, the number of sampled items (used if the
-    /// rate is None) and the number of replicas.
+    /// select what is stored: `accesses` the accesses, `future` the position of the next access to the same item,
+    /// `expire` the access times, and `requests` the requests. `sample` has the sampling rate, the number of sampled
+    /// items (used if the rate is None) and the number of replicas.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python passes each argument by name")]
     fn new(
@@ -300,15 +300,15 @@ impl CacheTrace {
         Ok(Some(named))
     }
 
-    /// Returns the results of one cache, simulated with all accesses, as a list with a single point of a miss-ratio
-    /// curve. Exact results have no sample, so the standard errors and the sizes of the replicas' caches are 0.
+    /// Simulates one cache with all accesses; returns a list with a single point of a miss-ratio curve. The result is
+    /// exact, not sampled, so the standard errors and the sizes of the replicas' caches are 0.
     fn exact(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let cache = choice(cache)?;
         let trace = self.kept(self.trace.as_ref())?;
         Ok(watched(stopped, |watch| ssdlab_sim::exact_point(trace, cache, watch))?.map(|result| vec![point(&result)]))
     }
 
-    /// Returns the results of one cache, simulated on the sample, as a list with a single point of a miss-ratio curve.
+    /// Simulates one cache on the sample; returns a list with a single point of a miss-ratio curve.
     fn sampled(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let cache = choice(cache)?;
         let sample = self.kept(self.sample.as_ref())?;
@@ -349,9 +349,9 @@ impl CacheTrace {
     }
 }
 
-/// A point of a miss-ratio curve. The values are the miss ratios by accesses and by units, the standard error of each,
-/// the capacity of each replica's cache in units, the number of hits on items that have grown since their insertion,
-/// and the number of units missing from the cache at these hits.
+/// A point of a miss-ratio curve: miss ratio by accesses and by units, the standard errors of the two ratios, the
+/// capacity of each replica's cache in units, the number of hits on items that have grown since their insertion, and
+/// the number of units that the cache lacked at these hits.
 type Point = (f64, f64, f64, f64, u64, u64, u64);
 
 fn point(point: &CurvePoint) -> Point {

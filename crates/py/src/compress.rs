@@ -59,7 +59,8 @@ impl<'a> Watch<'a> {
 }
 
 /// Measures page compressors on the contents of files; returns a dictionary for each compressor. Periodically calls
-/// `stop(done)`, where `done` counts finished runs of a codec. If `stop` returns true, raises KeyboardInterrupt.
+/// `stop(done)`, where `done` is the number of finished measurement runs. Raises KeyboardInterrupt if `stop` returns
+/// true.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the only caller passes arguments by name")]
 pub fn bench_codecs<'py>(

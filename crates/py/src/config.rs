@@ -63,8 +63,8 @@ impl Config {
         what_if.map_or_else(Vec::new, |what_if| self.inner.what_if(what_if))
     }
 
-    /// Returns the setting, as `(key, value)`, that must change so that enough spare blocks remain to replace failed
-    /// blocks; None if no change is needed.
+    /// Returns the change of a setting, as `(key, value)`, that leaves enough spare blocks to replace failed blocks;
+    /// None if no change is needed.
     fn spared(&self) -> PyResult<Option<(&'static str, String)>> {
         let setting = self.inner.spared().or_raise()?;
         if let Some((key, half)) = &setting
@@ -141,14 +141,14 @@ pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, V
     Some((option.kind.describe(), option.kind.units(), default, conditions, option.used()))
 }
 
-/// Describes the current form of a renamed option or table of options; returns None for other keys.
+/// Describes what replaced a renamed option or option table; returns None for other keys.
 #[pyfunction]
 pub fn renamed(key: &str) -> Option<String> {
     ssdlab_config::renamed(key)
 }
 
-/// Returns the rules for the values of an option as `(rule, number, other option)`. An unused number is 0; an unused
-/// option is empty.
+/// Returns the divisibility rules for the values of an option as `(rule, number, other option)`. If a rule has no
+/// number, it is 0; if it has no other option, that is empty.
 #[pyfunction]
 pub fn spacing(key: &str) -> Vec<(&'static str, u64, &'static str)> {
     let steps = ssdlab_config::OptionSpec::of(key).map_or(&[][..], |option| option.kind.steps());

@@ -178,7 +178,7 @@ impl FlashDrive {
 
 impl FlashDrive {
     fn locked(&self) -> MutexGuard<'_, Inner> {
-        // If an earlier call panicked, that panic was already reported, and the drive can still be inspected.
+        // A panic of an earlier call poisons the lock, but was already reported, and the drive can still be inspected.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -238,8 +238,8 @@ fn plan(faults: &[(String, u64)]) -> PyResult<FaultPlan> {
     Ok(plan)
 }
 
-/// Returns numbers of flash operations as `{"reads": {cause: pages}, "programs": ..., "erases": ...}`, without causes
-/// that did not occur.
+/// Returns the counts of flash operations by cause as `{"reads": {cause: pages}, "programs": ..., "erases": ...}`;
+/// omits causes with a count of 0.
 fn by_cause<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     for (name, counts) in [("reads", &counts.reads), ("programs", &counts.programs), ("erases", &counts.erases)] {

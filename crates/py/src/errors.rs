@@ -143,7 +143,7 @@ pub fn no_thread() -> PyErr {
     PyBlockingIOError::new_err("cannot start a thread; raise the system's limit on processes (ulimit -u)")
 }
 
-/// First words of the standard library's panic message when no thread can be started.
+/// Beginning of the standard library's panic message for a thread that cannot be started.
 const NO_THREAD: &str = "failed to spawn thread";
 
 /// Paths of the Cargo.toml files of the component crates that were compiled in.

@@ -27,7 +27,7 @@ impl InOrder {
         detached(py, None, || order.push(&mut requests.inner.clone()))
     }
 
-    /// Ends the requests of a file; requests added later belong to the next file.
+    /// Marks the end of a file; requests added later belong to the next file.
     fn turn(&mut self) {
         exclusive(&mut self.inner).turn();
     }

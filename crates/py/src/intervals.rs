@@ -12,7 +12,7 @@ use crate::errors::{OrRaise, TraceError, detached};
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Pages that a trace writes, collected in the first pass over the trace; the second pass uses [`Intervals`].
+/// Set of pages that a trace writes, collected in a first pass over the trace; [`Intervals`] makes the second pass.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct WrittenPages {
     inner: Mutex<ssdlab_trace::WrittenPages>,
@@ -49,7 +49,7 @@ impl WrittenPages {
         exclusive(&mut self.inner).pages()
     }
 
-    /// Returns the lowest page number written, and the highest page number written plus one.
+    /// Returns the range of page numbers written: the lowest number, and the highest number plus one.
     fn extent(&mut self) -> (u64, u64) {
         let extent = exclusive(&mut self.inner).extent();
         (extent.start, extent.end)

@@ -94,9 +94,9 @@ impl MapAdvisor {
     }
 
     /// Returns the results by name. `requests` is the number of requests. `host_ns` and `host_read_ns` are the total
-    /// times of all requests and of the reads, with the whole map in RAM. `segments` has an entry for each segment
-    /// size, ascending: single values, `write_backs` and `busy_ns` for each cache, and columns with a row per number of
-    /// cached segments.
+    /// times of all requests and of all reads if the whole map were in RAM. `segments` has an entry for each segment
+    /// size, in ascending order. An entry has single values, the values `write_backs` and `busy_ns` for each cache, and
+    /// columns with a row for each number of cached segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = exclusive(&mut self.inner);
         let advice = detached(py, None, || inner.advice())?;

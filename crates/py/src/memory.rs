@@ -18,9 +18,9 @@ const PER_PAGE: u64 = 4;
 const PER_PAGE_CHECKED: u64 = 12;
 /// Bytes of FTL tables per block.
 const PER_BLOCK: u64 = 40;
-/// Memory in bytes that a single access to a map may occupy: the size of a huge page, which the system may allocate.
+/// Memory in bytes that a single access to a map may allocate: the system may use a huge page.
 const HUGE_PAGE_BYTES: u64 = 2 << 20;
-/// Number of requests per generated batch while pages are counted.
+/// Number of requests generated per batch when counting accessed pages.
 const BATCH: usize = 256;
 /// Bytes that a mount reads per physical page: state, logical page, version and sequence number.
 const PER_PAGE_MOUNTED: u64 = 21;
@@ -34,7 +34,7 @@ pub fn require(setup: &Setup) -> Result<(), PyErr> {
 }
 
 /// Fails if a run of the configured workload on a new device needs more than the free memory. On an empty device, a
-/// short run needs memory only for the entries that it sets.
+/// short run needs memory only for the map entries that it sets.
 pub fn require_run(settings: &Settings) -> Result<(), PyErr> {
     let Settings { setup, workload, .. } = settings;
     let is_whole_map =
@@ -54,8 +54,8 @@ pub fn require_run(settings: &Settings) -> Result<(), PyErr> {
     if maps.into_iter().any(is_refused) { require(setup) } else { demand(setup, needed, FEWER_PAGES) }
 }
 
-/// Returns the number of pages that the requests of a workload access, up to `most` pages; pages that several requests
-/// access count several times.
+/// Returns the number of page accesses of a workload; stops counting once it reaches `most`. A page that several
+/// requests access is counted for each request.
 fn accessed_pages(workload: &Workload, page_bytes: u32, most: u64) -> Result<u64, TraceError> {
     let mut generator = Generator::new(workload)?;
     let (page, mut batch, mut pages) = (PageSize::new(page_bytes), Vec::new(), 0);
@@ -160,7 +160,7 @@ fn free_bytes() -> Option<u64> {
         let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
         kib.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
     });
-    // This file has the memory limit of a container; "max" means no limit.
+    // In a container, this file contains the memory limit; "max" means no limit.
     let container = read("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse().ok());
     system.into_iter().chain(container).min()
 }

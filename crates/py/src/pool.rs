@@ -102,7 +102,7 @@ enum Below {
 }
 
 impl Below {
-    /// Converts an exception that the Python object raised. An exception outside of `Exception`, such as
+    /// Converts an exception that the Python object raised. An exception that is not an `Exception`, such as
     /// KeyboardInterrupt, is kept, because it must reach the cache's caller.
     fn failed(kept: &Mutex<Option<PyErr>>, error: PyErr) -> BelowError {
         let ends = Python::attach(|py| !error.is_instance_of::<PyException>(py));
@@ -195,7 +195,7 @@ impl PagePool {
         inner.clone().ok_or_else(|| PyValueError::new_err("the cache is closed"))
     }
 
-    /// Returns `result`, unless the loader raised an exception that must end the program; then returns this exception.
+    /// Returns the loader's exception if it raised one that must end the program; otherwise returns `result`.
     fn unless_ended<T>(&self, result: PyResult<T>) -> PyResult<T> {
         match self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),

@@ -10,7 +10,7 @@ use crate::errors::detached;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Number of request sizes listed in the metrics.
+/// Maximum number of request sizes that the metrics list, most frequent first.
 const SIZES_LISTED: usize = 10;
 
 /// Statistical profile of a trace, collected in one pass.

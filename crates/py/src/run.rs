@@ -76,10 +76,10 @@ impl Outcome {
         latency_columns(py, &self.inner.latency)
     }
 
-    /// Returns the distributions of a log-block FTL as u64 columns; None for other FTLs. `associativity` counts
-    /// reclaims by the number of merged logical blocks (index). `utilisation` counts retired log blocks by the number
-    /// of programmed pages (index). `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry
-    /// per distinct reclaim cost.
+    /// Returns the distributions of a log-block FTL as u64 columns; None for other FTLs. Element i of `associativity`
+    /// is the number of reclaims that merged i logical blocks. Element i of `utilisation` is the number of log blocks
+    /// that were retired with i programmed pages. `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times`
+    /// have one entry per distinct reclaim cost.
     fn log<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner.log.as_ref().map(|figures| log_columns(py, figures)).transpose()
     }
@@ -113,7 +113,7 @@ pub fn latency_columns(py: Python<'_>, latency: &[LatencyHistogram; 4]) -> PyRes
     Ok(columns.unbind())
 }
 
-/// Returns the name of the phase, followed by the write amplification while preconditioning overwrites pages.
+/// Returns the name of the phase and, while preconditioning overwrites pages, the write amplification.
 fn phase_text(status: &Status) -> String {
     let name = status.phase.name();
     status
@@ -208,7 +208,7 @@ impl Monitor for PythonMonitor<'_> {
 /// latency attribution on.
 ///
 /// `state` is the file of a saved drive from which the run continues. The preconditioned drive is loaded from `kept` if
-/// that file exists, otherwise saved there. `save_state` is the file for the drive after the run.
+/// that file exists, otherwise saved there. The drive is saved to the file `save_state` after the run.
 #[pyfunction]
 #[pyo3(signature = (
     config, source, space=None, monitor=None, *, watch=None, state=None, kept=None, save_state=None, attribution=false

@@ -19,7 +19,7 @@ use crate::counters;
 use crate::errors::{OrRaise, beyond_device, detached};
 use crate::requests::Requests;
 
-/// Number of requests checked between two checks for Ctrl-C.
+/// Number of requests examined between two checks for Ctrl-C.
 const LOOKED_THROUGH: usize = 1 << 18;
 
 /// Reads at most `max` requests from a source with the interpreter lock (GIL) released.
@@ -32,7 +32,7 @@ fn read_batch(py: Python<'_>, source: &mut (dyn Source + Send), max: usize) -> P
     Ok(Requests { inner })
 }
 
-/// Returns the contents of a mutex, which needs no lock because the caller has exclusive access.
+/// Returns the contents of a mutex without locking it, because the caller has exclusive access.
 pub fn exclusive<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
@@ -85,7 +85,7 @@ pub fn ingest_counters() -> Vec<(&'static str, &'static str, &'static str)> {
 /// Reads a trace once, from the first request to the last.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Reader {
-    // Python objects must be `Sync`, but a boxed reader is not.
+    // Protected by a mutex, because Python objects must be `Sync` and a boxed reader is not.
     inner: Mutex<TraceReader>,
 }
 
@@ -252,7 +252,7 @@ impl PythonSource {
         Ok(Self { object, jobs, error: None })
     }
 
-    /// Calls the Python object with `call`, and appends the requests that it returns.
+    /// Calls a method of the Python object through `call`, and appends the returned requests to `out`.
     fn append(
         &mut self,
         out: &mut Vec<Request>,

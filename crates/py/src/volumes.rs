@@ -15,13 +15,13 @@ use crate::source::{exclusive, options, report};
 /// Reads the files of a trace in order, and determines the volume of each request.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct VolumeReader {
-    // Python objects must be `Sync`, but a boxed reader is not.
+    // Protected by a mutex, because Python objects must be `Sync` and a boxed reader is not.
     inner: Mutex<ssdlab_trace::VolumeReader>,
 }
 
 #[pymethods]
 impl VolumeReader {
-    /// Opens the files of a trace, each with its name in messages.
+    /// Opens the files of a trace. `paths` pairs the path of each file with the path to show in messages.
     #[new]
     #[pyo3(signature = (paths, format=None, columns=None, action=None, skip_bad=false))]
     fn new(
@@ -56,7 +56,7 @@ impl VolumeReader {
         exclusive(&mut self.inner).format().name
     }
 
-    /// True if the requests read so far have volume names. Otherwise, each file is a volume.
+    /// True if the trace names the volumes of the requests read so far; otherwise, each file counts as a volume.
     fn names_volumes(&mut self) -> bool {
         exclusive(&mut self.inner).names_volumes()
     }

@@ -16,7 +16,7 @@ use crate::requests::Requests;
 /// removed.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Writer {
-    // Python objects must be `Sync`, but a boxed writer is not.
+    // Protected by a mutex, because Python objects must be `Sync` and a boxed writer is not.
     inner: Mutex<Option<Box<dyn TraceWriter>>>,
 }
 
@@ -50,7 +50,8 @@ impl Writer {
     }
 }
 
-/// Returns all trace formats as `(name, help, can be written, holds objects)`.
+/// Returns all trace formats as `(name, help, can_write, objects)`. The flags are true if ssdlab can write the format,
+/// and if its requests are for objects.
 #[pyfunction]
 pub fn formats() -> Vec<(&'static str, &'static str, bool, bool)> {
     let about = |format: &Format| (format.name, format.help, format.role.encoder.is_some(), format.role.objects);

@@ -1,8 +1,8 @@
 //! Replacement policies decide which item leaves a full cache.
 //!
-//! A [`Policy`] is a cache without contents. It is told of each access, to an item given by its number, and decides
-//! which items are cached. [`Lists`] provides ordered lists of items with sizes. The host cache and `ssdlab cache` can
-//! use the policy.
+//! A [`Policy`] models a cache without its contents. It is notified of each access to an item, identified by a number,
+//! and decides which items are cached. [`Lists`] provides ordered lists of items with sizes. The host cache and
+//! `ssdlab cache` can use the policy.
 //!
 //! # Example
 //!

@@ -6,7 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-/// Runs the `ssdlab` command, with the components of the crate in `directory` and the arguments of this program:
+/// Runs the `ssdlab` command with the arguments of this program, after compiling in the components of the crate in
+/// `directory`:
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {

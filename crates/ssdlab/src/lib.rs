@@ -49,8 +49,8 @@
 //!
 //! # Rules of every component
 //!
-//! - **Equal input gives equal results.** A component reads no clock, file or environment variable, and draws random
-//!   numbers only from the seed or [`Rng`] that ssdlab passes to it.
+//! - **Identical inputs give identical results.** A component reads no clock, file or environment variable, and draws
+//!   random numbers only from the seed or [`Rng`] that ssdlab passes to it.
 //! - **A name is unique among the components of its kind.** A duplicate name is the error [`NameTaken`].
 //! - **Parameters are settings.** `Parameter::new("window", ...)` of the victim policy `mine` is the setting
 //!   `ftl.page.gc.mine.window`, with range, default and help. The component reads it with [`Settings::get`].

@@ -1,4 +1,4 @@
-//! Models of maps in flash determine which map pages are read and written for a page.
+//! Map models determine which map pages are read and written to look up or update the map entry of a page.
 //!
 //! A [`MapModel`] is a cost model: it determines which map pages a controller would have to read and write for a page.
 //! Page mapping keeps its own complete map, and therefore a faulty model cannot lose data.

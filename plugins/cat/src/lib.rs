@@ -119,7 +119,7 @@ struct Rejuvenator {
     window: u32,
     every: u64,
     collections: u64,
-    /// Least worn blocks that are due for collection, in all planes.
+    /// Least worn blocks of all planes that are due for collection.
     due: BTreeSet<u32>,
 }
 

@@ -47,7 +47,7 @@ static DAC: PlacementInfo = PlacementInfo {
     },
 };
 
-/// Region number of pages that were never written.
+/// Region number assigned to pages that were never written.
 const NEW: u8 = u8::MAX;
 
 /// State of the DAC policy; `region` has the region number of each page.
@@ -55,8 +55,8 @@ struct Dac {
     hottest: u8,
     age: u32,
     region: Vec<u8>,
-    /// For each page, value of the counter of host page writes at the latest write of this page. The counter may wrap
-    /// around. Empty if `age` is 0.
+    /// For each page, the value that the counter of host page writes had at the page's latest write. The counter may
+    /// wrap around. Empty if `age` is 0.
     written: Vec<u32>,
 }
 

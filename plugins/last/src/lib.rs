@@ -67,7 +67,8 @@ static LAST: FtlInfo = FtlInfo {
     source: "Lee et al., ACM SIGOPS OSR 42(6), 2008",
     parameters: PARAMETERS,
     role: FtlRules {
-        // The reserved block is the target of a full merge, or the cold block to which the pages of a hot block move.
+        // The reserved block receives the pages of a full merge, or becomes a cold block that receives the pages of a
+        // hot block.
         reserve_blocks: 1,
         has_log: true,
         // The FTL needs a hot and a cold block in addition to the sequential log blocks.
@@ -106,7 +107,7 @@ pub struct Last {
     random: [VecDeque<u32>; 2],
     /// For each block, true if it belongs to the random log.
     is_random: Vec<bool>,
-    /// For each logical page, number of the latest random write of the page.
+    /// For each logical page, the value of `writes` at its latest random write.
     written: Vec<u32>,
     /// Number of random writes so far, which may wrap around.
     writes: u32,
@@ -292,8 +293,8 @@ impl Log for Last {
         if self.is_random[block as usize] { Role::Log } else { Role::SequentialLog }
     }
 
-    /// Returns the size of two tables with 4 bytes per entry: the log's page table, and the number of the latest write
-    /// of each page in the random log.
+    /// Returns the size in bytes of two tables with 4 bytes per entry: the log's page table, and the table of the
+    /// latest write of each page in the random log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         4 * (self.most_sequential + 2 * self.most_random) as u64 * u64::from(device.pages_per_block())
     }
@@ -305,7 +306,8 @@ impl Log for Last {
     /// Restores the log after a power loss. All random log blocks become cold blocks.
     fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let mut rest = Vec::new();
-        // Takes the newest blocks first. Blocks beyond the maximum number are returned, and recovery merges them.
+        // Takes over the newest blocks first, up to the maximum number. Returns the remaining blocks, which recovery
+        // merges.
         for log in blocks.into_iter().rev() {
             let owner = log.owner.filter(|&lbn| !self.sequential.iter().any(|other| other.lbn == lbn));
             match (log.role, owner) {

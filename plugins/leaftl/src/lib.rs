@@ -15,7 +15,7 @@
 //! to several planes use flash pages that do not lie on one line.
 //!
 //! Source: Sun, Li, Sun, Sun, Vucinic, Huang, "LeaFTL: a learning-based flash translation layer for solid-state
-//! drives", ASPLOS 2023. The rules follow the authors' simulator, without its list of recent spare areas.
+//! drives", ASPLOS 2023. The rules follow the authors' simulator, but its list of recent spare areas is left out.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ static LEAFTL: MapInfo = MapInfo {
 
 /// Number of logical pages in a group.
 const GROUP: u32 = 256;
-/// Number of levels of a group above which lines are moved to newer levels, where these have room.
+/// If a group has more levels than this, its lines move to newer levels that have room.
 const LEVELS: usize = 10;
 
 /// Set of pages of a group, with one bit per page.
@@ -148,7 +148,7 @@ fn half(slope: f64) -> f64 {
     (slope * scale).round_ties_even() / scale
 }
 
-/// Fits lines through points: pages of a group in ascending order, each with its flash page.
+/// Fits lines through the (logical page, flash page) points of a group, in ascending order of logical page.
 fn fit(points: &[(u8, u32)], gamma: u32) -> Vec<Segment> {
     // A tolerance of exactly 0 would make the two bounding lines coincide, so no point could lie strictly between them.
     let gamma = if gamma == 0 { 1e-4 } else { f64::from(gamma) };
@@ -290,7 +290,7 @@ impl LeaFtl {
 }
 
 impl MapModel for LeaFtl {
-    /// False, because the map is in RAM. Only a wrong prediction costs a read.
+    /// False, because the map is in RAM: a lookup costs a flash read only if the prediction was wrong.
     const CHARGED: bool = false;
 
     fn pages(&self) -> u32 {

@@ -54,7 +54,7 @@ static SUPERBLOCK: FtlInfo = FtlInfo {
     role: FtlRules {
         // One block is reserved as an update block, and one for the pages that a collection copies.
         reserve_blocks: 2,
-        // The FTL has no log blocks: all blocks beyond the data blocks serve as update blocks.
+        // The FTL has no log blocks: all blocks that are not data blocks serve as update blocks.
         has_log: false,
         least_log_blocks: |_| 1,
         check: |_, _| Ok(()),

@@ -29,7 +29,7 @@ pub fn register() -> Result<(), NameTaken> {
     io_scheduler::register(&TENANT_FAIR)
 }
 
-/// Unit of the parameters in microseconds. It is a plain count, because the parameter names include the unit.
+/// Unit of the parameters that are given in microseconds: a plain count, because their names already include the unit.
 const MICROS: Unit = Unit::Count("us");
 const MOST: u64 = 1_000_000_000;
 
@@ -135,7 +135,7 @@ impl IoScheduler for TenantFair {
         let now = self.virtual_time();
         let tenant = self.tenants.entry(rq.pid).or_default();
         tenant.queue.push_back((rq.id, now));
-        // Only the first request of a tenant determines the tenant's position.
+        // The tenant's position in `waiting` depends only on its first request.
         if let (1, Some(start)) = (tenant.queue.len(), tenant.start()) {
             self.waiting.insert((start, rq.pid));
         }

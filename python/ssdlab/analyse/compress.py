@@ -34,7 +34,7 @@ RUNS = 5
 
 @dataclass(frozen=True)
 class Spread:
-    """A quantity that was measured in several runs: its median and its range."""
+    """Median and range of a quantity that was measured in several runs."""
 
     median: float
     low: float
@@ -48,7 +48,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Stored:
-    """Total sizes of the compressed pages of one file, or of all files."""
+    """Number and sizes of the pages of one file, or of all files, before and after compression."""
 
     pages: int
     """Number of pages; the last page of a file may be shorter than the others."""
@@ -69,8 +69,8 @@ class Stored:
 class Cell:
     """Results of one codec with one page size and one number of threads.
 
-    Times are per page of full size, or per average file. Fields with `cpu` in their names are processor times of a
-    thread; fields with `elapsed` are wall times of a thread.
+    Times are per page of full size or, if files are compressed as a whole, per average file. Fields with `cpu` in their
+    names are processor times of a thread; fields with `elapsed` are wall times of a thread.
     """
 
     codec: str
@@ -108,9 +108,7 @@ class Cell:
 
     @property
     def waited(self) -> float:
-        """Share of time that a thread waited for a processor: the larger of its shares when compressing and when
-        restoring.
-        """
+        """Share of time that a thread waited for a processor while compressing or restoring, whichever is larger."""
         return max(
             1 - cpu.median / elapsed.median
             for cpu, elapsed in (
@@ -274,7 +272,8 @@ def bench(
     cells: dict[tuple[int, int | None], list[Cell]] = {}
     for count, size in product(workers, sizes):
         try:
-            # Short runs never call the monitor, so this call lets the monitor stop the measurement.
+            # Calls the monitor before each run, because short runs never call it and the measurement could not be
+            # stopped.
             if stop(0):
                 raise KeyboardInterrupt("stopped while measuring")
             each = _ssdlab.bench_codecs(data, labels, size, count, keep, fresh, runs, stop)

@@ -109,7 +109,7 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[Path, str | None]]:
-    """Yields each file, and the reason to skip it: None for files to read."""
+    """Yields each file with the reason to skip it, or None if the file is to be read."""
     for given in map(Path, paths):
         if not given.is_dir():
             yield given, _fault(given)
@@ -162,8 +162,8 @@ def _python_sources() -> bytes:
 
 
 def _low(draw: random.Random) -> float:
-    """Draws a random number from 0 to 1; small numbers are more likely. Uses a product instead of a power, because the
-    last bits of powers differ between machines.
+    """Draws a random number from 0 to 1, with small numbers more likely. Multiplies two random numbers instead of
+    computing a power, because the last bits of powers differ between machines.
     """
     return draw.random() * draw.random()
 

@@ -1,11 +1,11 @@
-"""Selects the part of a result table to keep if the runs for its cells were stopped early."""
+"""Selects the part of a result table to keep if the runs that fill its cells were stopped early."""
 
 from collections.abc import Sequence
 
 
 def finished_part(done: Sequence[Sequence[bool]]) -> tuple[list[int], list[int]]:
-    """Returns the rows and columns to keep: all finished rows; if no row is finished, the row with the most finished
-    cells, and the columns of those cells.
+    """Returns the rows and columns to keep: all finished rows or, if there are none, the finished cells of the row that
+    has the most of them.
 
     Returns two empty lists if no cell is finished.
 

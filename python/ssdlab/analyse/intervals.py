@@ -24,8 +24,8 @@ class WindowColumns(NamedTuple):
     hot_writes: Counts
     """Number of hot page writes, which equals the number of pages invalidated before a FIFO log evicts them."""
     warm_writes: Counts
-    """Number of warm page writes: pages invalidated before eviction only if a second chance doubles their time in the
-    log.
+    """Number of warm page writes, which equals the number of pages that are invalidated before eviction only if a
+    second chance doubles their time in the log.
     """
     cold_writes: Counts
     hot_pages: Counts
@@ -57,8 +57,8 @@ class WriteIntervals(TraceFinding):
     """Write intervals of a trace.
 
     The write interval of a page write is the number of page writes (of any page) since the previous write of the same
-    page, including itself. A request counts once for each page that it writes completely or in part. Equal requests
-    give equal intervals, and equal bytes when saved.
+    page, including itself. A request counts once for each page that it writes completely or in part. Identical requests
+    give identical intervals, and identical bytes when saved.
 
     Saves `report.html` and `intervals.json`, and the Parquet files `windows`, `intervals`, `frequency` and
     `time_address`. The last file has one row per bin of time and address, with the number of page writes before the bin
@@ -86,7 +86,7 @@ class WriteIntervals(TraceFinding):
         self.written_pages = written.pages()
         """Number of different pages written."""
         self.extent_pages = written.extent()
-        """Lowest page number written, and highest page number written plus one."""
+        """Range of page numbers written: the lowest number, and the highest number plus one."""
         self.logs = tuple(logs)
         """Requested sizes of the logs."""
         self.windows = WindowColumns(**counted.windows())
@@ -110,8 +110,8 @@ class WriteIntervals(TraceFinding):
         return log_pages, writes / self.page_writes
 
     def concentration(self) -> "tuple[Numbers, Numbers]":
-        """Returns the points of a curve: fractions of the written pages, hottest pages first, and the fraction of all
-        page writes that go to each of these sets of pages.
+        """Returns the points of a curve: growing fractions of the written pages, most frequently written pages first,
+        and the fraction of all page writes that go to the pages in each fraction.
         """
         pages = np.cumsum(self.frequency.pages[::-1]) / self.written_pages
         writes = np.cumsum((self.frequency.pages * self.frequency.writes)[::-1]) / self.page_writes

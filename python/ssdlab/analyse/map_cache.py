@@ -34,7 +34,7 @@ ENTRY = "4B"
 """Default size of a map entry."""
 
 MAP_OF_MAP_BYTES = 4
-"""RAM in bytes for the flash location of one map segment."""
+"""RAM in bytes per map segment, for the location of the segment in flash."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class MapCacheChoice:
     iops_share: float
     """`iops` divided by the IOPS of a drive that has the whole map in RAM."""
     read_iops_share: float
-    """IOPS of reads relative to the whole map in RAM. The cost of every miss, but of no write-back, is added to the
-    time of the reads, as in the map-cache document. NaN without reads.
+    """Read IOPS relative to a drive with the whole map in RAM. As in the map-cache document, the time of the reads
+    includes the cost of every miss, but not the cost of write-backs. NaN without reads.
     """
 
 
@@ -71,8 +71,8 @@ class MapCacheCurve(NamedTuple):
     hit_ratio: "Numbers"
     """Hits of the cache divided by look-ups."""
     iops_share: "Numbers"
-    """IOPS relative to the whole map in RAM, as a lower bound: each changed segment is assumed to be written back
-    alone.
+    """Lower bound of the IOPS relative to a drive with the whole map in RAM: assumes that each changed segment is
+    written back separately.
     """
 
 
@@ -114,7 +114,7 @@ class MapCacheAdvice(TraceFinding):
         self.change_look_ups: int = sizes[0]["change_look_ups"]
         """Number of look-ups for writes and whole-page trims, one per page."""
         self.first_look_ups: Counts = np.array([size["first_reads"] + size["first_changes"] for size in sizes], "u8")
-        """Number of look-ups that are the first of their segment and so miss in every cache, by segment size."""
+        """Number of first look-ups of segments, by segment size. First look-ups miss in every cache."""
         self.host_ns: int = found["host_ns"]
         """Predicted total time of all requests with the whole map in RAM, in nanoseconds."""
         self.host_read_ns: int = found["host_read_ns"]
@@ -134,7 +134,7 @@ class MapCacheAdvice(TraceFinding):
         self.hit_ratio: Numbers = (self.read_hits + self.change_hits) / self.look_ups
         """Hits of the cache divided by look-ups."""
         self.busy_ns: Counts = np.stack([size["busy_ns"] for size in sizes], axis=1)
-        """Predicted time in nanoseconds to execute all requests one after the other."""
+        """Predicted time in nanoseconds to execute all requests one at a time."""
         self.iops: Numbers = self.requests / (self.busy_ns / 1e9)
         """Predicted requests per second."""
         self.iops_share: Numbers = self.host_ns / self.busy_ns
@@ -143,15 +143,16 @@ class MapCacheAdvice(TraceFinding):
             self.read_iops_share: Numbers = np.where(
                 self.host_read_ns > 0, self.host_read_ns / self._cells("read_busy_ns"), np.nan
             )
-        """IOPS of reads relative to the whole map in RAM. The cost of every miss, but of no write-back, is added to the
-        time of the reads, as in the map-cache document. NaN without reads.
+        """Read IOPS relative to a drive with the whole map in RAM. As in the map-cache document, the time of the reads
+        includes the cost of every miss, but not the cost of write-backs. NaN without reads.
         """
         self.limit: Numbers = np.array([self.host_ns / size["least_busy_ns"] for size in sizes])
-        """Upper bound of `iops_share` by segment size. It is below 1, because the first look-up of each segment misses.
+        """Upper bound of `iops_share` for each segment size. The bound is below 1, because the first look-up of each
+        segment misses.
         """
         map_of_map = np.array([MAP_OF_MAP_BYTES * size["count"] for size in sizes], np.uint64)
         self.ram_bytes: Counts = self.caches[:, None] + map_of_map[None, :]
-        """RAM in bytes of each cache, including the table with the flash location of each segment of the map."""
+        """RAM of each cache in bytes, including the table that locates each map segment in flash."""
 
     @property
     def look_ups(self) -> int:

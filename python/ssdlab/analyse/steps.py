@@ -37,17 +37,17 @@ _SMALL = (
 _SMALL_SBFAST = "ftl.sbfast.sub_block=2"
 """Sets the sub-block to half a block, because the default sub-block is larger than a block of the small drive."""
 _SLIDES = ("nand.read=25us", "nand.program=200us", "nand.erase=2ms", "nand.transfer_per_kib=0ns")
-"""Flash times of the SBFAST and FASTer slides; default flash times of scenes."""
+"""Flash operation latencies from the SBFAST and FASTer slides, the default of scenes."""
 SMALL_DRIVE = "tlc-chip"
 """Preset of the small drive."""
 _DEFAULT = "default (the small drive of ssdlab explain)"
 """Origin of the small drive's settings, as shown in messages."""
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
-"""Prefix letter of each operation in a scene's requests. Flushes have no pages and are not shown."""
+"""Letter before the pages of each operation in a scene's requests. Flushes have no pages and are not shown."""
 
 
 def small(*layers: Sets) -> list[Sets]:
-    """Returns the given layers of settings, with a layer in front that makes the drive small enough to draw."""
+    """Returns the given layers of settings, preceded by a layer that makes the drive small enough to draw."""
     below = [set_by(_DEFAULT, _SMALL), *layers]
     for at, layer in enumerate(layers, 1):
         if any(setting.startswith("ftl") and "sbfast" in setting for _, setting in layer):
@@ -81,8 +81,8 @@ class Explanation:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.recordings = [_answered(drive, scene)["recording"] for drive in scene.drives]
-        """For each FTL, a recording: the initial state of the drive, all steps, each with a sentence that describes it,
-        and the spans that group the steps, such as requests.
+        """One recording for each FTL. A recording has the initial state of the drive, all steps (each with a sentence
+        that describes it), and the spans that group the steps, such as requests.
         """
 
     def __repr__(self) -> str:
@@ -97,7 +97,7 @@ class Explanation:
         }  # fmt: skip
 
     def to_html(self) -> str:
-        """Returns the animated page as one self-contained file. Equal scenes give equal pages."""
+        """Returns the animated page as one self-contained file. Identical scenes give identical pages."""
         html: str = room("view.stepper").render(self)
         return html
 
@@ -110,8 +110,8 @@ class Explanation:
         _save(Path(path), self.to_html())
 
     def clock(self) -> list[tuple[int, ...]]:
-        """Returns, for each step of the animated page, how many of its own steps each drive has taken by then. Both
-        drives start each request together.
+        """Returns, for each step of the animated page, the number of steps that each drive has taken up to this step.
+        Both drives start each request together.
         """
         requests = ((span for span in one["spans"] if span["span"] == "request") for one in self.recordings)
         clock = [(0,) * len(self.recordings)]
@@ -121,7 +121,7 @@ class Explanation:
         return clock
 
     def frames(self, drive: int, first: int, last: int) -> list[dict[str, Any]]:
-        """Returns the blocks and pages of a drive after each of the drive's steps `first` to `last`."""
+        """Returns the state of the blocks and pages of a drive after each of its steps from `first` to `last`."""
         frames: list[dict[str, Any]] = _answered(self.scene.drives[drive], self.scene, frames=(first, last))["frames"]
         return frames
 
@@ -232,10 +232,10 @@ def _of_document(document: Mapping[str, Any]) -> Scene:
 
 
 class Excerpt(NamedTuple):
-    """Requests taken from a trace, written like the requests of an example scene: `5 4-7 r5`."""
+    """Requests taken from a trace, in the notation of example scenes: `5 4-7 r5`."""
 
     requests: str
-    """Requests as text, written as in scene files; pages are renumbered from 0 in the order of their addresses."""
+    """Requests as text, in the notation of scene files; pages are renumbered from 0 in the order of their addresses."""
     pages: int
     """Number of pages that the excerpt touches."""
     device: str | None = None
@@ -272,7 +272,7 @@ def _touched(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
 
 
 def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
-    """Returns the first and last page that lie completely inside a trim. Only whole pages are freed."""
+    """Returns the first and the last page that a trim covers completely; a trim frees only whole pages."""
     return -(-offset // page_bytes), (offset + size) // page_bytes - 1
 
 

@@ -31,21 +31,21 @@ KINDS = ("read", "write", "trim")
 """Operations whose requests have an address."""
 
 TOP_SIZES = 10
-"""Maximum number of most frequent sizes in `TraceAnalysis.to_dict`."""
+"""Maximum number of request sizes in `TraceAnalysis.to_dict`, which lists the most frequent sizes."""
 
 ALIGNMENTS = tuple(512 << power for power in range(8))
 """Alignments in bytes that `TraceAnalysis.to_dict` lists: 512 B to 64 KiB."""
 
 
 class TraceAnalysis(TraceFinding):
-    """Analysis of a workload. Equal requests give equal analyses, and equal bytes when saved.
+    """Analysis of a workload. Identical requests give identical analyses, and identical bytes when saved.
 
     Counts are exact, with one exception. If the trace touches more than 3,145,728 groups of 16 neighbouring pages,
     counts of pages are estimates from a sample; see `sampling`. This limit is 192 GiB if all pages of each group are
     touched, and 12 GiB if one page of each group is touched.
 
     Saves `report.html` and `analysis.json`, and the Parquet files `ranges`, `deviations`, `sizes`, `alignments`,
-    `runs`, `gaps` and `windows`. Each Parquet file has the columns of the attribute with its name.
+    `runs`, `gaps` and `windows`. Each Parquet file has the columns of the attribute of the same name.
     """
 
     _page = "workload"

@@ -69,7 +69,7 @@ class RunColumns(NamedTuple):
 
 
 class GapColumns(NamedTuple):
-    """Histogram of requests by the time since the previous request, in steps of 1.6 %."""
+    """Histogram of requests by the time since the previous request, with bucket bounds in steps of 1.6 %."""
 
     lower_ns: Counts
     upper_ns: Counts

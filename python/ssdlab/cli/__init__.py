@@ -118,7 +118,7 @@ def _fail(error: BaseException, status: int) -> int:
 
 
 def _usage_error(error: click.ClickException) -> str:
-    """Describes a command-line error in one line, which also names the help command."""
+    """Returns one line that describes a command-line error and names the help command."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "ssdlab"
     return f"{' '.join(error.format_message().split()).rstrip('.')}; see '{command} --help'"
@@ -128,7 +128,7 @@ def main() -> int:
     """Runs the command line and returns the exit status: 0 for success, 1 if a check failed, 2 for wrong input, 70 for
     a bug, 130 if interrupted.
     """
-    # If a standard stream does not exist, output to it is ignored.
+    # Ignores output to standard streams that do not exist.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -154,12 +154,12 @@ def main() -> int:
     except click.ClickException as error:
         status = _fail(ValueError(_usage_error(error)), 2)
     except (BrokenPipeError, SystemExit):
-        # Only Click and rich raise SystemExit, and only if standard output is a closed pipe. Nothing more is written
-        # then, because nobody would read it.
+        # SystemExit comes only from Click and rich, if standard output is a closed pipe. Nothing more is written then,
+        # because no process would read it.
         _write_no_more()
         status = 0
     except OSError as error:
-        # An error "no space left" without a file name comes from standard output.
+        # A "no space left" error without a file name concerns standard output.
         filename = error.filename or (STDOUT if error.errno in FULL else None)
         name = f"{text.path(filename)}: " if filename else ""
         words = str(error.strerror or error)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 
 class _Bars(Progress):
-    """Progress bars, optionally below another renderable object of rich."""
+    """Progress bars, optionally with another rich renderable above them."""
 
     def __init__(self, *columns: ProgressColumn, above: RenderableType | None, **more: Any) -> None:
         self._above = above
@@ -18,7 +18,9 @@ class _Bars(Progress):
         super().__init__(*columns, **more)
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """Yields the object above the bars, if any, and the bars; after the end of the display, only a blank line."""
+        """Yields the renderable above the bars, if any, then the bars; once the display has ended, only a blank
+        line.
+        """
         if self._ended:
             yield Text("")
             return

@@ -97,13 +97,13 @@ def plan(
 
 
 def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[float, float]]:
-    """Reads a miss-ratio curve for pages of the plan's size. Returns cache sizes as shares of the data, with their hit
-    ratios.
+    """Reads a miss-ratio curve for the page size of the plan. Returns pairs of cache size, as a share of the data, and
+    hit ratio.
     """
     whole = max(1, _ssdlab.size(data))
     try:
         reader = csv.DictReader(io.StringIO(read_utf8(path, f"--curve {text.path(path)}")))
-        # Each row is paired with its line number in the file (of its last line), which error messages quote.
+        # Pairs each row with the number of its last line in the file, which error messages quote.
         rows = [(reader.line_num, row) for row in reader]
         known = list(dict.fromkeys(row["policy"] for _, row in rows if "policy" in row))
         if len(known) > 1 or policy is not None:

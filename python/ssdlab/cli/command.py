@@ -1,6 +1,6 @@
 """Declares commands, loads them when they are called, and writes their help.
 
-Help is plain text of at most 80 columns, because loading rich takes longer than writing all help.
+Help is plain text of at most 80 columns, because loading rich would take longer than writing the help.
 """
 
 import shlex
@@ -117,7 +117,7 @@ class Command(click.Command):
             raise ConfigError(f"--{max(names & {'table', 'rows'})} prints tables, not JSON; omit --json")
         rest = super().parse_args(ctx, args)
         if drawn:
-            # If matplotlib is missing, this import fails before the run instead of after it.
+            # Imports the module early: if matplotlib is missing, the command fails before the run instead of after it.
             room("view.plots.paper")
         traces = ctx.params.get("trace") or ()
         self._refuse_configurations(traces if isinstance(traces, tuple) else (traces,))
@@ -177,13 +177,13 @@ class Group(click.Group):
 
 @contextmanager
 def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
-    """Adds a suggestion to the error for an unknown option: the setting with that name, or otherwise the nearest
-    option.
+    """Adds a suggestion to the error for an unknown option: a setting with that name if there is one, otherwise the
+    option with the most similar name.
     """
     try:
         yield
     except click.NoSuchOption as error:
-        # Click would use difflib, which finds --merge similar to --seed.
+        # Does not use Click's own suggestions, which rely on difflib: it finds --merge similar to --seed.
         if any(parameter.name == "set" for parameter in command.params) and (sets := _sets(error.option_name, args)):
             said = f"; write {' or '.join(sets)}"
         else:
@@ -195,9 +195,9 @@ def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
 
 
 def _sets(name: str, args: Sequence[str]) -> list[str]:
-    """Returns suggestions such as `--set seed=5` for `--seed 5`: of the settings whose key ends in the option's name,
-    those with the fewest levels in the key. If a setting cannot have the given value, the suggestion has an example
-    value.
+    """Returns suggestions such as `--set seed=5` for `--seed 5`. Candidates are the settings whose key ends in the
+    option's name; those whose key has the fewest levels are suggested. If a setting cannot have the given value, the
+    suggestion has an example value.
     """
     if not name.startswith("--"):
         return []

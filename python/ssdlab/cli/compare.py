@@ -26,7 +26,7 @@ ssdlab compare --case device.op=7% --case device.op=28% --seeds 5 --out out/op
 
 
 NAMED = ("ftl", "ftl.page.map", "ftl.page.gc")
-"""Settings whose values, such as `dftl`, may appear in a case without the setting's key."""
+"""Settings that a case may set by the value alone, such as `dftl`, without the key."""
 
 
 def _chosen(case: str, word: str) -> str | None:
@@ -42,7 +42,7 @@ def _chosen(case: str, word: str) -> str | None:
 def _case(text: str, settings: RunSettings) -> tuple[str, Config]:
     """Returns label and configuration of a case given as `LABEL:SETTINGS` text."""
     label, colon, rest = text.partition(":")
-    # If there is '=' before the first colon, the colon belongs to a value (a mix of request sizes), and the case has no
+    # If an '=' precedes the first colon, the colon is part of a value (a mix of request sizes), and the case has no
     # label.
     if not colon or "=" in label:
         label, rest = text, text

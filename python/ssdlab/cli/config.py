@@ -45,8 +45,8 @@ def show(settings: Settings = group(), json: bool = options.JSON) -> None:
 
 
 def _without_defaults(written: str) -> str:
-    """Returns a configuration without default settings and empty tables; a comment at the end counts the omitted
-    settings.
+    """Removes default settings and empty tables from a configuration; adds a comment with the number of removed
+    settings at the end.
     """
     kept, defaults = re.subn(r"^.*  # default( .*)?\n", "", written, flags=re.MULTILINE)
     tables = re.sub(r"^\[.*\]\n(?=\n|\Z)", "", kept, flags=re.MULTILINE)

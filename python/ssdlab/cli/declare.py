@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from ssdlab.cli import values
 
 Words = Iterable[str | tuple[str, str]]
-"""Values offered for completion; each value may come with a help text."""
+"""Values that completion offers, each optionally with a help text."""
 
 
 class Declared(NamedTuple):
@@ -44,7 +44,7 @@ class Declared(NamedTuple):
     choices: Callable[[], Words] | None = None
     """Returns the possible values of the option, for completion."""
     complete: Callable[[str], Words] | None = None
-    """Returns completions of the text typed so far, for options whose completions cannot be listed by `choices`."""
+    """Returns completions of the text typed so far, for options whose values `choices` cannot list."""
 
 
 def option(written: str, help: str, panel: str | None = None, **more: Any) -> Any:
@@ -65,8 +65,8 @@ def argument(metavar: str, help: str, **more: Any) -> Any:
 
 
 def group(**replaced: Declared) -> Any:
-    """Declares a parameter as a group of options; the options in `replaced` replace the group's options of the same
-    name.
+    """Declares a parameter as a group of options. An option in `replaced` replaces the option of the same name in the
+    group.
     """
     return replaced
 

@@ -41,7 +41,9 @@ def find(
 
 
 def _names() -> Iterator[Named]:
-    """Yields settings, values of settings, presets and other entries of the catalogue, metrics, and terms."""
+    """Yields all searchable names: settings and their values, presets and other catalogue entries, metrics, and
+    terms.
+    """
     keys = {key for key, *_ in _ssdlab.options()}
     yield from (Named(key, "setting", help_text) for key, help_text, *_ in _ssdlab.options())
     for group in catalogue():

@@ -31,7 +31,9 @@ TOML = ".toml"
 
 
 def _target(written: str) -> Path:
-    """Returns the path in --out: a directory, or a file ending in .toml. Raises an error if it cannot be written."""
+    """Returns the path given in --out: a directory, or a file ending in .toml. Raises an error if it cannot be
+    written.
+    """
     if not written.endswith(TOML):
         return options.writable(written)
     path = Path(written)

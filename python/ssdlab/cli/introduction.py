@@ -18,7 +18,7 @@ STOP = (
     f"fusermount -u /tmp/{NAME}",
     "Ctrl-C                         # flushes the drive and shuts it down",
 )
-"""Commands that disconnect clients and stop the drive, in this order."""
+"""Commands that disconnect the clients and then stop the drive."""
 
 
 def introduce(
@@ -68,7 +68,7 @@ def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> No
 
 
 def _in_list(path: Path) -> str:
-    """Returns a path in the syntax of QEMU's comma-separated lists."""
+    """Escapes a path for use in QEMU's comma-separated lists."""
     return str(path).replace(",", ",,")
 
 

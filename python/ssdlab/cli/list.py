@@ -34,7 +34,9 @@ def list_group(
 
 
 def listing(name: str | None, *, json: bool) -> None:
-    """Lists the catalogue group with the given name; if None, all groups, each with its first names."""
+    """Lists the catalogue group with the given name. If the name is None, lists all groups, each with its first
+    entries.
+    """
     groups = catalogue() if name is None else [group(name)]
     if json:
         print_json("catalogue", [_plain(shown) for shown in groups])

@@ -44,7 +44,9 @@ def formats() -> list[tuple[str, str]]:
 
 
 def complete_set(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yields settings that start with `incomplete`; after `=`, yields values of the setting."""
+    """Yields settings whose key starts with `incomplete`; if `incomplete` contains `=`, yields values of the
+    setting.
+    """
     key, equals, begun = incomplete.partition("=")
     for setting, help_text, example, variants in _ssdlab.options():
         if equals and setting == key:
@@ -133,7 +135,7 @@ class Settings:
 
     def resolved(self, also: settings.Sets = [], *, origin: str = "--preset", **shortcuts: Any) -> Config:
         """Returns the configuration. --set overrides the settings `also` and the shortcuts (see `shortcut_sets`).
-        `origin` is the option that set the preset, for messages.
+        `origin` is the option that messages name as the source of the preset.
         """
         sets = [*also, *shortcut_sets(**shortcuts), *settings.set_by("--set", self.set)]
         return layered(self.preset, self.config, [sets], origin)
@@ -322,7 +324,7 @@ def share(option: str, written: str) -> float:
 
 @contextmanager
 def blaming(option: str) -> Iterator[None]:
-    """Adds the option's name in front of errors raised inside the block."""
+    """Prefixes the messages of errors raised inside the block with the option's name."""
     try:
         yield
     except ConfigError as error:
@@ -331,7 +333,9 @@ def blaming(option: str) -> Iterator[None]:
 
 @contextmanager
 def given_as(keyword: str) -> Iterator[None]:
-    """In errors raised inside the block, replaces the keyword argument `keyword` by the option `--keyword`."""
+    """In the messages of errors raised inside the block, replaces the name `keyword` of an argument by the option
+    `--keyword`.
+    """
     try:
         yield
     except ConfigError as error:

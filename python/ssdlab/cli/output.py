@@ -38,7 +38,7 @@ def show(page: "Page") -> None:
 
 def print_lines(lines: Sequence[str]) -> None:
     """Prints lines; without `--all`, at most `MOST_LINES`. The last line then gives the number of omitted lines. This
-    line also makes a truncated configuration invalid TOML, which prevents use by mistake.
+    line also makes a truncated configuration invalid TOML, so that nobody uses it by mistake.
     """
     left_out = 0 if shows_all() else max(0, len(lines) - MOST_LINES)
     if left_out:
@@ -63,7 +63,9 @@ def status_of(partial: bool) -> int:
 
 
 def print_json(kind: str, result: object, **about: Any) -> None:
-    """Prints a result that is not a finding as JSON, in the common envelope; `about` is passed to `envelope`."""
+    """Prints a result as JSON in the common envelope, for results that are not findings; `about` is passed to
+    `envelope`.
+    """
     shape = room("model.envelope")
     print(shape.written(shape.envelope(kind, result, **about)), end="")
 
@@ -114,7 +116,7 @@ def deliver(
 
 
 def _print_tables(page: "Page", form: "TableFormat | None", rows: Sequence[str]) -> None:
-    """Prints the tables of a page, or the rows of the given names."""
+    """Prints the tables of a page, or only the rows with the given names."""
     writer = room("view.written")
     if form is None:
         show(writer.only(page, rows))
@@ -128,7 +130,7 @@ def _save(found: "Finding", out: Path, figures: "FigureFormat | None", only: Seq
         try:
             found.save(out, figures, only)
         except ConfigError:
-            # If a figure name is unknown, everything is saved without figures, so that the result of a long run is not
+            # If a figure name is unknown, saves everything except the figures, so that the result of a long run is not
             # lost.
             found.save(out)
             raise

@@ -22,10 +22,10 @@ LINE_SECONDS = 5.0
 """Seconds between two progress lines if standard error is not a terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""Phases whose progress line shows a rate, each with the unit of the count `done`."""
+"""Phases whose progress line shows a rate, each with the unit in which `done` counts."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
-"""Phases whose progress line shows a count, because they have too few steps for a rate; each with the unit of the count
-`done`.
+"""Phases whose progress line shows a count, because they have too few steps for a rate. Each has the unit in which
+`done` counts.
 """
 
 
@@ -49,7 +49,7 @@ class Watch:
 
     @property
     def phase(self) -> str:
-        """Returns the phase that the run last reported."""
+        """Returns the name of the phase that the run reported last."""
         return self._phase.name
 
     def __call__(self, phase: str, done: int, total: int | None, requests: int) -> bool:
@@ -146,9 +146,7 @@ class Display:
 
 @contextmanager
 def display(above: "RenderableType | None" = None) -> Iterator[Display]:
-    """Shows progress while the context lasts, on a terminal below the renderable `above`. Ctrl-C asks the runs to
-    end.
-    """
+    """Shows progress inside the context; on a terminal, below the renderable `above`. Ctrl-C asks the runs to end."""
     with asked_for() as request:
         shown = Display(request, above)
         try:
@@ -159,9 +157,7 @@ def display(above: "RenderableType | None" = None) -> Iterator[Display]:
 
 @contextmanager
 def watching(label: str, above: "RenderableType | None" = None) -> Iterator[Watch]:
-    """Shows the progress of a single run while the context lasts. On a terminal, it appears below the renderable
-    `above`.
-    """
+    """Shows the progress of a single run inside the context; on a terminal, below the renderable `above`."""
     with display(above) as shown:
         watch = shown.watch(label)
         yield watch

@@ -98,7 +98,7 @@ def serve(
     second signal stops the drive at once, like a loss of power. SIGUSR1 prints the current summary; with --json, to
     standard error.
     """
-    # An existing drive keeps its own settings.
+    # If no settings are given, an existing drive keeps its own.
     config = settings.resolved() if settings.are_given else None
     if precondition and state is not None:
         raise ConfigError("--state: a saved drive cannot be preconditioned again; omit --precondition")
@@ -114,8 +114,8 @@ def serve(
     first = _FirstError()
     with _signals(json) as asked:
         with ExitStack() as opened:
-            # The trace file and the endpoint may fail to open. They are opened first, because creating the drive may
-            # take long.
+            # Opens the trace file and the endpoint first, because opening them may fail and creating the drive may take
+            # long.
             write = opened.enter_context(recording(record))
             scraped = opened.enter_context(_listening(metrics))
             with _opening(file):
@@ -149,7 +149,7 @@ def serve(
                         write(server)
                         asked.report_if_asked()
                         line.tick()
-                # Prints a report that was requested shortly before the server ended.
+                # Prints the report if it was requested shortly before the server ended.
                 asked.report_if_asked()
             with first:
                 server.close()
@@ -237,7 +237,7 @@ class _Asked:
         if not self._to_report or self._server is None:
             return
         self._to_report = False
-        # Rich raises SystemExit if the pipe is closed.
+        # Rich raises SystemExit if the output is a closed pipe.
         with suppress(OSError, SystemExit), redirect_stdout(sys.stderr) if self._json else nullcontext():
             show(self._server.service().page())
             sys.stdout.flush()

@@ -27,7 +27,7 @@ OUTCOME = option(
 
 
 def _asked(study: Study, outcome: str | None) -> str:
-    """Returns the requested outcome; by default the first outcome in 'ssdlab study show'."""
+    """Returns the requested outcome or, by default, the outcome that 'ssdlab study show' lists first."""
     return outcome or next((outcome.figure for outcome in study.outcomes()), USUAL[0])
 
 

@@ -37,14 +37,14 @@ ssdlab sweep --file study.toml --out studies/mine --dry-run
 
 
 def _kept(written: str) -> Path | str:
-    """Returns the folder or the address of a study in the value of `--out`."""
+    """Parses the value of `--out`, which is the folder or the address of a study."""
     where = place(written)
     return where if isinstance(where, str) else options.writable(str(where))
 
 
 @dataclass
 class DesignOptions:
-    """Options that select the points of a sweep to run."""
+    """Options that determine which points of a sweep to run."""
 
     axes: list[str] = option(
         "--axis -A KEY=VALUES",
@@ -82,7 +82,7 @@ class DesignOptions:
     def question(
         self, settings: RunSettings, trace: TraceFile | None, reading: Mapping[str, Any], outcomes: list[str]
     ) -> Question:
-        """Returns the sweep to run: options of the command line override the sweep from the file."""
+        """Returns the sweep to run. Command-line options override the sweep in the file."""
         file = Written() if self.file is None else read(self.file)
         in_file = f"{text.path(self.file)}: "
         varied = {key for written in self.axes for key in axis(written).keys}

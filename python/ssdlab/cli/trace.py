@@ -58,7 +58,7 @@ def _convert(
 
 
 def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[str] = (), **about: Any) -> None:
-    """Prints the counts of requests that were written to a file."""
+    """Prints counts of the requests that were written to a file."""
     if json:
         result = {"path": str(target), "counts": {name: value for name, _, _, value in counts}}
         print_json("conversion", result, notes=notes, **about)

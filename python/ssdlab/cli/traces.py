@@ -64,9 +64,9 @@ def reads_none(reading: Mapping[str, Any]) -> None:
 def reads_trace(command: Function) -> Function:
     """Adds the files of a trace and the options for reading them to a command.
 
-    The parameter `trace` of the command receives the trace. If its default is None, the files are optional. A command
-    with the parameter `reading` also receives the reading options there, to read further trace files; it must call
-    `reads_none`.
+    The parameter `trace` of the command receives the trace. If its default is None, the files are optional. If the
+    command has a parameter `reading`, this parameter receives the reading options, so that the command can read further
+    trace files; the command must then call `reads_none`.
     """
     signature = inspect.signature(command)
     given = signature.parameters["trace"]

@@ -69,13 +69,13 @@ class Whole(click.types.IntParamType):
 
 
 class Integer(Whole, click.IntRange):
-    """An integer in a range. Errors call it "integer", where click says "integer range"."""
+    """An integer in a range. Error messages call it "integer"; click would say "integer range"."""
 
     name = "integer"
 
 
 class Number(click.FloatRange):
-    """A number in a range. Errors call it "number"."""
+    """A number in a range. Error messages call it "number"."""
 
     name = "number"
 
@@ -88,5 +88,5 @@ class Parsed(click.Path):
         self._parser = parser
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Returns the converted value; a default is already converted."""
+        """Returns the converted value. A default is returned as is, because it is already converted."""
         return self._parser(_utf8(value, self, param, ctx)) if isinstance(value, str) else value

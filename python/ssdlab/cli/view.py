@@ -26,8 +26,8 @@ def view(
         "--serve", "Serve the page until Ctrl-C. Only a served page can load more operations of a Gantt chart."
     ),
 ) -> int:
-    """The page of a study is written anew, with all runs finished so far. If another result has overwritten the
-    report.html of a run, the page of the run is written to result.html.
+    """The page of a study is rewritten with all runs finished so far. If another result has overwritten the report.html
+    of a run, the page of the run is written to result.html.
     """
     page = page_of(path).absolute()
     if not serve:

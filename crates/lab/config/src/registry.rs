@@ -114,7 +114,7 @@ pub(crate) fn find(key: &str) -> Option<&'static OptionSpec> {
     OPTIONS.iter().find(|option| option.key == key)
 }
 
-/// Describes the current form of a renamed option or table; `None` for other keys.
+/// Describes what replaced a renamed option or option table; `None` for other keys.
 pub fn renamed(key: &str) -> Option<String> {
     let now = RENAMED.iter().find_map(|(former, now)| match below(former, key) {
         Some(rest) => Some(format!("{now}.{rest}")),

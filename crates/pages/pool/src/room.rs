@@ -9,7 +9,7 @@ use crate::loader::Loader;
 use crate::shard::{Frame, Job, Shard};
 use crate::{PageId, PoolError};
 
-/// State of the search for a free frame for one page.
+/// State of the search for a free frame, on behalf of one incoming page.
 pub struct Room<'a, L: Loader> {
     inner: &'a Inner<L>,
     shard: &'a SharedShard,
@@ -51,7 +51,7 @@ impl<'a, L: Loader> Room<'a, L> {
     /// must also pass a codec context.
     ///
     /// # Errors
-    /// Fails if no page is evictable, or storing the dirty victims failed.
+    /// Fails if no page is evictable, or if dirty victims could not be written back.
     pub fn frame(mut self, mut victim: Option<Job>, context: Option<&mut Borrowed<'a>>) -> PoolResult<Frame, L> {
         let mut new_context;
         let context = match context {

@@ -11,12 +11,12 @@ use ssdlab_core::mem::prefetch;
 pub struct Place {
     chunk: u32,
     index: u16,
-    /// Length in steps of every block of the chunk. Keeping it here saves a look-up of the chunk's entry.
+    /// Length of the blocks in the chunk, in steps. A copy here avoids a look-up in the chunk table.
     class: u8,
 }
 
 struct Chunk {
-    /// Length of every block of the chunk, in steps.
+    /// Length of the blocks in the chunk, in steps.
     class: usize,
     /// Slot of the page in each block of the chunk, or [`FREE`].
     owners: Vec<u32>,
@@ -35,7 +35,7 @@ const STEPS: usize = 32;
 /// Number of larger size classes that are searched for a free block if the page's own class has none.
 const NEIGHBOURS: usize = 2;
 
-/// Result of emptying a chunk.
+/// What happened to the pages of an emptied chunk.
 #[derive(Default)]
 pub struct Emptied {
     /// Slots whose pages moved to another chunk, each with the page's new position.
@@ -120,7 +120,7 @@ impl Slabs {
         self.place_bytes - self.content_bytes
     }
 
-    /// Returns the external fragmentation in bytes: memory of chunks that is not in a used block.
+    /// Returns the external fragmentation in bytes: memory of all chunks, minus the blocks in use.
     pub fn external_bytes(&self) -> usize {
         self.chunks() * self.chunk_bytes - self.place_bytes
     }
@@ -152,7 +152,8 @@ impl Slabs {
         let class = self.class(content.len());
         let nearest = (class..=(class + NEIGHBOURS).min(STEPS)).find(|&class| !self.partial[class].is_empty());
         let chunk = match nearest {
-            // Prefers an empty chunk to a block of a larger size class, because the larger block would waste memory.
+            // Prefers to divide an empty chunk rather than use a block of a larger size class, which would waste
+            // memory.
             Some(nearest) if nearest == class || self.empty.is_empty() => self.partial[nearest].last().copied()?,
             _ => self.cut(class, room_bytes)?,
         };

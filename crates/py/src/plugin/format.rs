@@ -31,8 +31,8 @@ struct Parser {
     parse: Py<PyAny>,
     /// Length of a record; 0 for lines of text.
     record_bytes: usize,
-    /// Message of the first fault; later faults repeat it. Reading either ends at the first fault, or skips all faults
-    /// without showing their messages.
+    /// Message of the first fault, reused for all later faults: reading either ends at the first fault, or skips all
+    /// faults without showing their messages.
     first_fault: Option<&'static str>,
 }
 

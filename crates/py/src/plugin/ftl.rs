@@ -65,7 +65,8 @@ struct State {
     newest: Vec<u32>,
     /// For each logical page, the number of versions so far.
     versions: Vec<u32>,
-    /// Flash page with the newest version of each logical page, and the number of flash pages that hold this version.
+    /// For each logical page: a flash page with the newest version, and the number of flash pages that hold this
+    /// version.
     places: Vec<(u32, u32)>,
     /// Logical page that the host is writing.
     writing: Option<u32>,
@@ -87,7 +88,7 @@ impl Flash {
         Ok(())
     }
 
-    /// Programs a page with the logical page that the host is writing.
+    /// Programs a flash page with the data of the logical page that the host is writing.
     fn program(&self, page: u32, lpn: u32) -> PyResult<()> {
         let mut state = self.locked();
         if state.writing != Some(lpn) {
@@ -96,7 +97,7 @@ impl Flash {
             )));
         }
         self.take(&mut state, page)?;
-        // A second program during the same host write stores another copy of the same version.
+        // Only the first program of a host write creates a version; further programs store more copies of it.
         let is_new = !state.operations.iter().any(|operation| matches!(operation, Operation::Program(..)));
         let at = lpn as usize;
         if is_new {
@@ -253,8 +254,8 @@ impl PythonFtl {
         }))
     }
 
-    /// Calls a method of the FTL for a logical page. Afterwards, `check` examines the state of the flash; an error that
-    /// it returns is the message for the user.
+    /// Calls a method of the FTL for a logical page, then examines the state of the flash with `check`. An error of
+    /// `check` is a message for the user.
     fn call(
         &self,
         py: Python<'_>,
@@ -344,7 +345,7 @@ impl Ftl for PythonFtl {
             }
             Ok(())
         }));
-        // A trim also takes a sequence number, so that the next program gets a higher number.
+        // A trim also consumes a sequence number, so the next program gets a higher number.
         self.sequence += 1;
         sink.trimmed(lpn, count, self.sequence);
     }

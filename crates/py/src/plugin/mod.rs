@@ -78,7 +78,7 @@ pub struct Calls {
 
 #[pymethods]
 impl Calls {
-    /// Number of the call that is running; 0 between calls. Changes only while the calling thread holds the GIL.
+    /// Number of the current call; 0 between calls. Changes only while the calling thread holds the GIL.
     #[getter]
     fn running(&self) -> u64 {
         let begun = self.begun.load(Relaxed);
@@ -92,11 +92,11 @@ impl Calls {
 }
 
 thread_local! {
-    /// Components built on this thread since [`take_calls`] was called.
+    /// Call statistics of the components built on this thread since the last [`take_calls`].
     static BUILT: RefCell<Vec<Py<Calls>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls of a component: its name, the number of decisions, and the duration of the calls in seconds.
+/// Call statistics of a component: name, number of decisions, and total duration of the calls in seconds.
 pub type CallRow = (&'static str, u64, f64);
 
 /// Returns and clears the records of calls to all components that this thread has built.
@@ -159,8 +159,8 @@ impl Running {
         self.calls.get().overdue.load(Relaxed)
     }
 
-    /// Calls a plug-in with its time limit. `method` is the method or generator to name in messages. For an invalid
-    /// returned value, `read` returns the invalid object, and a message that is appended as in [`Self::ask`].
+    /// Calls a plug-in with its time limit. `method` is the method or generator to name in messages. If the returned
+    /// value is invalid, `read` returns it together with a message, which is appended as in [`Self::ask`].
     fn watch<'py, A, T>(
         &self,
         py: Python<'py>,
@@ -181,7 +181,7 @@ impl Running {
         let fault = |fault: Bound<'py, PyAny>| PyErr::from_value(fault);
         let answer = match answer {
             Ok(answer) if !self.is_overdue() => answer,
-            // The call may have ended before the exception of the time limit was raised; it is then raised here.
+            // The call may end before the exception for its time limit is raised. The exception is then raised here.
             Ok(_) => {
                 return Err(fault(
                     self.describe(py, "overran", (method,)).or_else(|_| self.describe(py, "overran", (method,)))?,

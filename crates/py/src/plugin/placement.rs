@@ -24,7 +24,7 @@ pub(super) fn register(entry: Entry) -> Registered {
 enum Argument {
     Lpn,
     Now,
-    /// Number of host pages written since the page was last written; None if the page was never written.
+    /// Number of pages that the host has written since it last wrote this page; None if the page was never written.
     Age,
     /// True if the page follows the page that the host wrote last.
     Sequential,
@@ -54,10 +54,10 @@ struct PythonPlacement {
     relocated: Py<PyAny>,
     arguments: Vec<Argument>,
     open_blocks: u8,
-    /// Number of host pages written up to the last write of each page; 0 for unwritten pages. Empty without
-    /// [`Argument::Age`].
+    /// For each page, the number of pages that the host had written at the last write of the page; 0 for unwritten
+    /// pages. Empty unless [`Argument::Age`] is requested.
     last_written: Vec<u64>,
-    /// Logical page after the page that the host wrote last.
+    /// Logical page that follows the one that the host wrote last.
     following: u32,
 }
 

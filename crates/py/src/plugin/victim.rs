@@ -15,8 +15,9 @@ use super::{Entry, Registered, Running, or_unwind};
 /// Value of `valid` for a block that is not closed; larger than the number of valid pages in any closed block.
 const NOT_CLOSED: i64 = 1 << 31;
 
-/// Maximum number of successive victims without an invalid page, per block of the plane. Above this maximum, the run
-/// ends with an error about the policy. Page mapping itself would stop slightly later, and report a bug in ssdlab.
+/// Maximum number of successive victims without an invalid page, as a multiple of the number of blocks in the plane.
+/// Above this maximum, the run ends with an error about the policy. Page mapping itself would stop slightly later, and
+/// report a bug in ssdlab.
 const PATIENCE: u64 = 64;
 
 /// Arguments that require the FTL to record data.
@@ -32,7 +33,7 @@ enum Argument {
     HoldsMap,
     /// Array with one flag per page of each block: true if the page is valid.
     ValidPages,
-    /// Number that may differ at each call, such as the current time.
+    /// Number that may differ from call to call, such as the current time.
     Number(fn(PlaneView<'_>, u64) -> i64),
     PagesPerBlock,
 }
@@ -70,12 +71,14 @@ impl Argument {
     }
 }
 
-/// Returns the value of a block from an array of its plane; 0 if there is no array.
+/// Returns the value of a block in `values`, an array over the blocks of its plane; the default value if there is no
+/// array.
 fn of_block<T: Copy + Default>(plane: PlaneView<'_>, block: BlockId, values: Option<&[T]>) -> T {
     values.map_or_else(T::default, |values| values[(block.0 - plane.blocks().start) as usize])
 }
 
-/// Returns the number of a block within its plane; -1 for no block, which never occurs while a policy chooses.
+/// Returns the number of a block within its plane, or -1 if `block` is None, which never happens while a policy chooses
+/// a victim.
 fn number(plane: PlaneView<'_>, block: Option<BlockId>) -> i64 {
     block.map_or(-1, |block| (block.0 - plane.blocks().start).into())
 }
@@ -83,18 +86,18 @@ fn number(plane: PlaneView<'_>, block: Option<BlockId>) -> i64 {
 /// Function that returns a numeric property of a block, such as its number of valid pages.
 type Get = fn(PlaneView<'_>, BlockId) -> i64;
 
-/// Arguments of the calls for one plane. Its arrays last as long as the policy: before a call, only the elements of
-/// changed blocks are written.
+/// Arguments of the calls for one plane. The arrays are reused for all calls: before a call, only the elements of
+/// changed blocks are updated.
 #[derive(Default)]
 struct Area {
-    /// One array with a row for each argument that has one number per block. A single array is faster, because each
-    /// write to an array costs time.
+    /// All arguments that have one number per block, as the rows of a single array. This is faster than one array per
+    /// argument, because accessing an array takes time.
     numbers: Option<Py<PyArray1<i64>>>,
     rows: Vec<Get>,
     holds_map: Option<Py<PyArray1<bool>>>,
     valid_pages: Option<Py<PyArray1<bool>>>,
     values: Vec<Value>,
-    /// All arguments as a tuple; None if a number may differ at each call.
+    /// All arguments as a tuple, reused for all calls; None if an argument may differ from call to call.
     unchanging: Option<Py<PyTuple>>,
 }
 

@@ -34,7 +34,7 @@ pub(super) fn register(entry: Entry) -> Registered {
 struct PythonWorkload {
     entry: &'static Entry,
     workload: Workload,
-    /// Arrival times for requests that have no time of their own.
+    /// Generates arrival times for requests that have no time of their own.
     clock: Clock,
     streams: Vec<String>,
     /// True if the class sets the time of each request.
@@ -42,7 +42,7 @@ struct PythonWorkload {
     /// Time of the last request.
     last_ns: u64,
     started: Option<Started>,
-    /// Yielded requests; the first `taken` requests have been passed on.
+    /// Requests that the workload has yielded; the first `taken` of them have been passed on.
     yielded: Vec<Request>,
     taken: usize,
 }
@@ -189,7 +189,8 @@ impl Rules {
             .map_err(|why| format!("which is {why}"))
     }
 
-    /// Checks requests that follow a request at time `last_ns`; sets `last_ns` to the time of the last request.
+    /// Checks a batch of requests. `last_ns` is the time of the request before the batch; sets it to the time of the
+    /// last request in the batch.
     fn check(&self, requests: &[Request], last_ns: &mut u64) -> Result<(), String> {
         for request in requests {
             if request.ends_beyond(self.span) {

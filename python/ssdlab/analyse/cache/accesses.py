@@ -1,4 +1,4 @@
-"""Page accesses for measuring caches. An access is encoded as twice the page number, plus one for a write."""
+"""Generates page accesses for cache measurements. An access is twice the page number, plus one for a write."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -91,8 +91,8 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
         }
         made = generate(Config(overrides=overrides))
         sequence = (made.offset // _SLOT << 1 | (made.op == 1)).astype(np.uint64)
-    # Spreads scan accesses evenly: the k-th scan access comes when the number of accesses so far, times the share of
-    # scans, reaches k.
+    # Spreads scan accesses evenly: the k-th scan access follows as soon as (number of accesses) * (share of scans)
+    # reaches k.
     scans = np.diff(np.floor(np.arange(accesses + 1) * scan)).astype(bool)
     sequence[scans] = (np.arange(int(scans.sum()), dtype=np.uint64) % np.uint64(pages)) << np.uint64(1)
     return sequence
@@ -110,7 +110,7 @@ def _pareto(pages: int, accesses: int, writes: float) -> "Counts":
 
 
 def of_trace(trace: Trace, page_bytes: int, accesses: int) -> "Counts":
-    """Returns the reads and writes of a trace, page by page. Pages are numbered in the order of their addresses."""
+    """Splits the reads and writes of a trace into page accesses. Pages are numbered in the order of their addresses."""
     moves_data = (trace.op <= 1) & (trace.bytes > 0)
     offset, length, op = trace.offset[moves_data], trace.bytes[moves_data].astype(np.uint64), trace.op[moves_data]
     first = offset // page_bytes

@@ -32,7 +32,7 @@ CODECS = ("lz4", "zstd:1")
 RUNS = 3
 _ADAPTIVE = "adaptive"
 _PROBE_PAGES = 1024
-"""Number of pages to compress and restore when measuring the times that an adaptive share needs."""
+"""Number of pages that are compressed and restored to measure the times from which an adaptive share is computed."""
 
 
 @takes()
@@ -70,7 +70,7 @@ class Pools:
 
     @property
     def variants(self) -> list[tuple[str, str | None]]:
-        """Share and codec of each cache; a cache without a compressed pool has no codec."""
+        """Share and codec of each cache; the codec is None if the cache has no compressed pool."""
         codecs = several(self.codecs)
         return [
             (share, codec)
@@ -140,7 +140,7 @@ class Storage:
 
 
 class _Below(NamedTuple):
-    """Description of the storage below the measured cache, in the form that the Rust extension needs."""
+    """Storage below the measured cache, in the form of arguments for the Rust extension."""
 
     path: str | None
     cost_us: float
@@ -171,9 +171,9 @@ class Cell:
     cpu_share: Spread
     """Processor time used, as a share of the total time of all processors. It includes busy-waiting for the storage."""
     cpu_us: Spread
-    """Microseconds of processor time per page."""
+    """Processor time per page, in microseconds."""
     load_us: Spread
-    """Measured microseconds to load a page; 0 if no page was loaded."""
+    """Measured time to load a page, in microseconds; 0 if no page was loaded."""
     late_us: Spread | None
     """Extra time that threads waited beyond the simulated drive's time, in microseconds per loaded or stored page; None
     for other storage.
@@ -229,7 +229,7 @@ class CacheBench(Finding):
     title: str
     """Describes the measured caches in one line."""
     contents: Corpus
-    """Contents of the cached pages."""
+    """Corpus whose contents fill the cached pages."""
     page_bytes: int
     pages: int
     """Number of different pages that the accesses can touch."""
@@ -239,9 +239,9 @@ class CacheBench(Finding):
     threads: int
     runs: int
     settings: dict[str, Any]
-    """Arguments of `bench` that other fields do not hold: policies, accesses and storage."""
+    """Arguments of `bench` without a field of their own: policies, accesses and storage."""
     cells: tuple[Cell, ...]
-    """Results by share of the compressed pool, then by codec."""
+    """Results, ordered by share of the compressed pool, then by codec."""
     done: int
     """Number of completed runs, summed over all cells. Runs of different cells alternate."""
     asked: int
@@ -369,7 +369,7 @@ def bench(
 
 
 class _Runner:
-    """Runs the measurements: several runs for each cache. Counts the completed runs."""
+    """Measures each cache in several runs, and counts the completed runs."""
 
     def __init__(
         self, pools: Pools, contents: bytes, sequence: "Counts", budget_bytes: int, below: _Below, threads: int,
@@ -394,7 +394,8 @@ class _Runner:
         try:
             # Each round runs every cache once. A temporary load of the machine then affects all caches equally.
             for (share, codec), each in [*zip(variants, measured, strict=True)] * self._runs:
-                # Short runs never call the monitor, so this call lets the monitor stop the measurement.
+                # Calls the monitor before each run, because short runs never call it and the measurement could not be
+                # stopped.
                 if self._stop(0):
                     raise KeyboardInterrupt("stopped while measuring")
                 each.append(self._run(share, codec, *costs.get(codec if share == _ADAPTIVE else None, ())))
@@ -431,8 +432,8 @@ class _Runner:
         return self._ending(phase, self.done * accesses + accesses_done, self.asked * accesses, 0)
 
     def _costs(self) -> dict[str | None, tuple[float, float]]:
-        """Returns, for each codec, the time of a miss and the time to restore a page, both in microseconds. Adaptive
-        caches need these times.
+        """Returns the times that adaptive caches need: for each codec, the time of a miss and the time to restore a
+        page, in microseconds.
         """
         probe = self._run("0", None)
         miss_us = probe["load_ns"] / max(probe["loads"], 1) / 1e3

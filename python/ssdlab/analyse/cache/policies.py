@@ -20,7 +20,7 @@ PAGE = "4KiB"
 
 
 class CachePolicy(NamedTuple):
-    """A replacement policy of simulated caches."""
+    """A replacement policy for simulated caches."""
 
     name: str
     """Name of the policy, as users write it in the argument `policies`."""
@@ -75,7 +75,7 @@ def admissions() -> list[CacheAdmission]:
 
 
 class Asked(NamedTuple):
-    """A replacement policy as requested by the user, parsed."""
+    """A parsed replacement policy, as requested by the user."""
 
     text: str
     name: str
@@ -175,7 +175,8 @@ def _policy(written: str, items: Items) -> Asked:
     if name not in known:
         meant = suggestion(name, known) or "; 'ssdlab list caches' shows all policies"
         raise ConfigError(f"unknown policy {name!r}{meant}")
-    # Finds the admission policy first, because its parameters may precede its name but cannot be checked without it.
+    # Finds the admission policy first: its parameters may precede its name, but can be checked only once the policy is
+    # known.
     asked = [value for parameter, value in map(_parted, changed) if parameter == ADMISSION]
     guard = admissions()[_admission(asked[-1])] if asked else None
     takes = {parameter.name: parameter.default for parameter in known[name].parameters}

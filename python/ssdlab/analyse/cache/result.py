@@ -1,4 +1,4 @@
-"""Results of cache simulations: arrays, tables, files."""
+"""Results of cache simulations, as arrays, tables and files."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -142,7 +142,7 @@ class CacheSimulation(_Caches):
         sizes.
         """
         self.bytes_outgrown: Counts | None = self._grid(counted["outgrown_units"]) if grow else None
-        """Bytes that hits requested beyond an object's size at insertion. They also count as missed bytes."""
+        """Bytes that hits requested beyond the object's size at insertion. They also count as missed."""
         self.expired: Counts | None = None if ttl_s is None else self._grid(counted["expired"])
         """Number of accesses that missed because the cached item had expired; None without expiry."""
 
@@ -153,9 +153,9 @@ class CacheSimulation(_Caches):
             return ratio
 
         self.read_miss_ratio: Numbers | None = missed("read_pages", "read_hits")
-        """Miss ratio of reads; 1 without reads; None without write-back."""
+        """Miss ratio of reads; 1 if there are no reads; None for caches without write-back."""
         self.write_miss_ratio: Numbers | None = missed("written_pages", "write_hits")
-        """Miss ratio of writes; 1 without writes; None without write-back."""
+        """Miss ratio of writes; 1 if there are no writes; None for caches without write-back."""
         names = ("evicted", "limited", "background", "flushed")
         self.pages_written_back: Counts | None = (
             self._grid(sum(counted[name] for name in names)) if write_back else None
@@ -188,11 +188,11 @@ class MissRatioCurves(_Caches):
     ) -> None:
         super().__init__(**common)
         self.methods = tuple(methods)
-        """Method for each policy's curve: `one pass` and `simulated` are exact, `sampled` is an estimate."""
+        """How each policy's curve was computed: `one pass` and `simulated` are exact, `sampled` is an estimate."""
         self.sample_rate: float | None = sample
         """Share of the items in the sample; None without a sample."""
         self.footprint_exact = footprint_exact
-        """True if `items` and `footprint_units` are counted; False if they are estimates from the sample."""
+        """True if `items` and `footprint_units` are exact counts; False if they are estimates from the sample."""
         self.miss_ratio: Numbers = points["miss_ratio"]
         """Misses divided by accesses."""
         self.standard_error: Numbers = points["standard_error"]
@@ -208,7 +208,7 @@ class MissRatioCurves(_Caches):
         objects have sizes.
         """
         self.bytes_outgrown: Counts | None = points["outgrown_units"] if grow else None
-        """Bytes that hits requested beyond an object's size at insertion. They also count as missed bytes."""
+        """Bytes that hits requested beyond the object's size at insertion. They also count as missed."""
         self.scaled_units: Counts = points["scaled_units"]
         """Capacity of each replica's cache in units; 0 if the miss ratio is exact. Estimates from small caches are
         poor.

@@ -43,7 +43,7 @@ POINT = [
     ("outgrown", "u8"),
     ("outgrown_units", "u8"),
 ]
-"""Names and NumPy types of the fields of a point on a miss-ratio curve."""
+"""Names and NumPy types of the values that make up a point on a miss-ratio curve."""
 
 Stopped = Callable[[], bool]
 """Callback that returns True to end a simulation early."""
@@ -237,8 +237,8 @@ def _seconds(ttl: str) -> int:
 
 
 def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) -> list[int]:
-    """Returns the time to live of each stream in seconds. It is the stream's name, or 0 (no expiry) for a stream
-    without a name.
+    """Returns the time to live of each stream in seconds: the number that is the stream's name, or 0 (no expiry) for a
+    stream without a name.
     """
     if not any(streams):
         raise TraceError(

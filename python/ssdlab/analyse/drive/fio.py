@@ -22,8 +22,8 @@ ENGINES = ("io_uring", "libaio", "psync")
 """fio's I/O engines in order of preference. The last engine is synchronous and needs a thread per request in flight."""
 
 LINK = "target"
-"""Name of a link to the drive in fio's working directory; fio gets the link, because it would split the drive's path at
-colons.
+"""Name of a link to the drive in fio's working directory. fio is given the link instead of the drive's path, which it
+would split at colons.
 """
 
 PATIENCE_SECONDS = 5.0
@@ -141,7 +141,7 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ends fio and its child processes if they still run."""
+    """Ends fio and its child processes if they are still running."""
     for number in (signal.SIGINT, signal.SIGKILL):
         if process.poll() is not None:
             return
@@ -153,7 +153,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[int, float]:
-    # The output may begin with messages of fio before the JSON.
+    # fio may print messages before the JSON.
     before, brace, rest = written.partition("{")
     where = text.path(job.path)
     try:
@@ -179,7 +179,7 @@ def _reason(said: str, before: str, status: int) -> str:
         line for line in (*said.splitlines(), *before.splitlines()) if line.strip() and not line.startswith("note:")
     ]
     own = [line.partition("fio:")[2] for line in lines if line.startswith("fio:")]
-    # Skips warnings of fio that come before the error.
+    # Skips warnings that fio prints before the error.
     first = next((line for line in own if "error" in line), own[0] if own else "")
     return _line(first) or _line(lines[-1] if lines else "") or f"exit status {status} without a message"
 

@@ -103,8 +103,8 @@ def _mount_lines() -> Iterator[list[str]]:
 
 
 def _mounts() -> Iterator[tuple[str, str]]:
-    """Yields pairs of device number and mount point. A mount whose source is a block device yields a second pair, with
-    the device number of the source.
+    """Yields pairs of device number and mount point. If the source of a mount is a block device, also yields a pair
+    with the device number of the source.
     """
     for fields in _mount_lines():
         where = _plain(fields[4])

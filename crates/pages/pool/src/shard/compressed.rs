@@ -5,9 +5,9 @@ use crate::balance::{Balance, Verdict};
 use crate::options::MIN_FRAMES;
 use crate::slabs::Place;
 
-/// Number of steps in which the adaptive size of the compressed pool changes by one margin, a 16th of the budget.
+/// Number of adaptation steps that together change the size of the compressed pool by one margin, a 16th of the budget.
 const MOVES: usize = 4;
-/// A chunk is emptied when more than one in `FREE_PLACES` blocks of the compressed pool is free.
+/// A chunk is emptied only if free blocks make up more than 1 / `FREE_PLACES` of the compressed pool.
 const FREE_PLACES: usize = 8;
 
 impl Shard {
@@ -34,7 +34,7 @@ impl Shard {
         }
     }
 
-    /// Drops the victim of the compressed pool's policy; returns false if there is no victim.
+    /// Drops the page that the compressed pool's policy selects as the victim; returns false if there is none.
     pub(super) fn drop_compressed(&mut self) -> bool {
         let Some(at) = self.compressed.victim(&mut |_| true) else { return false };
         if let State::Compressed(compressed) = self.slots[at as usize].state {
@@ -72,12 +72,13 @@ impl Shard {
         }
     }
 
-    /// Adapts the share of the compressed pool, based on the measured time that more memory would save in each pool.
+    /// Adapts the compressed pool's share of the budget, based on measurements of how much time additional memory would
+    /// save in each pool.
     pub(super) fn rebalance(&mut self) {
         let Some(verdict) = self.balance.as_mut().and_then(Balance::verdict) else { return };
         let step = (self.budget_bytes / MARGINS / MOVES).max(self.slabs.chunk_cost());
-        // The uncompressed pool always keeps a part of the budget, because the savings of uncompressed pages cannot be
-        // measured without uncompressed pages.
+        // The uncompressed pool always keeps a part of the budget: if it were empty, the time that it saves could not
+        // be measured.
         let min_raw_bytes = (MIN_FRAMES * self.frame_bytes).max(self.budget_bytes / MARGINS);
         let max_limit = self.budget_bytes - self.meta_bytes - min_raw_bytes;
         let limit = match verdict {

@@ -97,7 +97,7 @@ impl Shard {
         self.remove(at);
     }
 
-    /// Finishes a job that only stores a page, or the storing part of a demotion.
+    /// Finishes a job that only writes a page back, or the write-back part of a demotion.
     pub fn finish_store(&mut self, job: Job, stored: bool) {
         self.working -= 1;
         self.progress = true;

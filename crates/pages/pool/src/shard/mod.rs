@@ -28,8 +28,8 @@ use crate::{ConfigError, PageId, Transitions, Usage};
 pub type Frame = Arc<[u8]>;
 
 const NONE: u32 = u32::MAX;
-/// Number of margins in the memory budget. To adapt the share, a shard compares how much time each of the two pools
-/// would save with one more margin.
+/// Number of margins in the memory budget. To adapt the compressed pool's share, a shard compares the time that each of
+/// the two pools would save if it were one margin larger.
 const MARGINS: usize = 16;
 
 /// A compressed page: its position in the pool, its length and its checksum.
@@ -64,7 +64,7 @@ struct Slot {
     busy: bool,
 }
 
-/// Memory of a slot and its entry in the free list.
+/// Size in bytes of a slot and its entry in the free list.
 const SLOT_BYTES: usize = size_of::<Slot>() + size_of::<u32>();
 
 /// Result of looking up a page: its state and, if it is cached, its slot.
@@ -172,13 +172,14 @@ pub struct Shard {
     low_water: usize,
     /// Background workers stop when this number of frames is available.
     high_water: usize,
-    /// True if another thread may be waiting for an event that has occurred, such as the release of a frame.
+    /// True if an event that other threads may be waiting for has occurred, such as the release of a frame.
     pub progress: bool,
     /// True if a thread is waiting for `progress`.
     pub waiting: bool,
     /// True if the shard is in the workers' queue, or a worker is compressing its victims.
     pub queued: bool,
-    /// Counts of page transitions, except the hits in the uncompressed pool recorded under the shared lock.
+    /// Counts of page transitions. Hits in the uncompressed pool that are recorded under the shared lock are counted
+    /// elsewhere.
     pub counts: Transitions,
 }
 
@@ -249,8 +250,8 @@ impl Shard {
             shard.low_water = (shard.raw_limit() / 16).min(options.batch());
             shard.high_water = (shard.raw_limit() / 8).min(2 * options.batch());
         }
-        // Builds the policy again for the final number of uncompressed pages, which depends on the memory of the
-        // tables. The tables do not grow again.
+        // Rebuilds the policy for the final number of uncompressed pages, which depends on the size of the tables. The
+        // tables do not grow again.
         shard.raw = options.raw_policy.build(shard.raw_limit() - shard.high_water)?;
         shard.raw.grow(slots);
         Ok(shard)

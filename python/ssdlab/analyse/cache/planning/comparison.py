@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from ssdlab.analyse.cache.planning.result import CachePlan
 
 SHARES = (0, 50)
-"""Percentages of compressed memory to measure in addition to the best percentage. If the user gives a percentage, only
-0 % is measured in addition.
+"""Percentages of compressed memory to measure besides the best percentage. If the user sets a percentage, only 0 % is
+measured besides it.
 """
 
 PAGES, CACHED = 8192, 800
-"""Minimum number of data pages, and also of uncompressed cached pages, in the scaled-down cache that is measured."""
+"""Minimum numbers of data pages and of uncompressed cached pages in the scaled-down cache that is measured."""
 
 ACCESSES_A_PAGE = 4
 """Number of accesses per page; the first half of the accesses warms up the cache."""

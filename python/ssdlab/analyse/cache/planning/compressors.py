@@ -41,7 +41,7 @@ class Compressor:
     shrinking: float = 1.0
     """Share of the pages that shrink enough to be kept compressed."""
     mean_ratio: float | None = None
-    """Unweighted mean of the files' ratios: the "overall" ratio of Harper 2018. None means that `ratio` applies."""
+    """Unweighted mean of the files' ratios: the "overall" ratio of Harper 2018. If None, `ratio` is used instead."""
     waited: float = 0.0
     """Share of time that the measuring thread waited for a processor; 0 if nothing was measured."""
 

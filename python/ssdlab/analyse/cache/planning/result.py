@@ -14,11 +14,11 @@ from ssdlab.analyse.drive.reads import Device
 from ssdlab.model.finding import Contents, Finding, Plot
 
 SHARES = tuple(range(101))
-"""Points of the plan's curve: percentages of the memory that are compressed."""
+"""Points at which the plan's curve is computed: percentages of the memory that hold compressed pages."""
 
 RATIOS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
 SKEWS = ("even", "zipf:0.6", "80/20", "zipf:0.9", "pareto")
-"""Access distributions that are the columns of the table of break-even read times."""
+"""Access distributions that form the columns of the table of break-even read times."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Choice:
     gain: float
     """Pages per second, relative to the cache without compression."""
     break_even: float | None
-    """Smallest fraction of compressed memory with which the cache is faster than without compression; None if no
-    fraction is enough.
+    """Smallest compressed share of the memory that makes the cache faster than without compression; None if no share
+    does.
     """
     device_break_even_us: float | None
     """Read time per page, in microseconds, of the fastest device for which compression can pay off; None if compression
@@ -117,7 +117,7 @@ class CachePlan(Finding):
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """Predictions for every compressor: first of the model of Harper 2018, then of the corrected model."""
+        """Predictions for every compressor: first from Harper's model (2018), then from the corrected model."""
         return tuple(self._choice(model, compressor) for model in MODELS for compressor in self.compressors)
 
     def _choice(self, model: str, compressor: Compressor) -> Choice:
@@ -146,7 +146,8 @@ class CachePlan(Finding):
         return self.best.us < self.raw_us and self.best.share > 0
 
     def curve(self, compressor: str, model: str = "corrected") -> list[float]:
-        """Returns microseconds per page by compressed share of the memory, from 0 to 100 %.
+        """Returns the predicted time per page, in microseconds, for each compressed share of the memory from 0 to 100
+        %.
 
         Args:
             compressor: Name of the compressor.
@@ -157,8 +158,8 @@ class CachePlan(Finding):
 
     @cached_property
     def corrections(self) -> dict[str, float]:
-        """Predicted time per page, in microseconds, at the best fraction of compressed memory. The models are Harper
-        2018, Harper 2018 with each single correction, with all corrections, and with all corrections plus restoring in
+        """Predicted time per page, in microseconds, at the best compressed share of the memory, by model: Harper 2018
+        as published, with each correction alone, with all corrections, and with all corrections plus restoring in
         place.
         """
         best = self.best
@@ -174,8 +175,8 @@ class CachePlan(Finding):
 
     @cached_property
     def device_break_evens(self) -> list[list[float | None]]:
-        """Break-even read times: microseconds per page of the fastest device for which the best compressor still pays
-        off. Rows are compression ratios, columns are access distributions.
+        """Break-even read times in microseconds per page: for a device that reads faster, the best compressor no longer
+        pays off. Rows are compression ratios, columns are access distributions.
         """
         names = corrections("corrected")
 
