@@ -18,8 +18,8 @@ pub struct Devices {
 
 #[pymethods]
 impl Devices {
-    /// Creates a selection of devices: a name, `"all"`, `"overlay"` (all devices at the same addresses), or None for
-    /// the device of the first request.
+    /// Creates a selection of devices. `device` is the name of a device, `"all"`, `"overlay"` (all devices at the same
+    /// addresses), or None for the device of the first request.
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(device: Option<String>) -> Self {

@@ -40,9 +40,9 @@ fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
 
 #[pymethods]
 impl MapAdvisor {
-    /// Starts a pass over a trace for the device of `config`. Sizes are strings such as `"64KiB"`. The defaults are the
-    /// sizes of the map-cache document that suit the page size. `space` is the address space of the trace, if
-    /// `config.needs_extent()`.
+    /// Starts a pass over a trace for the device of `config`. Sizes are strings such as `"64KiB"`. The default sizes
+    /// are the sizes in the map-cache document (slides) that suit the page size. `space` is the address space of the
+    /// trace, if `config.needs_extent()`.
     #[new]
     #[pyo3(signature = (config, entry, caches=None, segments=None, space=None))]
     fn new(

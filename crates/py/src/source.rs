@@ -53,8 +53,8 @@ pub fn options(
     })
 }
 
-/// Parses a selection of devices: a name, `"all"`, `"overlay"` (all devices at the same addresses), or None for the
-/// device of the first request.
+/// Parses a selection of devices: the name of a device, `"all"`, `"overlay"` (all devices at the same addresses), or
+/// None for the device of the first request.
 pub fn device_choice(device: Option<String>) -> DeviceChoice {
     match device {
         None => DeviceChoice::First,
@@ -303,7 +303,7 @@ impl Source for PythonSource {
     }
 
     fn progress(&self) -> Progress {
-        // Errors are ignored, because progress is only displayed.
+        // Errors are ignored, because progress is used only for display.
         let answer: PyResult<(u64, Option<u64>)> =
             Python::attach(|py| self.object.call_method0(py, "progress")?.extract(py));
         let (done, total) = answer.unwrap_or((0, None));

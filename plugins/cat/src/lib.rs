@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use ssdlab::victim::{self, PlaneView, VictimInfo, VictimPolicy};
 use ssdlab::{Archive, Archived, BlockId, NameTaken, Parameter, Unit};
 
-/// Adds the policies to ssdlab. The settings `ftl.page.gc=cat` and `ftl.page.gc=rejuvenator` then choose them.
+/// Adds the policies to ssdlab. The settings `ftl.page.gc=cat` and `ftl.page.gc=rejuvenator` then select them.
 ///
 /// # Errors
 /// Fails if another victim policy already has one of these names.

@@ -11,7 +11,7 @@
 use ssdlab::placement::{self, ByPage, Placement, PlacementInfo, PlacementRules, WriteContext};
 use ssdlab::{Archive, Archived, Lpn, NameTaken, Parameter, Settings, Unit};
 
-/// Adds the policy to ssdlab. The setting `ftl.page.survivors=dac` then chooses it.
+/// Adds the policy to ssdlab. The setting `ftl.page.survivors=dac` then selects it.
 ///
 /// # Errors
 /// Fails if another placement policy already has this name.

@@ -27,7 +27,7 @@ use ssdlab::ftl::{
 };
 use ssdlab::{Archive, Archived, NameTaken, Parameter, Settings, Unit};
 
-/// Adds the FTL to ssdlab. The setting `ftl=last` then chooses it.
+/// Adds the FTL to ssdlab. The setting `ftl=last` then selects it.
 ///
 /// # Errors
 /// Fails if another FTL already has this name.

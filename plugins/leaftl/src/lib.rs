@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab::map::{self, Lookup, MapInfo, MapModel, MapRules, PageFtl};
 use ssdlab::{Archive, Archived, NameTaken, Parameter, Settings, Unit};
 
-/// Adds the map to ssdlab. The setting `ftl.page.map=leaftl` then chooses it.
+/// Adds the map to ssdlab. The setting `ftl.page.map=leaftl` then selects it.
 ///
 /// # Errors
 /// Fails if another map already has this name.

@@ -27,7 +27,7 @@ use ssdlab::ftl::{
 };
 use ssdlab::{Archive, Archived, BlockId, Lpn, NameTaken, Parameter, Ppn, Settings, Unit};
 
-/// Adds the FTL to ssdlab. The setting `ftl=superblock` then chooses it.
+/// Adds the FTL to ssdlab. The setting `ftl=superblock` then selects it.
 ///
 /// # Errors
 /// Fails if another FTL already has this name.

@@ -21,7 +21,7 @@ use ssdlab::io_scheduler::{
 };
 use ssdlab::{NameTaken, Parameter, Settings, Unit};
 
-/// Adds the scheduler to ssdlab. The setting `block.scheduler=tenant_fair` then chooses it.
+/// Adds the scheduler to ssdlab. The setting `block.scheduler=tenant_fair` then selects it.
 ///
 /// # Errors
 /// Fails if another scheduler already has this name.

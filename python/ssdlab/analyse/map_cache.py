@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.view.page import Page
 
 PRESET = "mapcache"
-"""Preset of the default device: the device that the map-cache document models."""
+"""Preset of the default device, which is the device modelled in the map-cache document."""
 
 TARGET = 0.95
 """Default IOPS target, as a share of the IOPS with the whole map in RAM."""

@@ -66,7 +66,7 @@ class Scene:
     text: str
     """Text that explains the example scene to the reader; empty lines separate paragraphs."""
     drives: tuple[Mapping[str, Any], ...]
-    """Description of each drive, in the format of the crate `ssdlab-explain`."""
+    """Drives of the scene, each described in the format of the crate `ssdlab-explain`."""
     requests: str
     """Requests of the scene: pages to write, such as `5` or `4-7`; the prefix `r` reads pages, `t` trims pages."""
     before: str = ""

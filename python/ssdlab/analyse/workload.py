@@ -97,7 +97,7 @@ class TraceAnalysis(TraceFinding):
 
     @property
     def footprint_bytes(self) -> int:
-        """Bytes read or written at least once, in whole pages of 4 KiB."""
+        """Bytes read or written at least once, counted in whole pages of 4 KiB."""
         return int(self._figures["footprints"][2])
 
     def alignment_shares(self, bytes: int) -> dict[str, float | None]:

@@ -39,7 +39,7 @@ impl Shard {
         self.high_water.saturating_sub(self.room())
     }
 
-    /// True if a thread holds a frame or a job, so that waiting for progress may help.
+    /// True if a thread holds a frame or a job. In this case, waiting for progress may help.
     pub fn working(&self) -> bool {
         self.working > 0
     }

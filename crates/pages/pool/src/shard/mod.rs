@@ -23,8 +23,8 @@ use crate::sketch::Sketch;
 use crate::slabs::{Place, Slabs};
 use crate::{ConfigError, PageId, Transitions, Usage};
 
-/// Memory of one uncompressed page. A thread that reads or stores the page outside of the shard's lock holds a
-/// reference.
+/// Memory of one uncompressed page. A thread that reads or stores the page without the shard's lock holds a reference
+/// to this memory.
 pub type Frame = Arc<[u8]>;
 
 const NONE: u32 = u32::MAX;
@@ -161,7 +161,7 @@ pub struct Shard {
     balance: Option<Balance>,
     sketch: Option<Sketch>,
     meta_bytes: usize,
-    /// Memory in bytes that uncompressed pages must free before the page table can grow.
+    /// Memory in bytes that evictions of uncompressed pages must free before the page table can grow.
     reserved_bytes: usize,
     raw_pages: usize,
     dirty_pages: usize,

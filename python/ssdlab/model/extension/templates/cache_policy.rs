@@ -3,7 +3,7 @@
 use ssdlab::NameTaken;
 use ssdlab::cache_policy::{self, Access, Lists, Policy, PolicyInfo, PolicyRules};
 
-/// Adds the policy to ssdlab. The setting `cache.policy=mine` or `ssdlab cache sim --policy mine` then chooses it.
+/// Adds the policy to ssdlab. The setting `cache.policy=mine` or `ssdlab cache sim --policy mine` then selects it.
 pub fn register() -> Result<(), NameTaken> {
     cache_policy::register(&MINE)
 }

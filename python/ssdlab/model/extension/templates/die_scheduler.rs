@@ -3,7 +3,7 @@
 use ssdlab::NameTaken;
 use ssdlab::die_scheduler::{self, Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
-/// Adds the scheduler to ssdlab. The setting `drive.scheduler=mine` then chooses it.
+/// Adds the scheduler to ssdlab. The setting `drive.scheduler=mine` then selects it.
 pub fn register() -> Result<(), NameTaken> {
     die_scheduler::register(&MINE)
 }

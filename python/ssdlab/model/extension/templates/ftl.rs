@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ssdlab::ftl::{self, Cause, FlashSink, Ftl, FtlInfo, FtlRules, Role, Shape, Source, SpareArea, WriteContext};
 use ssdlab::{Archive, Archived, BlockId, Lpn, NameTaken, Ppn};
 
-/// Adds the FTL to ssdlab. The setting `ftl=mine` then chooses it.
+/// Adds the FTL to ssdlab. The setting `ftl=mine` then selects it.
 pub fn register() -> Result<(), NameTaken> {
     ftl::register(&MINE)
 }

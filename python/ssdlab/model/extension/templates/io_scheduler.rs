@@ -8,7 +8,7 @@ use ssdlab::io_scheduler::{
 };
 use ssdlab::{NameTaken, Parameter, Unit};
 
-/// Adds the scheduler to ssdlab. The setting `block.scheduler=mine` then chooses it.
+/// Adds the scheduler to ssdlab. The setting `block.scheduler=mine` then selects it.
 pub fn register() -> Result<(), NameTaken> {
     io_scheduler::register(&MINE)
 }

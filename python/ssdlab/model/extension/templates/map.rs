@@ -3,7 +3,7 @@
 use ssdlab::map::{self, Lookup, MapInfo, MapModel, MapRules, PageFtl};
 use ssdlab::{Archive, Archived, NameTaken, Parameter, Unit};
 
-/// Adds the map to ssdlab. The setting `ftl.page.map=mine` then chooses it.
+/// Adds the map to ssdlab. The setting `ftl.page.map=mine` then selects it.
 pub fn register() -> Result<(), NameTaken> {
     map::register(&MINE)
 }

@@ -3,7 +3,7 @@
 use ssdlab::NameTaken;
 use ssdlab::placement::{self, PlacementInfo, PlacementRules};
 
-/// Adds the policy to ssdlab. The setting `ftl.page.survivors=mine` then chooses it.
+/// Adds the policy to ssdlab. The setting `ftl.page.survivors=mine` then selects it.
 pub fn register() -> Result<(), NameTaken> {
     placement::register(&MINE)
 }

@@ -3,7 +3,7 @@
 use ssdlab::victim::{self, PlaneView, VictimInfo, VictimPolicy};
 use ssdlab::{Archive, Archived, BlockId, NameTaken, Parameter, Unit};
 
-/// Adds the policy to ssdlab. The setting `ftl.page.gc=mine` then chooses it.
+/// Adds the policy to ssdlab. The setting `ftl.page.gc=mine` then selects it.
 pub fn register() -> Result<(), NameTaken> {
     victim::register(&MINE)
 }

@@ -3,7 +3,7 @@
 use ssdlab::workload::{self, Addresses, PatternInfo, PatternRules, RequestTarget, Space};
 use ssdlab::{NameTaken, Parameter, Rng, Settings, Unit};
 
-/// Adds the pattern to ssdlab. The setting `workload.pattern=mine` then chooses it.
+/// Adds the pattern to ssdlab. The setting `workload.pattern=mine` then selects it.
 pub fn register() -> Result<(), NameTaken> {
     workload::register(&MINE)
 }
