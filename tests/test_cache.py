@@ -699,7 +699,9 @@ def test_text_keys_are_objects_only(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "keys.csv").write_text("R,A,10\nR,B,10\nR,A,10\n")
     columns = ["--columns", "op=0,offset=1,size=2"]
     done = cli("run", "keys.csv", *columns, check=False)
-    assert done.returncode == 2 and 'keys.csv:1: field "offset": "A" is not a whole number; for text keys' in done.stderr
+    assert (
+        done.returncode == 2 and 'keys.csv:1: field "offset": "A" is not a whole number; for text keys' in done.stderr
+    )
     cli("trace", "convert", "keys.csv", "keys.bin", "--to", "oracle-general", *columns)
     text, binary = (
         json.loads(cli("cache", "sim", *given, "--objects", "--size", "1,2", "--json").stdout)["result"]["caches"]

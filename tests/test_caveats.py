@@ -106,7 +106,7 @@ def test_a_drive_is_not_steady_before_its_flash_was_full() -> None:
     result = ssdlab.simulate(ssdlab.Config("tlc-nvme", overrides={**FLASH, **asked}))
     before = result.summary["precondition"]
     assert before["flash_pages_programmed"] > before["host_pages_written"] and before["stable"] is False
-    assert any("preconditioning ended, after 25.0 times" in remark.text for remark in remarks_on(result))
+    assert any("preconditioning ended (after writing 25.0 times" in remark.text for remark in remarks_on(result))
     wide = {**written, "device.capacity": "128MiB", "device.op": "150%", "workload.requests": 400_000}
     result = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=wide))
     before = result.summary["precondition"]
@@ -122,7 +122,9 @@ def test_a_drive_of_few_blocks_names_a_larger_one_that_settles(tmp_path: Path) -
     for state in (None, saved):
         result = ssdlab.simulate(config, written, state=state, save_state=None if state else saved)
         note = next(remark.text for remark in remarks_on(result) if "preconditioning ended" in remark.text)
-        assert note.startswith("write amplification was not steady when preconditioning ended, after 18.0 times the")
+        assert note.startswith(
+            "write amplification was not steady when preconditioning ended (after writing 18.0 times"
+        )
         # An existing drive keeps its size.
         remedy = "" if state else "; use --set device.capacity=8GiB"
         assert note.endswith(f"every garbage collection changes write amplification{remedy}")

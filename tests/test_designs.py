@@ -132,7 +132,7 @@ def test_a_latin_hypercube_and_a_sobol_sequence_fill_every_stratum() -> None:
     [
         (Design("gird"), ["seed=1,2"], "did you mean grid"),
         (Design("sobol", 48), ["seed=1,2"], "use 32 or 64"),
-        (Design("grid", 8), ["seed=1,2"], "only random, "),
+        (Design("grid", 8), ["seed=1,2"], "only the designs random, "),
         (Design("grid"), ["device.op=3%..30%"], "needs a range with a number of values"),
         (Design("factorial"), ["seed=1,2,3"], "needs two values"),
         (Design("factorial", resolution=6), ["seed=1,2"], "3, 4 or 5"),

@@ -260,8 +260,14 @@ def test_a_row_with_a_depth_is_a_closed_loop() -> None:
         ("depth,read_p50\n", "loads.csv: has no rows"),
         ("depth,reads,read_p50\n1,half,5\n", "loads.csv:2: reads: "),
         ("depth,reads,read_p50\n1,150%,5\n", "loads.csv:2: a share of 150 % reads is impossible; use 0 to 100 %"),
-        ("depth,size,read_p50\n1,5KiB,5\n", "loads.csv:2: requests of 5KiB are not supported; use a multiple of 4KiB up to 1GiB"),
-        ("depth,size,read_p50\n1,64GiB,5\n", "loads.csv:2: requests of 64GiB are not supported; use a multiple of 4KiB up to 1GiB"),
+        (
+            "depth,size,read_p50\n1,5KiB,5\n",
+            "loads.csv:2: requests of 5KiB are not supported; use a multiple of 4KiB up to 1GiB",
+        ),
+        (
+            "depth,size,read_p50\n1,64GiB,5\n",
+            "loads.csv:2: requests of 64GiB are not supported; use a multiple of 4KiB up to 1GiB",
+        ),
         (
             "depth,read_p50\n1e9,5\n",
             "loads.csv:2: 1,000,000,000 outstanding requests are not supported; use 1 to 1,000,000",

@@ -100,7 +100,7 @@ def test_shared_drives_equal_runs_of_merged_files(trace: Path, alone: Path, tmp_
         assert row["write.p99_ns"] == (summary and summary["p99_ns"])
     # If the response times of a volume are unknown, the page states how to get them.
     serial = ssdlab.fleet(trace, {**CONFIG, "time": "serial"}, pack="round-robin", drives=2)
-    when = "shared drive need time=event"
+    when = "response times by volume require time=event"
     assert [when in repr(one.page().sections[-1]) for one in (serial, fleet)] == [True, False]
     # All volumes on a drive equal all devices of the trace side by side.
     whole = ssdlab.fleet(trace, CONFIG, pack="name", drives=1, out=tmp_path / "f")
@@ -278,7 +278,10 @@ def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: st
     assert (needed.rate, needed.unknown) == ("replay", unknown)
     if not unknown:
         assert fleet.table["life_years"].to_pylist() == [fleet.study.result(0)["lifetime"]["years"]]
-    assert fleet.page().lead[1].text == "lifetimes assume the write rate of the replay, because the trace has no timestamps"
+    assert (
+        fleet.page().lead[1].text
+        == "lifetimes assume the write rate of the replay, because the trace has no timestamps"
+    )
     rows = fleet.page().sections[0].items[0]
     assert isinstance(rows, Facts)
     facts = dict(rows.rows)

@@ -148,7 +148,9 @@ def test_a_projection_names_its_rate(small: ssdlab.Config) -> None:
         assert lifetime["host_drive_writes_per_day"] == pytest.approx(per_day / capacity)
         assert lifetime["years"] == pytest.approx(lifetime["host_tbw_bytes"] / per_day / 365.25)
         assert lifetime["dwpd_5_years"] == pytest.approx(lifetime["host_tbw_bytes"] / capacity / 5 / 365.25)
-        shown = [label for label, _ in tables.sections(result.summary)["Lifetime"] if label.startswith("host writes per day")]
+        shown = [
+            label for label, _ in tables.sections(result.summary)["Lifetime"] if label.startswith("host writes per day")
+        ]
         assert shown == [row]
     counted = ssdlab.simulate(small.with_overrides({"time": "count"})).summary
     labels = [label for label, _ in tables.sections(counted)["Lifetime"]]

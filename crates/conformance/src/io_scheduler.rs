@@ -241,7 +241,7 @@ impl Host {
             self.now = self.now.max(time);
             self.layer.on_timer(self.now);
             self.pull();
-            assert!(self.layer.timer_ns().is_none_or(|next| next > self.now), "an expired timer is not removed");
+            assert!(self.layer.timer_ns().is_none_or(|next| next > self.now), "an expired timer was not removed");
         }
         self.now = until;
     }

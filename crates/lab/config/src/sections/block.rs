@@ -27,8 +27,8 @@ pub(crate) const SECTION: Section = Section {
 static LAYERS: Choices<BlockLayerKind, 2> = Choices::new([
     (
         "single-queue",
-        "Linux 2.6.32: one queue with plugging, separate limits for synchronous and asynchronous requests, and a next \
-         request chosen in advance while the device is full",
+        "Linux 2.6.32: one queue with plugging and separate limits for synchronous and asynchronous requests; while \
+         the device queue is full, the next request is chosen in advance",
         BlockLayerKind::SingleQueue,
     ),
     (
