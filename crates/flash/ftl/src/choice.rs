@@ -22,19 +22,18 @@ pub enum FtlChoice {
     Log(LogChoice, u32),
 }
 
-/// Initial state of the device for a new FTL.
+/// Initial state of the device on which a new FTL is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     /// The device is erased.
     Erased,
-    /// The caller must load a saved state with [`Ftl::archive`] next. Memory that loading fills is not allocated in
-    /// advance.
+    /// A saved state will be loaded: the caller must call [`Ftl::archive`] next. Memory that the load fills is not
+    /// allocated in advance.
     Loaded,
 }
 
-/// An operation that works on an FTL of any type. Which method is called depends on the type of notes that the FTL
-/// emits; a `Note` describes a decision of the FTL and its reason. A visitor that ignores notes implements only
-/// `plain`.
+/// An operation that works on an FTL of any type. The notes that the FTL emits determine which method is called; a
+/// `Note` describes a decision of the FTL and its reason. A visitor that ignores notes implements only `plain`.
 pub trait Visitor: Sized {
     /// Result of the visit; all methods return this type.
     type Output;

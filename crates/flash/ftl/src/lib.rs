@@ -81,7 +81,7 @@ pub struct WriteContext {
     pub placement: u16,
     /// True if the write is synchronous: the host waits for it.
     pub sync: bool,
-    /// Number of pages in the host request if each call passes one of its pages to the FTL; 0 if one call covers the
+    /// Number of pages in the host request if the FTL is called separately for each page; 0 if one call covers the
     /// whole request.
     pub request_pages: u32,
 }
@@ -152,9 +152,9 @@ pub trait Ftl {
         false
     }
 
-    /// Reserves free blocks to replace blocks whose programs fail during one collection or merge (per plane, if planes
-    /// are collected separately). Must be called before the first write. Without this reserve, one failed program may
-    /// leave the drive without free blocks, which ends its life.
+    /// Reserves free blocks (per plane, if planes are collected separately) to replace the blocks in which a program
+    /// fails during one collection or merge. Must be called before the first write. Without this reserve, one failed
+    /// program may leave the drive without free blocks, which ends its life.
     ///
     /// # Errors
     /// Fails if the FTL does not handle failures, or the logical pages no longer fit.
@@ -165,8 +165,8 @@ pub trait Ftl {
     /// Hints that the host will soon read, write or trim `lpn`; never changes a result.
     fn prefetch(&mut self, _lpn: Lpn) {}
 
-    /// Hints that the host will soon write `lpn`. [`Self::prefetch`] was called for the same page some time before.
-    /// Never changes a result.
+    /// Second hint that the host will soon write `lpn`, some time after [`Self::prefetch`] was called for the same
+    /// page. Never changes a result.
     fn prefetch_copy(&self, _lpn: Lpn) {}
 
     /// Returns the number of erased blocks that are not open for writing.
@@ -190,8 +190,8 @@ pub trait Ftl {
         None
     }
 
-    /// Returns the occupancy of the collected planes, summed over all collections so far; None for FTLs that merge
-    /// instead of collecting.
+    /// Returns the page occupancy of planes before and after garbage collection, summed over all collections so far;
+    /// None for FTLs that merge instead of collecting.
     fn occupied(&self) -> Option<GcOccupancy> {
         None
     }
@@ -288,8 +288,8 @@ pub trait Ftl {
         None
     }
 
-    /// Copies the current state of the smaller device `part` (see [`Self::part`]) to the planes of share number `share`
-    /// (see [`Shares`]). These planes must be erased.
+    /// Copies the current state of the smaller device `part` (see [`Self::part`]) to the planes of this device that
+    /// belong to share number `share` (see [`Shares`]). These planes must be erased.
     fn take_over(&mut self, _part: &Self, _share: u32, _shares: &Shares)
     where
         Self: Sized,
@@ -313,8 +313,8 @@ pub trait Ftl {
         None
     }
 
-    /// Copies the state of the smaller device `part` (see [`Self::section`]) to this erased device. Each share of the
-    /// logical pages is placed in a different section of the blocks.
+    /// Copies the state of the smaller device `part` (see [`Self::section`]) to this erased device, once for each share
+    /// of the logical pages. Each copy is placed in a different section of the blocks.
     fn take_over_sections(&mut self, _part: Self, _shares: Shares)
     where
         Self: Sized,

@@ -139,8 +139,8 @@ impl Bounds {
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],
-    /// Bounds of the versions in each block. They usually show which of two copies is newer without reading the other
-    /// copy.
+    /// Lowest and highest version in each block. They usually suffice to find out which of two copies is newer, so that
+    /// the other copy need not be read.
     versions: Vec<Bounds>,
     /// One bit for each flash page, set if the page holds the newest copy of a logical page. Threads toggle bits
     /// instead of setting and clearing them: a thread that finds a newer copy may clear the old copy's bit before
@@ -291,7 +291,8 @@ impl Filled<'_> {
             }
         };
         pages.iter().take(AHEAD).for_each(fetch);
-        // A separate loop sets the entries, because the atomic replacement of a map entry waits for all earlier stores.
+        // The `p2l` entries are set in a separate loop, because the atomic replacement of a map entry waits for all
+        // earlier stores.
         for ((at, page), held) in pages.iter().enumerate().zip(&self.p2l[first as usize..]) {
             held.set(Entry::of(match page {
                 Found::Erased | Found::Programmed { oob: SpareArea { role: Role::Padding, .. }, .. } => NONE,

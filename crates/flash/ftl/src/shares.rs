@@ -78,8 +78,8 @@ impl Shares {
         })
     }
 
-    /// Returns the pages of a share as contiguous runs, each with the position at which it is stored in the map until
-    /// [`Self::mix`] permutes the map.
+    /// Iterates over the pages of a share in contiguous runs. Each run has its position in the map before [`Self::mix`]
+    /// permutes the map.
     pub fn runs(&self, share: u32) -> impl Iterator<Item = (Range<u32>, u32)> {
         let (pages, begin) = (self.pages, self.begins[share as usize]);
         self.tiles().flat_map(move |tile| {
@@ -107,7 +107,7 @@ impl Shares {
         (0..self.keys.len() as u32).map(|number| Tile::of(self, number))
     }
 
-    /// Permutes the page numbers within a tile. Returns the number to which `number` is moved.
+    /// Applies the permutation of a tile to page number `number` and returns the result.
     #[inline]
     fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {
@@ -122,7 +122,7 @@ impl Shares {
         }
     }
 
-    /// Inverts [`Self::placed`].
+    /// Returns the page number that [`Self::placed`] maps to `number`.
     fn unplaced(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {
             let (mut left, mut right) = ((number >> 8) as u8, number as u8);

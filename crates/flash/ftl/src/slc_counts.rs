@@ -9,6 +9,6 @@ pub struct SlcCounts {
     pub cached: u64,
     /// Number of host pages written to native blocks because the SLC cache was full.
     pub bypassed: u64,
-    /// Number of erases of every block in SLC mode.
+    /// Number of erases in SLC mode of each block.
     pub erases: Vec<u32>,
 }

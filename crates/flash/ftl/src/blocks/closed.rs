@@ -77,8 +77,8 @@ impl ClosedBlocks {
         }
     }
 
-    /// Empties a plane's list of changed blocks ([`PlaneView::changes`]), after the victim policy was called for the
-    /// plane.
+    /// Clears the list of changed blocks of a plane ([`PlaneView::changes`]) after the victim policy was called for
+    /// this plane.
     pub fn forget_changes(&mut self, plane: usize) {
         if let Some(changes) = self.watched.as_mut().and_then(|watched| watched.changes.as_mut()) {
             changes.forget(plane);
@@ -195,7 +195,7 @@ impl ClosedBlocks {
         self.changed(block);
     }
 
-    /// Returns the validity bits of `count` pages (at most 64), starting at page `first`, which has the lowest bit.
+    /// Returns the validity bits of `count` successive pages (at most 64); the lowest bit belongs to page `first`.
     #[inline]
     pub fn valid_among(&self, first: u32, count: u32) -> u64 {
         self.valid.window(first, count)
@@ -239,8 +239,8 @@ impl ClosedBlocks {
         self.table.valid(block)
     }
 
-    /// Copies the block states of another table's plane `from` to this table's plane `plane`, except the validity bits
-    /// of pages. Both planes have the same number of blocks, but the blocks of this table have `multiple` times as many
+    /// Copies the block states of plane `from` of `other` to plane `plane` of this table, except the validity bits of
+    /// pages. Both planes have the same number of blocks, but the blocks of this table have `multiple` times as many
     /// pages. `closed_at` converts the closing times of `other`.
     pub fn take_over(
         &mut self,
@@ -271,13 +271,13 @@ impl ClosedBlocks {
         }
     }
 
-    /// Copies the validity bits of the range `pages` of `other` to the pages of this table that start at `first`.
+    /// Copies the validity bits of the page range `pages` of `other` to this table, starting at page `first`.
     pub fn take_over_valid(&mut self, first: u32, other: &Self, pages: Range<u32>) {
         self.valid.copy(first, &other.valid, pages);
     }
 
-    /// Fills this table of erased blocks with the state that a survey found on a device in use. Partly written blocks
-    /// become open blocks.
+    /// Fills this table, in which every block is erased, with the block states that a scan of a device in use has
+    /// found. Partly written blocks become open blocks.
     pub(crate) fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.valid.copy(0, &survey.valid, 0..self.table.len() * self.pages_per_block());
@@ -420,8 +420,8 @@ impl<'a> PlaneView<'a> {
         self.map_blocks.is_some_and(|blocks| blocks.contains(&(self.valid(block), block)))
     }
 
-    /// Returns the validity bits of `count` pages of a block (at most 64), starting at page `first`, which has the
-    /// lowest bit.
+    /// Returns the validity bits of `count` successive pages of a block (at most 64); the lowest bit belongs to page
+    /// `first`.
     pub fn valid_among(self, block: BlockId, first: u32, count: u32) -> u64 {
         self.blocks.valid_among(block.0 * self.pages_per_block() + first, count)
     }

@@ -8,7 +8,7 @@ use ssdlab_core::{Archive, Archived, BlockId, HugeVec};
 
 use crate::recovery;
 
-/// Order in which free blocks are written.
+/// Order in which free blocks are taken for writing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Allocation {
     /// The block that was erased longest ago comes first.
@@ -63,8 +63,8 @@ impl FreeList {
         }
     }
 
-    /// Returns a copy of the list without the blocks that are no longer erased. `erased` returns the erase count of an
-    /// erased block, and None for any other block.
+    /// Returns a copy of the list that contains only the blocks that are still erased. `erased` returns the erase count
+    /// of an erased block, and None for any other block.
     fn of_erased(&self, erased: impl Fn(u32) -> Option<u32>) -> Self {
         match self {
             Self::Fifo(queue) => Self::Fifo(queue.iter().copied().filter(|&block| erased(block).is_some()).collect()),
@@ -75,7 +75,7 @@ impl FreeList {
         }
     }
 
-    /// Returns a copy of the list in which `number` has converted every block number.
+    /// Returns a copy of the list with every block number converted by `number`.
     fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
         match self {
             Self::Fifo(queue) => Self::Fifo(queue.iter().map(|&block| number(block)).collect()),
@@ -225,8 +225,8 @@ impl BlockTable {
         self.counts[block.index()] -= pages;
     }
 
-    /// Copies the block states of another table's list `from` to this table's list `list`. Both lists have the same
-    /// number of blocks, and list `from` has no bad blocks. Blocks of this table have `multiple` times as many pages.
+    /// Copies the block states of list `from` of `other` to list `list` of this table. Both lists have the same number
+    /// of blocks, and list `from` has no bad blocks. Blocks of this table have `multiple` times as many pages.
     pub(super) fn take_over(&mut self, list: usize, other: &Self, from: usize, multiple: u32) {
         let blocks = self.blocks_per_list as usize;
         let (own, theirs) = (list * blocks, from * blocks);
@@ -237,8 +237,8 @@ impl BlockTable {
         self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
     }
 
-    /// Fills this table of erased blocks with the state that a survey found on a device in use. Each free list keeps
-    /// its order, because the order of past erases is unknown.
+    /// Fills this table, in which every block is erased, with the block states that a scan of a device in use has
+    /// found. Each free list keeps its order, because the order of past erases is unknown.
     pub(crate) fn take_up(&mut self, blocks: &[recovery::BlockSurvey]) {
         for state in blocks {
             self.erases[state.block.index()] = state.erases;

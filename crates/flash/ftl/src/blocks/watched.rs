@@ -1,4 +1,4 @@
-//! Properties of blocks that the block tables keep only for a victim policy that uses them.
+//! Block properties that the block tables record only if the victim policy uses them.
 
 use ssdlab_core::{Archive, Archived, BlockId};
 
@@ -69,7 +69,7 @@ impl Watched {
     }
 }
 
-/// Blocks of each plane that have changed since the victim policy last chose a block of the plane.
+/// For each plane, the blocks that have changed since the victim policy last chose a victim in this plane.
 #[derive(Debug)]
 pub(super) struct Changes {
     of_planes: Vec<Vec<u32>>,

@@ -1,4 +1,4 @@
-//! Cost-benefit: space gained times age, divided by the cost of gaining it.
+//! Cost-benefit: chooses the block with the highest ratio of benefit (space gained times age) to cost.
 //!
 //! ```text
 //! u(b) = valid(b) / pages per block;  age(b) = 1 + host pages written since b was closed

@@ -135,8 +135,8 @@ impl Log for Bast {
         Role::Log
     }
 
-    /// Returns the size of the tables that BAST searches. The table of a log block holds two block numbers (log block
-    /// and logical block) and, for each page, its offset in the logical block.
+    /// Returns the size in bytes of the tables that BAST searches. Each log block has a table of two block numbers (log
+    /// block and logical block) and, for each page, its offset in the logical block.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let offset_bits = u64::from(device.pages_per_block().next_power_of_two().ilog2());
         let page_table = (u64::from(device.pages_per_block()) * offset_bits).div_ceil(8);

@@ -61,7 +61,7 @@ pub struct LogDevice {
     pub(super) table: BlockTable,
     pub(super) block_of: Reciprocal,
     pub(super) sequence: u64,
-    /// Number of blocks that may fail before merges lack erased blocks.
+    /// Number of blocks that may fail before too few erased blocks remain for merges.
     pub(super) expendable: u32,
     /// Number of erased blocks reserved for programs that fail during a merge.
     pub(super) kept: u32,
@@ -179,8 +179,8 @@ impl LogDevice {
         }
     }
 
-    /// Prefetches the map entries of the logical block that will be merged soon: the logical block of the next valid
-    /// page in `block`, at `offset` or later.
+    /// Prefetches the map entries of the logical block that will be merged soon: the logical block that owns the first
+    /// valid page of `block` at or after `offset`.
     pub fn expect_merge(&self, block: u32, offset: u32) {
         let mut near = offset..self.pages_per_block.min(offset + FAR);
         if let Some(next) = near.find_map(|offset| self.valid_page(block, offset)) {
@@ -203,7 +203,7 @@ impl LogDevice {
         u32::from(self.next[block as usize])
     }
 
-    /// Returns the number of programmed pages of `block` that can be read.
+    /// Returns the number of pages of `block` that are programmed and readable.
     pub fn programmed(&self, block: u32) -> u32 {
         let first = (block * self.pages_per_block) as usize;
         let held = &self.p2l[first..first + self.pages_per_block as usize];
@@ -330,7 +330,7 @@ impl LogDevice {
         ppn != NONE
     }
 
-    /// Reports to the sink that a log block leaves the log.
+    /// Notifies the sink that a log block leaves the log, and why.
     pub fn retire<S: FlashSink>(&self, block: u32, reason: RetireReason, sink: &mut S) {
         sink.note(Note::Retired { block: BlockId(block), written: self.next(block), reason });
     }
@@ -443,7 +443,7 @@ impl LogDevice {
         self.table.bad().try_for_each(|block| assign(block.0, "bad"))?;
         self.data.iter().filter(|&&block| block != NONE).try_for_each(|&block| assign(block, "a data block"))?;
         log.iter().try_for_each(|&block| assign(block, "a log block"))?;
-        // A block may lack a role only if the FTL ran out of erased blocks while it was using the block.
+        // A block may be left without a role only after the FTL has run out of erased blocks.
         if let Some(block) = roles.iter().position(|role| role.is_empty())
             && !self.stuck
         {

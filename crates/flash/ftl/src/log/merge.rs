@@ -129,7 +129,7 @@ impl LogDevice {
         Some(copies)
     }
 
-    /// Copies an outdated page, which has a newer copy elsewhere. Returns None if the program fails.
+    /// Copies an outdated version of a page, whose newest version is elsewhere. Returns None if the program fails.
     fn copy_outdated<S: FlashSink>(
         &mut self,
         lpn: u32,

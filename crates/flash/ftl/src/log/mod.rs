@@ -58,15 +58,16 @@ pub struct LogBlocks {
 pub struct LogRules {
     /// Number of blocks that the FTL keeps erased, for example as the target of a full merge.
     pub reserve_blocks: u32,
-    /// True if the FTL has log blocks, whose number users can set. Only FTLs of other crates may have no log blocks.
+    /// True if the FTL has log blocks; users can then set their number. Only FTLs of other crates may have no log
+    /// blocks.
     pub has_log: bool,
     /// Returns the minimum number of log blocks for the given settings of the FTL.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Finds settings that conflict with each other or with the number of log blocks, which is already known to reach
-    /// the minimum.
+    /// Checks the settings for conflicts with each other or with the number of log blocks. Called only if this number
+    /// reaches the minimum.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
-    /// Builds the FTL if another crate defines it. None for FTLs of this crate, which [`crate::choice`] compiles for
-    /// each type of flash.
+    /// Constructor of an FTL that another crate defines; None for FTLs of this crate, which [`crate::choice`] compiles
+    /// for each type of flash.
     pub build: Option<BuildLogFtl>,
 }
 
@@ -89,7 +90,7 @@ pub enum LogVictim {
 }
 
 impl LogVictim {
-    /// Parameter with which users choose this rule, in log-block FTLs that support more than one.
+    /// Parameter that selects this rule, in log-block FTLs that support more than one rule.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
         || vec![("lru", "the log block written least recently"), ("fifo", "the log block allocated first")],
@@ -110,7 +111,7 @@ pub trait Log {
     /// Role of the pages in log blocks that may become data blocks without copying.
     const SWITCHES: Role;
 
-    /// Returns the log of an erased device. The settings have passed [`LogRules::check`].
+    /// Creates an empty log on an erased device. [`LogRules::check`] has accepted the settings.
     fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self;
 
     /// True if the log has a sequential log block and emits notes about its pages ([`ssdlab_nand::Note::Captured`]).

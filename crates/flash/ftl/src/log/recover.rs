@@ -74,8 +74,8 @@ impl<L: Log> LogFtl<L> {
 }
 
 impl LogDevice {
-    /// Scans the flash. Returns the survey, and the blocks whose copies recovery discards. `unfinished` may select such
-    /// a block after the first pass.
+    /// Scans the flash. Returns the survey, and the blocks whose copies are to be discarded. After the first pass,
+    /// `unfinished` may select one of these blocks.
     fn survey(
         &mut self,
         scan: &dyn Scan,

@@ -134,7 +134,7 @@ pub struct Sbfast {
     free_slots: Vec<u32>,
     /// Indexes of the slots in use, next victim first.
     order: Queue,
-    /// Index of each logical block's newest SLB in `slots`.
+    /// For each logical block, the index in `slots` of its newest SLB.
     newest: Vec<u32>,
     random: Ring,
 }

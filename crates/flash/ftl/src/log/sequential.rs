@@ -1,4 +1,5 @@
-//! The sequential log block of FAST and FASTer: pages 0, 1, 2, ... of one logical block, in place.
+//! The sequential log block of FAST and FASTer, which holds pages 0, 1, 2, ... of one logical block at their own
+//! offsets.
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{Archive, Archived, Lpn, Parameter, Unit};
@@ -6,7 +7,7 @@ use ssdlab_nand::{FlashSink, Note, RetireReason, Role};
 
 use super::{HostPage, LogBlock, LogDevice};
 
-/// The sequential (SW) log: one log block, or none. Without a sequential log block, every page goes to the random log.
+/// The sequential (SW) log, with one log block or none. If it has none, every page goes to the random log.
 pub(crate) struct SequentialLog {
     blocks: u32,
     open: Option<Open>,

@@ -77,7 +77,8 @@ fn pages(settings: &Settings, logical_pages: u32, page_bytes: u32) -> u32 {
     logical_pages.div_ceil(page_bytes / settings.get(ENTRY.name) as u32)
 }
 
-/// Returns the maximum number of entries in the protected segment, which leaves at least one entry on probation.
+/// Returns the maximum number of entries in the protected segment. At least one entry is left for the probation
+/// segment.
 pub fn protected(settings: &Settings) -> u32 {
     let entries = settings.get(CMT.name);
     let share = (entries as f64 * settings.fraction(PROTECTED.name)).round() as u64;
@@ -89,7 +90,7 @@ pub struct Dftl {
     entries: u32,
     /// Maximum number of entries in the protected segment.
     most_protected: u32,
-    /// True if a write of a translation page includes all dirty entries of this page.
+    /// True if writing a translation page also writes back all dirty entries of this page (batch update).
     batch: bool,
     page_shift: u32,
     pages: u32,
@@ -111,8 +112,8 @@ pub struct Dftl {
     turn: usize,
 }
 
-/// Number of later hints after which the slot of a hinted page is prefetched. By then, the page's index entry is in the
-/// processor's cache.
+/// Number of further hints between the hint for a page and the prefetch of its slot. By then, the page's index entry is
+/// in the processor's cache.
 const AHEAD: usize = 8;
 
 /// Largest index, in logical pages, that fits in the processor's caches. Prefetching entries of an index of at most
@@ -128,7 +129,7 @@ const FAR: u32 = 32;
 struct Slot {
     lpn: u32,
     place: u32,
-    /// Neighbours in the list of dirty slots of the same translation page.
+    /// Next and previous slot in the list of dirty slots of the same translation page.
     next: u32,
     previous: u32,
     dirty: bool,
@@ -403,8 +404,8 @@ impl MapModel for Dftl {
         false
     }
 
-    /// Returns the bytes of the cached mapping table, plus 4 bytes per translation page for the global translation
-    /// directory.
+    /// Returns the size in bytes of the cached mapping table and the global translation directory, which has 4 bytes
+    /// per translation page.
     fn ram_bytes(&self) -> u64 {
         CACHED_BYTES * u64::from(self.entries) + 4 * u64::from(self.pages)
     }

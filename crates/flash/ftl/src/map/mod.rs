@@ -28,7 +28,7 @@ pub struct MapRules {
     pub pages: fn(&Settings, u32, u32) -> u32,
     /// Finds settings that conflict with each other or with the page size (in bytes).
     pub problems: fn(&Settings, u32) -> Vec<Problem>,
-    /// Builds a page-mapped FTL with this map if another crate defines the map. None for maps of this crate, which
+    /// Constructor of a page-mapped FTL with a map that another crate defines; None for maps of this crate, which
     /// [`crate::choice`] compiles for each type of flash.
     pub build: Option<BuildPageFtl>,
 }
@@ -102,7 +102,7 @@ pub trait MapModel: Send {
         0
     }
 
-    /// Returns the bytes of RAM that a controller uses for the map.
+    /// Returns the number of bytes of controller RAM that the map takes.
     fn ram_bytes(&self) -> u64;
 
     /// Returns the memory that the simulation uses for the model, in bytes.

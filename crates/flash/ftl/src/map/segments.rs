@@ -82,7 +82,7 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
             let above = bytes.next_power_of_two();
             let below = write_bytes(above / 2);
             report(parameter, format!("{} is not a power of two; lower it to {below}", write_bytes(*bytes)));
-            // Continues with a valid value, so that this error does not cause further error messages.
+            // Replaces the invalid value with a valid one, to avoid follow-up errors.
             *bytes = above.min(page);
         }
     }
@@ -230,13 +230,13 @@ impl MapModel for SegmentCache {
         if self.preload { self.capacity.saturating_mul(1 << self.segment_shift) } else { 0 }
     }
 
-    /// Returns the bytes of RAM for the cached segments, and for the map of the map (4 bytes per segment).
+    /// Returns the RAM size in bytes of the cached segments and of the map of the map, which has 4 bytes per segment.
     fn ram_bytes(&self) -> u64 {
         self.cache_bytes + 4 * u64::from(self.segments)
     }
 
     fn memory_bytes(&self) -> u64 {
-        // Assumes two links and a flag per segment, whatever the replacement policy.
+        // Counts two list links and a flag per segment, whichever replacement policy is used.
         u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 

@@ -71,7 +71,8 @@ impl<M: MapModel> PageFtl<M> {
                  and {counted_map}"
             ));
         }
-        // After a block failure, a plane may hold more valid pages than its new limit.
+        // A block failure lowers the limit of its plane, which may then hold more valid pages than the new limit
+        // allows.
         if data > plane.limit && self.is_striped() && !self.is_worn_out() || map > self.limits.map_pages {
             return Err(format!(
                 "plane {index} holds {data} valid data pages (limit {}) and {map} valid map pages (limit {})",

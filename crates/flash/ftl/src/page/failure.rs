@@ -35,8 +35,8 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Programs the page elsewhere after the program of `ppn` failed. Returns the new flash page, or None if the drive
-    /// has no free page.
+    /// Programs the data to another flash page after the program of `ppn` has failed. Returns the new flash page, or
+    /// None if the drive has no free page.
     #[cold]
     pub(super) fn program_elsewhere<S: FlashSink>(
         &mut self,

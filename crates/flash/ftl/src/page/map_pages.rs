@@ -39,20 +39,20 @@ impl<M: MapModel> PageFtl<M> {
         short_blocks(self.planes.len() as u32) + missing.div_ceil(self.blocks.pages_per_block())
     }
 
-    /// Returns the number of unwritten pages at or below which the plane is short of free pages, and the host must wait
-    /// for collection.
+    /// Returns a threshold: with this many unwritten pages or fewer, the plane is short of free pages, and the host
+    /// must wait for collection.
     pub(super) fn short(&self, plane: usize) -> u32 {
         (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
-    /// Returns the number of unwritten pages at or below which the FTL checks, before a host write, whether the plane
-    /// needs garbage collection.
+    /// Returns a threshold: with this many unwritten pages or fewer, the FTL checks before each host write whether the
+    /// plane needs garbage collection.
     pub(super) fn tight(&self, plane: usize) -> u32 {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data pages may be emptied in several steps. A victim that is already being emptied always
-    /// may. A new victim needs an extra free block, because map pages may be written between the steps.
+    /// True if a victim with data pages may be emptied in several steps. This always holds for a victim that is already
+    /// being emptied. A new victim needs an extra free block, because map pages may be written between the steps.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
@@ -128,7 +128,7 @@ impl<M: MapModel> PageFtl<M> {
             };
             ppn = elsewhere;
         }
-        // Looks up the old version only now, because a failed program may have moved it.
+        // The old version must not be looked up earlier, because a failed program may have moved it.
         let old = std::mem::replace(&mut self.l2p[lpn as usize], Entry::of(ppn)).page();
         self.p2l[ppn as usize] = Entry::of(lpn);
         if old != u32::MAX {

@@ -149,8 +149,8 @@ pub struct PageFtl<M = WholeMap> {
     limits: Limits,
     /// SLC cache; None if the drive has none.
     slc: Option<Box<SlcCache>>,
-    /// Maps of the smaller device that was preconditioned in place of this device (see `sections.rs`); None if there
-    /// was none. Map entries that have not been set since then are computed from these maps.
+    /// Maps of the smaller device that was preconditioned instead of this device (see `sections.rs`); None without such
+    /// a device. Map entries that have not been set since then are computed from these maps.
     sections: Option<Box<Sections>>,
     /// True if map entries are prefetched, because the map is too large for the processor's caches.
     prefetching: bool,

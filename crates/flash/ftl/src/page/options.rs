@@ -8,7 +8,7 @@ use crate::placement::{PlacementChoice, PlacementInfo};
 /// Trigger of garbage collection in a plane, and the amount of work per run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
-    /// Collects one victim whenever free pages are short. Causes many short stalls.
+    /// Collects one victim each time the plane is short of free pages. Causes many short stalls.
     Victim,
     /// Whenever a block is full and fewer than `low` blocks are free, collects until `high` blocks are free. Causes few
     /// but long stalls.
@@ -90,14 +90,14 @@ pub struct PageOptions {
     pub placement: PlacementChoice,
     /// Trigger of garbage collection in a plane.
     pub trigger: Trigger,
-    /// Order in which free blocks are written.
+    /// Order in which free blocks are taken for writing.
     pub allocation: Allocation,
     /// Options of the SLC cache; None if the drive has none.
     pub slc: Option<SlcOptions>,
 }
 
 impl PageOptions {
-    /// Returns options that collect one victim at a time, without an SLC cache. Erased blocks are reused in the order
+    /// Returns options for collecting one victim at a time, without an SLC cache. Erased blocks are reused in the order
     /// in which they were erased.
     pub const fn new(gc: VictimChoice, placement: &'static PlacementInfo) -> Self {
         let placement = placement.defaults();
@@ -116,7 +116,8 @@ impl PageOptions {
             None => 0,
             Some(options) => options.own_blocks,
         };
-        // A policy that chooses by page may leave blocks open for long; their invalid pages cannot be collected.
+        // A placement policy that chooses by page may keep blocks open for a long time, and the invalid pages of open
+        // blocks cannot be collected.
         let spare_blocks = if self.placement.info.role.by_page.is_some() { self.open_blocks() } else { 1 };
         let open_blocks = cache.saturating_add(self.open_blocks() + spare_blocks);
         match self.trigger {

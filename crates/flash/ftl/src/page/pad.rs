@@ -77,7 +77,7 @@ impl<M: MapModel> PageFtl<M> {
     /// Completes the program units that must not be lost when a block of the plane is erased. These program units
     /// contain copies from the plane, or host pages whose older versions may be in the block.
     pub(super) fn complete_units_before_erase<S: FlashSink>(&mut self, plane: usize, cause: Cause, sink: &mut S) {
-        // Recovery needs no map pages.
+        // Not needed when map pages are collected, because recovery does not read them.
         let Some(unit_of) = self.unit_of.filter(|_| self.is_volatile && cause != Cause::MapGc) else { return };
         for plane in 0..self.planes.len() {
             self.fill(plane, PlacementRules::HOST, unit_of, cause, sink);

@@ -30,8 +30,8 @@ impl<M: MapModel> PageFtl<M> {
         Self::with_map(shape, self.options, self.map.part(logical_pages)?, seed).ok()
     }
 
-    /// Implements [`crate::Ftl::take_over`]. Until all shares have been taken over, the map entries of a tile (see
-    /// [`Shares`]) are ordered by share, not by logical page.
+    /// Implements [`crate::Ftl::take_over`]. Until the states of all shares have been copied, the map entries of a tile
+    /// (see [`Shares`]) are ordered by share, not by logical page.
     pub(super) fn take_over_planes(&mut self, part: &Self, share: u32, shares: &Shares) {
         let first = share * part.planes.len() as u32;
         let shift = first * self.blocks.table().blocks_per_list();

@@ -19,8 +19,8 @@ use super::{OpenBlock, PageFtl, Plane};
 use crate::map::MapModel;
 use crate::{Shape, Shares};
 
-/// Maps above this size are kept in small memory pages, because a run usually sets only a few entries of such a map, at
-/// random places.
+/// Size above which maps are kept in small memory pages: a run usually sets only a few entries of such a map, scattered
+/// at random.
 const SPARSE_BYTES: usize = 2 << 30;
 
 /// The maps of the part, from which entries of the device are computed.
@@ -41,7 +41,8 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// Returns the flash page of a logical page whose entry was not set; `u32::MAX` if the page is unmapped.
+    /// Returns the flash page of a logical page whose map entry has not been set yet; `u32::MAX` if the page is
+    /// unmapped.
     fn ppn(&self, lpn: u32) -> u32 {
         match self.shares.origin(lpn) {
             Some((section, page)) if !self.trimmed.as_ref().is_some_and(|trimmed| trimmed.is_set(lpn)) => {
@@ -63,8 +64,8 @@ impl Sections {
         self.copied(at / (end - start), start + at % (end - start))
     }
 
-    /// Returns the logical page stored in section `section` as the copy of page `page` of the part; `u32::MAX` if that
-    /// page holds no logical page.
+    /// Returns the logical page held by the copy of the part's page `page` in section `section`; `u32::MAX` if it holds
+    /// none.
     #[inline]
     fn copied(&self, section: u32, page: u32) -> u32 {
         let held = self.p2l[page as usize];
@@ -152,7 +153,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the flash page of a logical page whose entry is not set; `u32::MAX` if the page is unmapped.
+    /// Returns the flash page of a logical page whose map entry has not been set yet; `u32::MAX` if the page is
+    /// unmapped.
     #[cold]
     #[inline(never)]
     pub(super) fn taken_over_ppn(&self, lpn: u32) -> u32 {

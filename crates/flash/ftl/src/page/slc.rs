@@ -35,7 +35,7 @@ use crate::map::MapModel;
 use crate::placement::PlacementRules;
 use crate::{Shape, SlcCounts};
 
-/// Number of the cache's open block in notes, above the numbers of all native open blocks.
+/// Number that identifies the cache's open block in notes; it is above the numbers of all native open blocks.
 const NUMBER: u8 = super::MOST_OPEN_BLOCKS as u8;
 
 /// The part of the SLC cache that lies in one plane.
@@ -273,7 +273,7 @@ impl<M: MapModel> PageFtl<M> {
         true
     }
 
-    /// Closes the open block of the SLC cache before it is full.
+    /// Closes the open block of the SLC cache in a plane, even if it is not full.
     fn close_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         self.pad_cache(plane, sink);
         let cache = self.cache();
@@ -327,7 +327,7 @@ impl<M: MapModel> PageFtl<M> {
         folds && self.fold_ahead(plane, pages.max(1), sink)
     }
 
-    /// Pads the incomplete program unit of the SLC cache.
+    /// Pads the incomplete program unit of the SLC cache in a plane, if there is one.
     pub(super) fn pad_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         while self.slc.as_ref().is_some_and(|cache| cache.has_begun(plane)) {
             let sequence = self.sequence;

@@ -87,7 +87,7 @@ impl CachePolicy for TwoQ {
     }
 
     fn admit(&mut self, item: u32) -> Option<u32> {
-        // Read before the eviction, because recording the victim in A1out may drop this item from A1out.
+        // Must be read before the eviction: recording the victim in A1out may push this item out of A1out.
         let came_back = self.place[item as usize] == Place::Out;
         let [newcomers, _, main] = self.counts;
         let victim = if newcomers + main < self.capacity {
