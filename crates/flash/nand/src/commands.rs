@@ -54,14 +54,15 @@ pub struct Interruption {
     pub spread: Nanos,
     /// Minimum time for which a resumed operation runs before it can be interrupted again.
     pub slice: Nanos,
-    /// Extra time to resume an interrupted operation.
+    /// Extra time that resuming an interrupted operation takes.
     pub resume: Nanos,
     /// Maximum number of interruptions of one operation, which guarantees that every operation ends.
     pub limit: u32,
 }
 
 impl Interruption {
-    /// Creates rules with a constant time to interrupt, no cost of resuming and no minimum time between interruptions.
+    /// Creates rules for interruptions that take a constant time, without a cost of resuming and without a minimum time
+    /// between interruptions.
     pub const fn new(time: Nanos, limit: u32) -> Self {
         Self { time, spread: Nanos::ZERO, slice: Nanos::ZERO, resume: Nanos::ZERO, limit }
     }

@@ -47,7 +47,7 @@ pub struct Geometry {
     pub page_bytes: u32,
     /// Number of pages per block, at least 2. A block of a plane has at most 32,767 flash pages.
     pub pages_per_block: u32,
-    /// Number of blocks in the array, a multiple of the number of areas from which an FTL takes blocks.
+    /// Number of blocks in the array, a multiple of the number of areas ([`Self::areas`]).
     pub blocks: u32,
     /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,
@@ -69,7 +69,7 @@ impl Geometry {
         self.pages_per_block as u64 * self.blocks as u64
     }
 
-    /// Returns the number of areas: parts of the array from which an FTL takes blocks separately.
+    /// Returns the number of areas: parts of the array that have separate free blocks.
     pub const fn areas(&self) -> u32 {
         self.parallelism.areas(self.units.collected)
     }

@@ -68,7 +68,7 @@ pub struct Layout {
     /// For each block, true if it is in SLC mode. Empty if word lines have one flash page, because SLC mode then
     /// changes nothing.
     slc: Vec<bool>,
-    /// First plane of each die in each area, area by area.
+    /// Location of the first plane of each die in each area, area by area.
     places: Vec<Place>,
 }
 
@@ -225,8 +225,8 @@ impl Layout {
         self.pages_per_die_block
     }
 
-    /// Returns how many of the first `pages` pages of a block are completely programmed, given that the others of these
-    /// pages are still in memory.
+    /// Returns the number of completely programmed pages in a block to which `pages` pages have been written. The other
+    /// written pages are still in memory.
     pub fn programmed_pages(&self, block: BlockId, pages: u32) -> u32 {
         let (unit, slc) = (self.program_unit(block), self.is_slc(block));
         let waiting = self.pass_distance(slc) * self.units_per_word_line * unit;

@@ -73,8 +73,8 @@ pub enum Note {
     },
     /// The given block, the oldest of the random log, has only valid pages and gets a second chance in place (FASTer).
     Rotated(BlockId),
-    /// The isolation area is short of space, so the given logical block, which owns the oldest valid page, is merged
-    /// (FASTer).
+    /// The isolation area is short of space, so the logical block of the given page, the area's oldest valid page, is
+    /// merged (FASTer).
     Drained(Lpn),
 }
 
@@ -93,7 +93,7 @@ pub enum RetireReason {
     Broken,
     /// Page 0 of a logical block starts another sequential log block.
     Restarted,
-    /// The logical block is merged to free another log block, which holds a page of the logical block.
+    /// The logical block is merged in order to free another log block, which holds one of its pages.
     Merged,
     /// The block was part of the isolation area and has no valid pages left.
     Drained,
@@ -107,7 +107,7 @@ pub enum VictimReason {
     /// The block has the fewest valid pages. It was chosen instead of the victim policy's choice, whose collection
     /// would have freed no page or taken too long.
     Yield,
-    /// The blocks of map pages were full and had to be reclaimed.
+    /// The blocks of map pages were full, so one of them had to be reclaimed.
     MapFull,
     /// A program of a page in the block failed.
     Failed,

@@ -1,4 +1,4 @@
-//! Flash operations as values, for recordings, slow reference models in tests, and power-loss tests.
+//! Flash operations as values: used for recordings, by slow reference models in tests, and by power-loss tests.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 

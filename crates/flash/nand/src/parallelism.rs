@@ -1,6 +1,6 @@
 //! Levels of parallelism of a flash array, and the order in which pages are striped over them.
 
-/// Erase blocks of the chips that form one block of the array, and are written, collected and erased together.
+/// Group of the chips' erase blocks that form one block of the array; they are written, collected and erased together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collected {
     /// Single blocks: each block of a plane is written, collected and erased separately.
@@ -95,7 +95,7 @@ impl Parallelism {
         self.channels * self.dies_per_channel()
     }
 
-    /// Returns the number of areas: parts of the array from which an FTL takes blocks separately.
+    /// Returns the number of areas: parts of the array that have separate free blocks.
     pub const fn areas(&self, collected: Collected) -> u32 {
         match collected {
             Collected::Plane => self.planes(),
@@ -109,7 +109,7 @@ impl Parallelism {
         self.ways * self.dies
     }
 
-    /// Returns the location of the plane with the number `index`.
+    /// Returns the location of plane `index` (planes are numbered in stripe order).
     pub fn place(&self, index: u32) -> Place {
         let mut rest = index;
         let mut at = [0; 4];

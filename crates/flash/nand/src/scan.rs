@@ -7,7 +7,7 @@ use crate::SpareArea;
 /// Contents of a page according to its spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// The page was not programmed since the block was completely erased, and can be programmed.
+    /// The page has not been programmed since the last complete erase of its block, and can be programmed.
     ///
     /// After an interrupted erase of a block, at least one of its pages must not be reported as `Erased`.
     Erased,
@@ -41,7 +41,7 @@ impl Found {
 }
 
 /// Flash as presented to recovery. Recovery visits all blocks first; until then, it reads single pages only from blocks
-/// already visited. The scan may present the state at the start of recovery throughout, because recovery never reads a
+/// already visited. Throughout recovery, the scan may present the state at its start, because recovery never reads a
 /// block after erasing it.
 pub trait Scan: Sync {
     /// Returns the contents of a page. Never called for bad blocks.

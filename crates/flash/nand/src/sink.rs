@@ -45,7 +45,7 @@ pub trait FlashSink {
         false
     }
 
-    /// Returns and clears the outcome of the latest read, program, copy or erase; None if the operation succeeded.
+    /// Returns the failure of the latest read, program, copy or erase, and clears it; None if the operation succeeded.
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
         None
@@ -184,7 +184,8 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
-        // Clears the outcomes of both sinks, so that no sink reports this outcome again for a later operation.
+        // Queries both sinks even if the first has failed, so that the second does not report this failure again for a
+        // later operation.
         let (first, second) = (self.0.failure(), self.1.failure());
         first.or(second)
     }

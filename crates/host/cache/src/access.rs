@@ -15,7 +15,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Creates an access with unknown next use.
+    /// Creates an access whose next use is unknown.
     pub const fn new(item: u32, size: u32) -> Self {
         Self { item, size, next: NEVER }
     }

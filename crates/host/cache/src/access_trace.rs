@@ -41,7 +41,8 @@ pub struct AccessTrace {
 }
 
 impl AccessTrace {
-    /// Splits requests into accesses. Each access stores the position of the next access to the same item.
+    /// Creates a trace from requests, which are split into accesses. Each access stores the position of the next access
+    /// to the same item.
     pub fn new(requests: &[Request], granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         let mut splitter = Splitter::new(granularity, trims)?;
         let mut accesses = Vec::with_capacity(requests.len());
@@ -87,12 +88,13 @@ impl AccessTrace {
         Ok(trace)
     }
 
-    /// Creates a trace without next uses, for online policies.
+    /// Creates a trace that does not store next uses, for online policies.
     pub fn of_the_past(accesses: Vec<Access>, items: u32) -> Result<Self, CacheError> {
         if accesses.len() >= NEVER as usize {
             return Err(CacheError::TooManyAccesses);
         }
-        // Checks everything in a single pass, because memory bandwidth limits the speed for long traces.
+        // Collects everything to be checked in a single pass, because memory bandwidth limits the speed for long
+        // traces.
         let (mut largest_item, mut largest_size, mut drops) = (None, 0, 0);
         for access in &accesses {
             largest_item = largest_item.max(Some(access.item));
@@ -125,7 +127,7 @@ impl AccessTrace {
         self.one_size
     }
 
-    /// Fails if the policy needs next uses and the trace does not have them.
+    /// Fails if the policy needs the next uses of items and the trace does not store them.
     pub(crate) fn check_future(&self, policy: &'static str, needs_future: bool) -> Result<(), CacheError> {
         if needs_future && !self.future { Err(CacheError::NeedsFuture { policy }) } else { Ok(()) }
     }

@@ -36,7 +36,7 @@ impl Bag {
         reserve(&mut self.items, self.place.len(), self.capacity);
     }
 
-    /// Returns the memory of the bag in bytes.
+    /// Returns the memory size of the bag in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.place) + self.items.capacity() * size_of::<u32>()
     }
@@ -78,7 +78,7 @@ impl Bag {
         Some(self.items[rng.below(self.items.len() as u64) as usize])
     }
 
-    /// Appends an item that is not in the bag.
+    /// Adds an item that is not in the bag yet.
     pub fn push(&mut self, item: u32, size: u32) {
         self.place[item as usize] = Place { at: self.items.len() as u32, size };
         self.items.push(item);

@@ -33,7 +33,7 @@ impl Simulation {
         Ok(Self { policy, counts: Counts::default() })
     }
 
-    /// Processes accesses in order; all item numbers are below `items`.
+    /// Processes accesses in order; all item numbers must be below `items`.
     pub fn feed(&mut self, accesses: &[Access], items: u32) {
         self.policy.grow(items);
         self.policy.simulate(accesses, &mut self.counts);

@@ -26,7 +26,7 @@ pub enum CacheError {
         /// Largest capacity that the policy supports, in units.
         most: u64,
     },
-    /// The policy is defined for items of one size.
+    /// The policy supports only items of equal size.
     #[error("policy `{policy}` supports only items of equal size; for objects of different sizes use one of {others}")]
     OneSizeOnly {
         /// Name of the policy.
@@ -34,7 +34,7 @@ pub enum CacheError {
         /// Names of policies that support items of different sizes.
         others: String,
     },
-    /// The admission policy is defined for items of one size.
+    /// The admission policy supports only items of equal size.
     #[error(
         "admission policy `{admission}` supports only items of equal size; for objects of different sizes use one of \
          {others}"
@@ -63,7 +63,7 @@ pub enum CacheError {
     /// Memory for the items could not be allocated.
     #[error("out of memory after {items} distinct items; use larger pages or a sample")]
     NoMemory {
-        /// Number of items of the trace so far.
+        /// Number of distinct items found in the trace so far.
         items: u32,
     },
     /// An item number is out of range.
@@ -71,7 +71,7 @@ pub enum CacheError {
     UnknownItem {
         /// The invalid item number.
         item: u32,
-        /// Number of items; a valid item number is smaller.
+        /// Number of items; valid item numbers are below it.
         items: u32,
     },
     /// The trace has too many accesses for the field [`Access::next`](crate::Access::next), which stores positions in

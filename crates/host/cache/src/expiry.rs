@@ -1,4 +1,4 @@
-//! Expiry of items. Expiry has a separate simulation loop and therefore does not slow down [`Policy::simulate`].
+//! Expiry of items. It is simulated in a separate loop, so that it does not slow down [`Policy::simulate`].
 //!
 //! ```text
 //! access(x):  if x is cached and has expired: drop x; the access is a miss
@@ -32,7 +32,8 @@ impl Expiry {
         Self { until_ns }
     }
 
-    /// Processes accesses and removals in order; `lives` holds the time and TTL of each. Adds the results to `counts`.
+    /// Processes accesses and removals in order; `lives` holds the time and TTL of each access. Adds the results to
+    /// `counts`.
     ///
     /// # Panics
     /// Panics if `lives` and `accesses` differ in length, or an item is out of range.

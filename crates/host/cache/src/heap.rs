@@ -42,7 +42,7 @@ impl<K: Copy + Ord> Heap<K> {
         reserve(&mut self.entries, self.at.len(), self.capacity);
     }
 
-    /// Returns the memory of the heap in bytes.
+    /// Returns the memory size of the heap in bytes.
     pub fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<Entry<K>>() + size_of_val(&*self.at)
     }
@@ -84,7 +84,7 @@ impl<K: Copy + Ord> Heap<K> {
         self.entries.first().map(|entry| (entry.key, entry.item))
     }
 
-    /// Adds an item that is not in the heap.
+    /// Adds an item that is not in the heap yet.
     pub fn push(&mut self, item: u32, size: u32, key: K) {
         self.units += u64::from(size);
         self.entries.push(Entry { key, item, size });

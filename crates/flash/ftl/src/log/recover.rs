@@ -75,7 +75,7 @@ impl<L: Log> LogFtl<L> {
 
 impl LogDevice {
     /// Scans the flash. Returns the survey, and the blocks whose copies are to be discarded. After the first pass,
-    /// `unfinished` may select one of these blocks.
+    /// `unfinished` may propose such a block.
     fn survey(
         &mut self,
         scan: &dyn Scan,

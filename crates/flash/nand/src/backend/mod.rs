@@ -46,13 +46,13 @@ pub trait Flash: FlashSink {
 /// Flash that has no operations in flight between two calls of the FTL, and can therefore resume from a saved state.
 pub trait Resume: Flash {
     /// Resumes as if the operations in `counts` had been executed and `slc_blocks` were in SLC mode. `programmed` lists
-    /// the pages programmed so far, which flash that checks operations needs too.
+    /// the pages programmed so far, for flash that checks operations.
     fn resume(&mut self, counts: Counts, slc_blocks: &[BlockId], programmed: impl Iterator<Item = Ppn>);
 }
 
 /// Flash that completes each operation before the next one begins.
 pub trait OneByOne: Resume {
-    /// Advances the clock to `time_ns` as idle time; does nothing if `time_ns` is in the past.
+    /// Advances the clock to `time_ns`, and counts the time as idle; does nothing if `time_ns` is in the past.
     fn idle_until(&mut self, _time_ns: u64) {}
 
     /// Sets the clock back to 0.

@@ -113,7 +113,7 @@ pub trait Admission: Send + Debug + 'static {
     /// Returns true to admit an item that is not cached; called once for each access to such an item.
     fn admits(&mut self, access: Access) -> bool;
 
-    /// Returns the memory used by the admission policy in bytes, which does not depend on the trace.
+    /// Returns the memory size of the admission policy in bytes, which does not depend on the trace.
     fn bytes(&self) -> usize;
 }
 

@@ -1,4 +1,5 @@
-//! TinyLFU in front of any policy: admits a new item if it was accessed more often than the victim in the recent past.
+//! TinyLFU in front of any policy: admits a new item if it was recently accessed more often than the item to be
+//! evicted.
 //!
 //! ```text
 //! access(x):  record x in the sketch
@@ -39,8 +40,7 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
 struct Contest {
     policy: Box<dyn Policy>,
     sketch: Sketch,
-    /// Candidate for eviction: a cached item that has been removed from the replacement policy. None if there is no
-    /// candidate.
+    /// Candidate for eviction, if any: a cached item that has been removed from the replacement policy.
     candidate: Option<u32>,
 }
 

@@ -22,7 +22,7 @@ use crate::error::CacheError;
 /// Computes the misses of caches with 1, 2, 3 ... items, up to the given number of items.
 pub(crate) type OnePass = fn(&AccessTrace, u32) -> Result<ExactCurve, CacheError>;
 
-/// Number of misses of caches with 1, 2, 3 ... items of one unit.
+/// Number of misses by cache size: 1, 2, 3 ... items of one unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExactCurve {
     accesses: u64,
@@ -35,8 +35,8 @@ impl ExactCurve {
         self.accesses
     }
 
-    /// Returns the number of misses of caches with 1, 2, 3 ... items. If the curve reaches the number of items, every
-    /// larger cache has as many misses as the last entry.
+    /// Returns the number of misses of caches with 1, 2, 3 ... items. If the curve extends to the number of items in
+    /// the trace, every larger cache has as many misses as the last entry.
     pub fn misses(&self) -> &[u64] {
         &self.misses
     }

@@ -144,7 +144,7 @@ impl Sampler {
     }
 }
 
-/// Number of hash values, 2^64.
+/// Number of possible hash values, 2^64.
 const HASHES: f64 = 18_446_744_073_709_551_616.0;
 /// Number of requests between adaptations of the sampling threshold.
 const BATCH: usize = 4096;
@@ -178,7 +178,7 @@ pub struct Estimate {
 }
 
 impl Sample {
-    /// Returns the fraction of the trace's items that is simulated, over all replicas.
+    /// Returns the fraction of the trace's items that all replicas together simulate.
     pub fn rate(&self) -> f64 {
         self.rate
     }

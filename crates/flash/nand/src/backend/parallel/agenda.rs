@@ -1,8 +1,8 @@
 //! The agenda: the next event of each resource, in a tournament tree with one leaf per resource.
 //!
-//! Each die or channel has at most one pending event. Setting an event costs seven comparisons without branches per
-//! level. With eight children per node, there are a third as many levels as in a binary tree. The earliest event is the
-//! root. If times are equal, the lower resource number comes first.
+//! Each die or channel has at most one pending event. Setting an event takes seven branch-free comparisons per level of
+//! the tree. With eight children per node, the tree has a third as many levels as a binary tree. The root is the
+//! earliest event. If times are equal, the lower resource number comes first.
 
 /// Time that means "no event".
 pub const NEVER: u64 = u64::MAX;
@@ -24,7 +24,7 @@ fn least(&[a, b, c, d, e, f, g, h]: &[Event; ARITY]) -> Event {
     (a.min(b).min(c.min(d))).min(e.min(f).min(g.min(h)))
 }
 
-/// Times of the next event of every resource.
+/// Time of each resource's next event.
 #[derive(Debug)]
 pub(crate) struct Agenda {
     /// Earliest event in the subtree of each node except the root. The eight children of node `n` are stored together,
@@ -53,8 +53,8 @@ impl Agenda {
         (time, event as usize & ((1 << RESOURCE_BITS) - 1))
     }
 
-    /// Removes the earliest event, which belongs to `resource`. Until [`Self::settle`] is called, callers may set
-    /// events but not read the earliest event.
+    /// Removes the event of `resource`, which must be the earliest event. Until [`Self::settle`] is called, callers may
+    /// set events but not read the earliest event.
     #[inline(always)]
     pub fn take(&mut self, resource: usize) {
         *self.leaf(resource) = NONE;
@@ -108,8 +108,8 @@ impl Agenda {
         self.first = earliest;
     }
 
-    /// Moves the base time forward to bring an event at `time` into range. Later calls may set events that are earlier
-    /// than `time` by at most the duration of one operation.
+    /// Moves the base time forward, so that an event at `time` is in range. Later calls may set events earlier than
+    /// `time`, by at most the duration of one operation.
     #[cold]
     fn rebase(&mut self, time: u64) {
         let leaves = self.place(0);

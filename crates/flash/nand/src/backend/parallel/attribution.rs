@@ -68,7 +68,7 @@ impl StallCause {
     }
 }
 
-/// Clocks of a die by [`StallCause`].
+/// Clocks of a die, one per [`StallCause`].
 type Clocks = [Wrapping<u64>; CAUSES];
 
 #[derive(Clone, Copy, Debug)]
@@ -232,7 +232,7 @@ impl Attribution {
         }
     }
 
-    /// Sets the cause to which operations are charged while they wait for a die.
+    /// Sets the cause to which the waits for a die are charged.
     pub fn die_is(&mut self, number: u32, cause: StallCause, now_ns: u64) {
         let die = &mut self.dies[number as usize];
         let before = std::mem::replace(&mut die.cause, cause);

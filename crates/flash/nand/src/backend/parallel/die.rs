@@ -148,8 +148,8 @@ impl Die {
         DieView { ready: self.ready.map(|list| list.number), begun: self.begun }
     }
 
-    /// Adds an operation that waits for no other operation to the ready list of its class. The operation usually has
-    /// the highest number in the list.
+    /// Adds a ready operation, which waits for no other operation, to the ready list of its class. Usually the new
+    /// operation has the highest number in the list.
     #[inline]
     pub fn make_ready(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];
@@ -167,8 +167,8 @@ impl Die {
         }
     }
 
-    /// Removes an operation that begins from its ready list. The other operations of its program unit are removed with
-    /// it.
+    /// Removes an operation from its ready list because the operation begins. The other operations of its program unit
+    /// are removed too.
     #[inline(always)]
     pub fn begin(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];

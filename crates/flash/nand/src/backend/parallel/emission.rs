@@ -84,7 +84,8 @@ impl ParallelFlash {
         queued
     }
 
-    /// Passes an operation to the checker. Operations on a block must be passed in the order in which they must begin.
+    /// Reports the emission of an operation to the checker. Operations on a block must be reported in the order in
+    /// which they must begin.
     #[inline(always)]
     pub(super) fn show_emitted(&mut self, index: u32) {
         if let Some(checker) = &mut self.checker {
@@ -142,7 +143,8 @@ impl ParallelFlash {
         self.ops[index].waits += 1;
     }
 
-    /// Adds a copy to the copies from `block` for which the next erase of `block` waits.
+    /// Makes the next erase of `block` wait for operation `index`: a copy from the block or, if program units are
+    /// gathered, a read of the block.
     fn enter_gate(&mut self, block: u32, index: u32) {
         let mut gate = self.blocks[block as usize].gate;
         if gate == NONE {

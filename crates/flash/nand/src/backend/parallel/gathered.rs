@@ -11,7 +11,7 @@ const ALL: u32 = u32::MAX;
 pub(super) struct DieBlock {
     /// Program unit that is being gathered.
     pub unit: ProgramUnit,
-    /// Page that follows the last page whose program was emitted.
+    /// Number of the page after the last page whose program was emitted.
     pub next: u32,
     /// Number of the first page that is still in memory; [`ALL`] if all pages have been programmed.
     pub unprogrammed: u32,
@@ -22,9 +22,9 @@ pub(super) struct DieBlock {
     stripe: u32,
 }
 
-/// Program units that are being gathered, and the pages in memory.
+/// Program units that are being gathered, and the pages in the controller's memory.
 pub(super) struct Gathered {
-    /// True if memory survives a power loss.
+    /// True if the controller's memory survives a power loss.
     survives: bool,
     /// Number of waiting operations: programs in incomplete program units, programs whose fine pass is not due yet, and
     /// incomplete stripes that wait for reads.
@@ -32,7 +32,7 @@ pub(super) struct Gathered {
     /// Number of waiting programs that write host data.
     waiting_for_host: u32,
     pub blocks: Vec<DieBlock>,
-    /// Units that wait for their fine pass, by die block. Empty if one pass programs a word line.
+    /// Units that wait for their fine pass, by die block; empty if word lines are programmed in one pass.
     fine_units: Vec<FineUnits>,
 }
 

@@ -40,7 +40,7 @@ impl ParallelFlash {
             self.chain(die_block, first);
         }
         if complete {
-            // If the program waits for nothing else, the caller makes it ready.
+            // The caller makes the program ready if it waits for nothing else.
             self.ops[first].waits -= 1;
             if two_passes {
                 self.end_coarse_unit(die_block);

@@ -156,7 +156,7 @@ struct Block {
 
 #[derive(Debug)]
 struct Channel {
-    /// Dies that wait for the channel's bus; the first die in the queue uses it.
+    /// Queue of dies for the channel's bus: the first die is using the bus, the others wait.
     dies: VecDeque<u32>,
     began_ns: u64,
 }
@@ -214,7 +214,7 @@ pub struct ParallelFlash {
     /// Time of the next event of each resource: first the dies, then the channels.
     agenda: Agenda,
     ops: Ops,
-    /// Number of operations emitted so far, wrapping around.
+    /// Number of operations emitted so far, modulo 2^32.
     emitted: u32,
     blocks: Vec<Block>,
     /// Program units that are being gathered; None if a program unit is one page and has no parity.
@@ -222,10 +222,10 @@ pub struct ParallelFlash {
     gates: Slab<Gate>,
     jobs: Slab<Job>,
     submission: Submission,
-    /// Random part of suspension times.
+    /// Generator for the random part of suspension times.
     suspension_rng: Rng,
-    /// Flash page on each plane of the die, for the command that is being formed. Valid only for the planes that this
-    /// command uses.
+    /// For the command that is being formed: its flash page on each plane of the die. Valid only for the planes that
+    /// this command uses.
     flash_pages: Vec<(u32, u16)>,
     /// Dies that may be able to begin a command.
     wake: Vec<u32>,
@@ -240,8 +240,8 @@ pub struct ParallelFlash {
 }
 
 impl ParallelFlash {
-    /// Creates an array that takes over the state of `before`, which does not model time. The clock of the array starts
-    /// at 0.
+    /// Creates an array that continues from the state of `before`, which does not model time. The clock of the array
+    /// starts at 0.
     pub fn new(geometry: &Geometry, timing: &Timing, options: ArrayOptions, before: UntimedFlash) -> Self {
         let counts = before.counts();
         let (layout, checker) = before.into_parts();
@@ -390,8 +390,9 @@ impl ParallelFlash {
         self.agenda.settle(resource);
     }
 
-    /// Processes events up to `until_ns`, at most [`MOST_EVENTS`]; returns their number. Stops early when a job is
-    /// done, or when the number of operations in flight falls below `most_under_way`.
+    /// Processes the events up to `until_ns`, but at most [`MOST_EVENTS`] of them; returns the number of events
+    /// processed. Stops early when a job is done, or when the number of operations in flight falls below
+    /// `most_under_way`.
     #[inline]
     pub fn advance_until(&mut self, until_ns: u64, most_under_way: usize) -> u32 {
         let is_full = self.under_way() >= most_under_way;

@@ -81,15 +81,17 @@ pub(crate) struct Op {
     pub edges: u32,
     /// For a gathered program: number of erases of the die block that were emitted before it.
     pub erases: u32,
-    /// In the first operation of a program unit: the unit's second operation. `next` links the others.
+    /// In the first operation of a program unit: the second operation of the unit. The unit's further operations are
+    /// linked by `next`.
     pub members: u32,
-    /// Neighbours in the list of ready operations. `next` also links the operations of a command to each other.
+    /// Previous and next operation in the list of ready operations. `next` also links the operations of a command to
+    /// each other.
     pub previous: u32,
     pub next: u32,
 }
 
 impl Op {
-    /// Template for a new operation: a read without dependencies. The caller then overwrites its fields.
+    /// Template for new operations: a read without dependencies. Callers override the fields that differ.
     pub const FREE: Self = Self {
         kind: Kind::Read,
         cause: Cause::Host,
@@ -126,7 +128,7 @@ impl Op {
         (self.block, self.page)
     }
 
-    /// Returns the operation in the form that the timing checker uses.
+    /// Returns the properties of the operation that the timing checker needs.
     pub fn seen(&self) -> Seen {
         let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));
         let Self { id, kind, pass, block, in_block: page, .. } = *self;
@@ -134,7 +136,7 @@ impl Op {
     }
 }
 
-/// An operation in the form that the timing checker uses.
+/// Properties of an operation that the timing checker needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Seen {
     /// Number of the operation, counted in the order of emission; unique among unfinished operations.

@@ -12,7 +12,8 @@ use super::ops::{NONE, Op, Pass};
 use super::program_unit::ProgramUnit;
 
 impl ParallelFlash {
-    /// Makes a program the fine pass of its page. Returns the coarse pass, which is a new operation.
+    /// Turns program `index` into the fine pass of its page, and adds an operation for the coarse pass. Returns the
+    /// coarse pass.
     pub(super) fn begin_passes(&mut self, index: u32) -> u32 {
         self.emitted = self.emitted.wrapping_add(1);
         let coarse = Op { pass: Pass::Coarse, job: NONE, attributed: false, id: self.emitted, ..self.ops[index] };
@@ -32,7 +33,7 @@ impl ParallelFlash {
         coarse
     }
 
-    /// Queues the fine passes that become due because all pages of a unit's coarse pass are in memory.
+    /// Called once all pages of a unit's coarse pass are in memory; queues the fine passes that are now due.
     pub(super) fn end_coarse_unit(&mut self, die_block: u32) {
         let gathered = self.gathered.as_mut().expect("the drive gathers program units");
         let is_full = gathered.is_full(die_block, self.layout.pages_per_die_block());
@@ -134,8 +135,8 @@ pub(super) mod tests {
         assert_eq!(flash.counts().programmed(), 10, "a page counts once");
     }
 
-    /// Checks that a write request ends with the fine pass of its page, and that reads of the page come from memory
-    /// until then.
+    /// Checks that a write request ends with the fine pass of its page, and that the page is read from memory until
+    /// then.
     #[test]
     fn a_page_is_programmed_after_both_passes() {
         let mut flash = array(Commands::default());

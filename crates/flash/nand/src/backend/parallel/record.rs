@@ -19,7 +19,7 @@ pub struct Requester {
 /// A period in which a die or channel works on one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// Die whose cells execute the operation, or whose data is on the channel.
+    /// Die whose cells execute the operation, or whose data is being transferred over the channel.
     pub die: u32,
     /// Number of the operation's plane within the die.
     pub plane: u32,
@@ -48,11 +48,11 @@ pub struct Record {
     /// Time for which cells were busy with internal operations such as garbage collection, summed over all dies, in
     /// bins of simulated time.
     pub internal: Bins,
-    /// Busy time of each channel, in bins.
+    /// Busy time of each channel, in bins of simulated time.
     pub buses: Bins,
     /// Number of multi-plane commands so far.
     pub multiplane_commands: u64,
-    /// Number of operations interrupted by a read.
+    /// Number of times that a read interrupted an operation.
     pub suspensions: u64,
     window: Option<(u64, u64)>,
     /// Host request of each operation in flight, by the index of the operation.

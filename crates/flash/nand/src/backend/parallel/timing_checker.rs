@@ -27,7 +27,7 @@ struct Block {
     /// Operations on the block that were emitted but have not begun on the die.
     order: VecDeque<Seen>,
     /// Operations that must end before the block's next erase: copies from the block, or its reads if program units are
-    /// gathered. The value of an entry is the number of erases emitted before the operation.
+    /// gathered. Maps the number of each operation to the number of erases emitted before it.
     before_erase: BTreeMap<u32, u64>,
     erases_emitted: u64,
     erases_begun: u64,
@@ -38,12 +38,12 @@ struct Block {
 /// The methods of the checker are never inlined, to keep drives without checks fast.
 #[derive(Debug)]
 pub struct TimingChecker {
-    /// Number of pages of a die block.
+    /// Number of pages per die block.
     pages_per_block: usize,
     /// True if program units are gathered in memory.
     gathers: bool,
-    /// Number of pages after a page, in the same die block, that must have begun their coarse pass before the page
-    /// begins its fine pass.
+    /// Number of following pages in the same die block that must have begun their coarse pass before a page begins its
+    /// fine pass.
     pass_distance: usize,
     pages: Vec<Page>,
     blocks: Vec<Block>,

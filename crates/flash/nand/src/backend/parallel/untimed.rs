@@ -21,7 +21,7 @@ impl UntimedFlash {
         Self { counts: Counts::default(), layout: Layout::new(geometry), checker }
     }
 
-    /// Returns the block modes and the checker, for use with flash that models time.
+    /// Returns the layout, which has the mode of each block, and the checker, for use with flash that models time.
     pub fn into_parts(self) -> (Layout, Option<Box<TimingChecker>>) {
         (self.layout, self.checker)
     }

@@ -111,7 +111,7 @@ impl ParallelFlash {
     fn begin_any(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
         if let Some(Suspended { mut work, loaded }) = die.suspended {
-            // Host reads come first. When the scheduler picks no more host reads, the suspended command resumes.
+            // Host reads come first. The suspended command resumes once the scheduler no longer picks a host read.
             if self.picked(number) == Some(Class::HostRead) {
                 self.begin(number, Class::HostRead);
             } else {
@@ -134,7 +134,7 @@ impl ParallelFlash {
         })
     }
 
-    /// Returns the class of operation that the scheduler would begin now on a die.
+    /// Returns the operation class that the scheduler picks now for a die.
     #[inline]
     fn picked(&self, number: u32) -> Option<Class> {
         (self.chips.scheduler.role.pick)(&self.dies[number as usize].view())
@@ -423,7 +423,7 @@ impl ParallelFlash {
         let die = &mut self.dies[resource as usize];
         match std::mem::replace(&mut die.cells, Cells::Idle) {
             Cells::Suspending => {}
-            // Only the minimum time before the next interruption has passed; the operation has not ended yet.
+            // This event only ends the minimum time before the next interruption; the operation has not ended yet.
             Cells::Busy(work) if work.ends_ns > self.now_ns => {
                 die.cells = Cells::Busy(work);
                 self.agenda.set(resource as usize, work.ends_ns);
@@ -464,8 +464,7 @@ impl ParallelFlash {
         self.wake(resource);
     }
 
-    /// Releases the operations that wait for the blocks of a read command, once its pages have been read from the
-    /// cells.
+    /// Releases the next operations on the blocks of a read command, whose pages have been read from the cells.
     #[inline]
     fn pass(&mut self, command: Command) {
         self.for_each_op(command.first, |flash, index| {

@@ -132,8 +132,8 @@ impl World {
                 Cells::Idle => {}
             }
             match die.registers {
-                // Of a read, lists only the operations whose pages have not been transferred yet; its other operations
-                // have ended.
+                // For a read, lists only the operations whose pages have not been transferred yet; the other operations
+                // of the command have ended.
                 Registers::Moving(command) if command.reads => held.on_bus.extend(list(command.transfer)),
                 Registers::Moving(command) => held.on_bus.extend(all(command)),
                 Registers::Loaded(command) => held.loaded = all(command),

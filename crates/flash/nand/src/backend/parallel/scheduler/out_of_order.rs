@@ -1,4 +1,4 @@
-//! Out of order: among the ready operations, the operation emitted first begins.
+//! Out of order: begins the ready operation that was emitted first.
 //!
 //! ```text
 //! next = argmin of number over all ready
