@@ -30,7 +30,8 @@ pub struct Shares {
     pages: u32,
     /// Number of pages that each share contributes to a tile, except perhaps to the last, smaller tile.
     slice: Reciprocal,
-    /// For each share, the page number at which its ring of pages begins.
+    /// For each share, the start of its ring: the number of its page that comes first in the first tile. The page
+    /// numbers ascend from there and wrap around.
     begins: Vec<u32>,
     functions: [[u8; HALF]; ROUNDS],
     /// Keys of the permutations. Each tile has a separate key.
@@ -107,7 +108,7 @@ impl Shares {
         (0..self.keys.len() as u32).map(|number| Tile::of(self, number))
     }
 
-    /// Applies the permutation of a tile to page number `number` and returns the result.
+    /// Applies the permutation of a tile to `number`, a page number within the tile, and returns the result.
     #[inline]
     fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {

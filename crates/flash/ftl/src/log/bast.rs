@@ -148,7 +148,8 @@ impl Log for Bast {
         (self.log_of.len() * size_of::<u32>() + self.slots.len() * per_slot) as u64
     }
 
-    /// Takes over the log blocks after a power loss. If a logical block has several log blocks, uses only the newest.
+    /// Restores the log from the log blocks found after a power loss. If a logical block has several log blocks, uses
+    /// only the newest.
     fn take_up(&mut self, _device: &LogDevice, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let mut rest = Vec::new();
         let mut slots = BTreeMap::new();

@@ -65,7 +65,7 @@ impl LogDevice {
         !failed
     }
 
-    /// Closes a block with a failed program.
+    /// Closes a block in which a program has failed, and records the block as failing.
     #[cold]
     pub(super) fn give_up_failing(&mut self, block: u32) {
         self.failing.insert(block);

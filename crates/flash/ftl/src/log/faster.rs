@@ -111,7 +111,8 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
 pub struct Faster {
     /// True if valid pages get a second chance: each is copied to the log once more before it is merged.
     second_chance: bool,
-    /// True if a victim that is less than half valid keeps all its pages in the log, even after their second chance.
+    /// True if the valid pages of a victim that is less than half valid are copied to the log again, even after their
+    /// second chance.
     keep_sparse: bool,
     sequential: SequentialLog,
     random: Ring,
@@ -280,7 +281,7 @@ impl Log for Faster {
         if blocks as u32 > self.random.capacity() { survey.opened_last(random) } else { None }
     }
 
-    /// Takes over the log after a power loss. The copies at the start of a block are the pages on their second chance.
+    /// Restores the log after a power loss. The copies at the start of a block count as pages on their second chance.
     /// Blocks that got a second chance because all pages were valid can no longer be identified.
     fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         for block in blocks.iter().filter(|block| block.role == Role::Log) {

@@ -157,7 +157,8 @@ pub struct PageFtl<M = WholeMap> {
     host_pages: u64,
     /// Stream of the host page that is being written. Set only in code that may open a block.
     writer: u16,
-    /// Numbers of occupied and valid pages, summed over all victims with data since the device was built or loaded.
+    /// Numbers of occupied and valid pages at the collections of all victims with data, summed since the device was
+    /// built or loaded.
     occupied: GcOccupancy,
     sequence: u64,
     /// Blocks in which a program has failed; they are emptied and then retired.
