@@ -22,7 +22,7 @@ pub enum Part {
     Admission(&'static AdmissionInfo),
 }
 
-/// A slow, simple implementation of a replacement policy, to compare with the fast implementation.
+/// A slow but simple implementation of a replacement policy. The check compares it with the fast implementation.
 pub trait Twin {
     /// Creates an empty cache with the given parameters of the policy and a capacity in units.
     fn new(settings: &Settings, capacity: u64) -> Self;
@@ -114,8 +114,8 @@ impl Part {
     }
 }
 
-/// Generates random caches that use the component, each with up to `most` operations. Most accesses go to a few hot
-/// items.
+/// Generates random caches that use the component under test, each with a sequence of up to `most` operations. Most
+/// accesses go to a few hot items.
 fn worlds(part: Part, limit: Option<Limit>, most: usize) -> impl Strategy<Value = World<Cache, Operation>> {
     let item = prop_oneof![3 => 0..8_u32, 2 => 0..ITEMS];
     let size = if part.has_sizes() { prop_oneof![2 => Just(1_u32), 1 => 1..6_u32].boxed() } else { Just(1).boxed() };
@@ -146,7 +146,7 @@ fn steps(operations: &[Operation]) -> Vec<Option<Access>> {
     operations.iter().map(|operation| access(operation).and_then(|_| known.next().copied())).collect()
 }
 
-/// Returns the error `problem` if `is_kept` is false, which means that a rule was broken.
+/// If `is_kept` is false, a rule was broken: returns the error `problem`.
 fn ensure(is_kept: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
     if is_kept { Ok(()) } else { Err(problem()) }
 }
@@ -319,7 +319,7 @@ fn held(policy: &dyn Policy) -> BTreeMap<u32, u32> {
     (0..ITEMS).filter(|&item| policy.contains(item)).map(|item| (item, policy.size(item))).collect()
 }
 
-/// Checks that a policy has the same hits and holds the same items as its slow twin.
+/// Checks that a policy produces the same hits and holds the same items as its slow twin.
 pub fn equals_its_twin<T: Twin>(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "equals_its_twin", cases: 200 };
     check(

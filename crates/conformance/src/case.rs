@@ -112,7 +112,7 @@ pub(crate) fn check_limits<V>(limits: impl Iterator<Item = V>, check: impl Fn(V)
 pub(crate) struct Subject {
     pub component: String,
     pub check: &'static str,
-    /// Number of random test cases, unless `PROPTEST_CASES` is set.
+    /// Default number of random test cases; `PROPTEST_CASES` overrides it.
     pub cases: u32,
 }
 

@@ -36,8 +36,8 @@ impl Display for Waiting {
     }
 }
 
-/// Checks that the scheduler only picks a class with a ready operation, and always makes the same choice for the same
-/// waiting operations. It may leave the die idle only if the earliest operation is not ready.
+/// Checks that the scheduler only picks a class with a ready operation, and that the same waiting operations always
+/// lead to the same choice. The scheduler may leave the die idle only if the earliest operation is not ready.
 pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
     let component = format!("die scheduler {}", info.name);
     let subject = Subject { component, check: "a_ready_operation_begins", cases: 2_000 };

@@ -78,7 +78,7 @@ impl Visitor for ReadBack<'_> {
 /// Number of write streams that the host uses. The first page of a write determines its stream.
 const STREAMS: u32 = 3;
 
-/// Serves a request; returns how many of the pages that it read had never been written.
+/// Serves a request; returns the number of pages read that had never been written.
 fn serve<F: Ftl, S: FlashSink>(ftl: &mut F, request: Request, sink: &mut S) -> u32 {
     match request {
         Request::Write(first, count) => {

@@ -397,7 +397,7 @@ pub fn counts_add_up(info: &'static SchedulerInfo) -> Checked {
     })
 }
 
-/// Checks that equal events cause equal dispatches.
+/// Checks that identical events lead to identical dispatches.
 pub fn equal_runs_are_equal(info: &'static SchedulerInfo) -> Checked {
     with_host(info, "equal_runs_are_equal", 40, |info, options, events| {
         let [one, two] = [(); 2].map(|()| Host::run(info, options, events).log);

@@ -7,7 +7,7 @@ use ssdlab_core::{Parameter, Settings};
 /// Page size of the small drives in bytes; small enough that a map has several pages.
 pub(crate) const PAGE_BYTES: u32 = 64;
 
-/// Returns settings that give each parameter its value from `values`.
+/// Returns settings in which each parameter has the corresponding value in `values`.
 pub(crate) fn settings(parameters: &'static [Parameter], values: &[u64]) -> Settings {
     let owner = Owner { kind: "component", name: "checked", parameter: "parameter" };
     let names = parameters.iter().map(|parameter| parameter.name);
@@ -22,7 +22,7 @@ pub(crate) struct Limit {
     pub value: u64,
 }
 
-/// Returns two limits per parameter: its smallest and its largest value.
+/// Iterates over the limits of all parameters: the smallest and the largest value of each.
 pub(crate) fn limits(parameters: &'static [Parameter]) -> impl Iterator<Item = Limit> {
     let ends =
         |(at, parameter): (usize, &Parameter)| [parameter.min, parameter.largest()].map(|value| Limit { at, value });

@@ -5,7 +5,7 @@ use ssdlab_nand::{Cause, Failure, FlashSink, Note, Source, SpareArea};
 
 use super::flash::Flash;
 
-/// Failure rate of the flash, and spare blocks for failures.
+/// Failure rate of the flash, and number of blocks that replace failed blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Faults {
     /// Average number of page programs and erases per failure.

@@ -6,7 +6,7 @@ use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::Shape;
 use ssdlab_nand::{Cause, Failure, FlashSink, Found, Note, ProgramOrder, Scan, Source, SpareArea, Trimmed};
 
-/// State in which a power loss leaves the interrupted operation.
+/// State of the interrupted operation after a power loss.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Last {
     /// The operation changed nothing.
@@ -42,7 +42,7 @@ pub struct Flash {
     gathered: BTreeMap<u32, Vec<Cell>>,
     /// If true, plants a bug: reads ignore the pages in volatile memory.
     pub(super) forgets_memory: bool,
-    /// For each block, the page offset after its last programmed page.
+    /// For each block, the offset of the page after the last programmed page.
     next: Vec<u32>,
     erases: Vec<u32>,
     /// Blocks whose erase was interrupted.
@@ -120,7 +120,7 @@ impl Flash {
         fails
     }
 
-    /// Counts an erase that fails. The block keeps its state.
+    /// Counts a failed erase, which leaves the block unchanged.
     pub(super) fn fail_to_erase(&mut self, cause: Cause) {
         self.begins(cause);
     }

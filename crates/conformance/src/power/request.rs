@@ -14,7 +14,7 @@ pub enum Request {
     Read(u32, u32),
     /// Trims a range of pages, given by its first page and page count.
     Trim(u32, u32),
-    /// Runs background garbage collection of about this many pages (second value) in a plane (first value).
+    /// Runs background garbage collection, given the plane and the approximate number of pages to collect.
     Collect(u32, u32),
     /// Flushes the drive: makes all earlier writes durable.
     Flush,

@@ -25,7 +25,7 @@ pub struct World {
     pub faults: Option<Faults>,
 }
 
-/// View of the flash during recovery; a bug may be planted in `page`.
+/// View of the flash during recovery. The function `page` reads a page; it may contain a planted bug.
 struct Eyes<'a> {
     flash: &'a Flash,
     page: fn(&Flash, Ppn) -> Found,
@@ -64,7 +64,7 @@ pub enum Mistake {
 pub struct Look {
     /// Returns the contents of a page as recovery sees them.
     pub page: fn(&Flash, Ppn) -> Found,
-    /// Returns the trims as recovery sees them.
+    /// Returns the recorded trims as recovery sees them.
     pub trims: fn(&[Trimmed]) -> Vec<Trimmed>,
     /// Planted bug in the handling of program units, if any.
     pub mistake: Mistake,
@@ -79,7 +79,7 @@ impl Look {
 /// Counts of events in a run that broke no rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Happened {
-    /// Number of operations before the first power loss, or of all operations if power never fails.
+    /// Number of operations before the first power loss; total number of operations if power never fails.
     pub operations: u64,
     /// Number of power losses during recovery.
     pub lost_in_recovery: u32,
@@ -122,9 +122,9 @@ struct Host {
     look: Look,
     faults: Option<Faults>,
     cuts: Vec<(u64, Last)>,
-    /// Contents (as stamps) that each logical page may have after a power loss, the newest last.
+    /// For each logical page, the contents (as stamps) that it may have after a power loss, newest last.
     pages: Vec<Vec<Option<u64>>>,
-    /// Request that the power loss interrupted, and the stamps that its pages contain if they were written.
+    /// Request that the power loss interrupted, and the stamps that its pages contain if the request was executed.
     lost: Option<(Request, Vec<u64>)>,
     stamps: u64,
     fresh: bool,
@@ -193,8 +193,8 @@ impl Host {
         Ok(pages)
     }
 
-    /// Records the number of operations so far, unless a number is already recorded. Tests use it to repeat the run
-    /// with a power loss at each operation.
+    /// Records the number of operations so far, unless a number is already recorded. Tests use this number to repeat
+    /// the run with a power loss at each operation.
     fn count_operations(&mut self) {
         if self.happened.operations == 0 {
             self.happened.operations = u64::MAX - self.flash.left;
@@ -209,8 +209,8 @@ impl Host {
     }
 }
 
-/// Operation of a drive between two power losses. `live` returns true if all requests were served, and false if
-/// the power failed or the drive wore out first.
+/// Operation of a drive from power-on to the next power loss. `live` returns true if all requests were served, and
+/// false if the power failed or the drive wore out first.
 struct Life<'a, R> {
     host: &'a mut Host,
     requests: &'a mut R,
