@@ -126,7 +126,7 @@ impl Archive<'_> {
         }
     }
 
-    /// Saves or loads a large array. An array to be loaded may have length 0 beforehand.
+    /// Saves or loads a large array. When loading, the array may be empty beforehand.
     ///
     /// # Errors
     /// See [`Self::array`] for the errors.

@@ -10,12 +10,12 @@ pub struct Difference {
     pub then: String,
     /// Value of the same setting or count in the second drive.
     pub now: String,
-    /// Advice: the settings to change so that the second drive equals the first.
+    /// Advice: the settings to change so that the second drive matches the first.
     pub remedy: String,
 }
 
-/// Returns the first difference between two drives; `then` has the settings and counts of the first drive, and `now`
-/// those of the second.
+/// Returns the first difference between two drives. `then` contains the settings and counts of the first drive, and
+/// `now` the settings and counts of the second drive.
 pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     let value = |lines: &[Line], key: &str| lines.iter().find(|line| line.0 == key).map(|line| line.1.clone());
     let (key, was, is) = then.iter().chain(now).find_map(|(key, _)| {
@@ -30,7 +30,7 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
         (Some(was), Some((keys, unit))) => {
             (format!("{was} {unit} ({keys})"), format!("restore the earlier value of {keys}"))
         }
-        // The user cannot enter a list of values in the form `key=value`.
+        // A list of values cannot be entered in the form `key=value`.
         (Some(was), None) if was.contains(", ") => {
             (format!("{key} = {was}"), format!("restore the earlier value of {key}"))
         }

@@ -1,7 +1,8 @@
 //! A log-linear histogram of nanoseconds: 64 linear steps per power of two.
 //!
 //! The bucket width is at most 1/64 of the value (1.6 %); values below 128 ns are exact. Mean and standard deviation
-//! come from exact sums, not from buckets. Histograms of parts of a run add up to the histogram of the run.
+//! come from exact sums, not from buckets. The histograms of the parts of a run can be added to get the histogram of
+//! the whole run.
 
 const SUB_BITS: u32 = 6;
 const SUB: usize = 1 << SUB_BITS;

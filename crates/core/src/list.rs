@@ -85,8 +85,8 @@ impl List {
         some(self.newest)
     }
 
-    /// Links two neighbouring items; if `older` or `newer` is [`NONE`], the other item becomes the end of the list on
-    /// that side.
+    /// Links two neighbouring items. If `older` is [`NONE`], `newer` becomes the oldest item of the list, and vice
+    /// versa.
     #[inline(always)]
     fn join<N: Node>(&mut self, nodes: &mut [N], older: u32, newer: u32) {
         match older {
@@ -158,7 +158,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Memory that a queue needs per item of its capacity, in bytes.
+    /// Memory use of a queue in bytes per item of capacity.
     pub const BYTES_PER_ITEM: usize = size_of::<Link>();
 
     /// Creates an empty queue for items below `capacity`.

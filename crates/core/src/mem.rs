@@ -1,8 +1,8 @@
 //! Direct use of the memory system: huge pages, mapped files and prefetching.
 //!
-//! A map of a 64 GiB drive is 64 MiB of `u32` accessed at random. With 4 KiB pages each access misses the TLB as well
-//! as the cache, and memory-bound loops run up to twice as slow. In the pure crates of the workspace, only this module
-//! may contain `unsafe`.
+//! The map of a 64 GiB drive is a 64 MiB array of `u32` that is accessed at random. With 4 KiB pages, each access
+//! misses both the TLB and the cache, and memory-bound loops take up to twice as long. In the pure crates of the
+//! workspace, only this module may contain `unsafe`.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};

@@ -26,7 +26,7 @@ impl PageBits {
         self.words[(page / WORD) as usize] >> (page % WORD) & 1 != 0
     }
 
-    /// Prefetches the bit of a page; does nothing if there is no such page.
+    /// Prefetches the bit of a page; does nothing if the page number is out of range.
     #[inline(always)]
     pub fn prefetch(&self, page: u32) {
         prefetch(&self.words, (page / WORD) as usize);
@@ -44,7 +44,7 @@ impl PageBits {
         self.words[(page / WORD) as usize] |= 1 << (page % WORD);
     }
 
-    /// Returns the bits of `count` pages (at most 64), starting with page `first` in the lowest bit.
+    /// Returns the bits of `count` consecutive pages (at most 64); the lowest bit belongs to page `first`.
     #[inline(always)]
     pub fn window(&self, first: u32, count: u32) -> u64 {
         let (word, shift) = ((first / WORD) as usize, first % WORD);
@@ -54,7 +54,7 @@ impl PageBits {
         (low | high) & lowest(count)
     }
 
-    /// Overwrites the bits of `count` pages, starting with page `first` in the lowest bit of `bits`.
+    /// Overwrites the bits of `count` consecutive pages; the lowest bit of `bits` belongs to page `first`.
     #[inline(always)]
     pub fn set_window(&mut self, first: u32, count: u32, bits: u64) {
         let (word, shift) = ((first / WORD) as usize, first % WORD);
@@ -87,7 +87,7 @@ impl PageBits {
         Self::windows(pages).map(|(first, count)| self.window(first, count).count_ones()).sum()
     }
 
-    /// Copies the bits of the pages `pages` of `other` to this set, starting at page `first`.
+    /// Copies the bits of the page range `pages` from `other` to this set; page `first` gets the first of these bits.
     pub fn copy(&mut self, first: u32, other: &Self, pages: Range<u32>) {
         let shift = pages.start;
         for (from, count) in Self::windows(pages) {

@@ -1,4 +1,4 @@
-//! Converts byte ranges to pages that a range touches, covers completely or covers in part.
+//! Converts byte ranges to page ranges: the pages that a byte range touches, covers completely or covers in part.
 //!
 //! A range is `offset..end` in bytes. An empty range touches no page.
 
@@ -62,7 +62,7 @@ impl PageSize {
         first..if first < after { after } else { first }
     }
 
-    /// Returns the pages that a byte range of a device touches. Their numbers must fit in 32 bits.
+    /// Returns the pages that a byte range of a device touches. The page numbers must fit in 32 bits.
     #[inline(always)]
     pub const fn split(self, offset: u64, end: u64) -> Pages {
         let first = self.page_of(offset);
@@ -85,7 +85,8 @@ impl PageSize {
         }
     }
 
-    /// Iterates over the pages that the range touches, each with the part of the range that lies in it.
+    /// Iterates over the pages that a byte range touches. Returns each page with the bytes of the range that lie in the
+    /// page.
     #[inline]
     pub fn parts(self, offset: u64, end: u64) -> impl Iterator<Item = (u64, Range<u64>)> {
         self.touched(offset, end).map(move |page| {

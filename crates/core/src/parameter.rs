@@ -147,12 +147,12 @@ impl fmt::Display for Unit {
 /// One parameter of a scheduler, policy or other registered entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Name of the parameter in configurations; the name from the kernel or paper, if there is one.
+    /// Name of the parameter in configurations; identical to the name in the kernel or paper, if there is one.
     pub name: &'static str,
     /// Unit of the parameter's value.
     pub unit: Unit,
-    /// Default value from the source (paper or program). If the source specifies no default, ssdlab chooses one, as the
-    /// help text or the component's source file states.
+    /// Default value from the source (paper or program). If the source specifies no default, ssdlab chooses one; the
+    /// help text or the component's source file then says so.
     pub default: u64,
     /// Smallest value of the parameter.
     pub min: u64,
@@ -259,7 +259,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// Error: an invalid change of a parameter.
+/// Error: an invalid change to a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// The owner has no parameter with the given name.
@@ -395,7 +395,7 @@ impl Settings {
         self.get(name) as f64 / BILLIONTHS
     }
 
-    /// Returns the percentage of `capacity` that parameter `name` specifies, rounded down.
+    /// Returns `capacity` times the percentage in parameter `name`, rounded down.
     pub fn share(&self, name: &str, capacity: u64) -> u64 {
         (u128::from(capacity) * u128::from(self.get(name)) / 100) as u64
     }

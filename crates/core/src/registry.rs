@@ -16,7 +16,7 @@ use crate::suggest::named;
 /// A registry entry for a policy, scheduler or other component: its name, texts and parameters, and everything needed
 /// to build it.
 pub struct Info<R: 'static> {
-    /// Name of the entry in settings; the name from the source, if there is one.
+    /// Name of the entry in settings; identical to the name in the source, if there is one.
     pub name: &'static str,
     /// Short help text of the entry.
     pub help: &'static str,
@@ -58,7 +58,7 @@ impl<R> Info<R> {
         Choice { info: self, settings: Settings::with(self.parameters, values) }
     }
 
-    /// Chooses this entry with changes to its default parameters.
+    /// Chooses this entry with the default values of its parameters, except for the given changes.
     ///
     /// # Errors
     /// Fails if the entry has no such parameter, or a value is out of range.
@@ -110,7 +110,7 @@ pub struct UnknownMember {
 }
 
 impl<R> Registry<R> {
-    /// Creates the registry for a type of component (`victim policy`) with its built-in entries.
+    /// Creates the registry for a type of component, such as `victim policy`, with its built-in entries.
     pub const fn new(kind: &'static str, built_in: &'static [&'static Info<R>]) -> Self {
         Self { kind, built_in, members: RwLock::new(None) }
     }

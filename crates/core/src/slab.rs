@@ -1,4 +1,4 @@
-//! A slab of items with stable numbers; a number is reused after its item was removed.
+//! A slab of items with stable numbers. Once an item has been removed, its number may be reused.
 
 use std::ops::{Index, IndexMut};
 

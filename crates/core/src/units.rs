@@ -86,7 +86,7 @@ fn split_exponent(unit: &str) -> (u32, &str) {
     }
 }
 
-/// Returns `number` times `multiplier` times 10 to the power of `exponent`; the error says what is wrong with `number`.
+/// Returns `number` times `multiplier` times 10 to the power of `exponent`. If `number` is invalid, the error says why.
 fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Result<u64, &'static str> {
     let number: String = number.chars().filter(|&c| c != '_').collect();
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
@@ -150,8 +150,8 @@ fn parse(
 }
 
 impl Bytes {
-    /// Reads `"4KiB"`, `"64 gib"`, `"64G"` (binary), `"480GB"` (decimal), `"512B"`, and `"1.34GiB"` to the nearest
-    /// byte.
+    /// Reads sizes such as `"4KiB"`, `"64 gib"`, `"64G"` (binary), `"480GB"` (decimal) and `"512B"`. Rounds sizes such
+    /// as `"1.34GiB"` to the nearest byte.
     pub fn parse(text: &str) -> Result<Self, UnitError> {
         Self::read(text, Fraction::Rounded)
     }
@@ -192,7 +192,7 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     let Some(number) = text.trim().strip_suffix('%').map(str::trim_end) else {
         const UNSIGNED: &str = "the % sign is missing";
         return Err(match text.trim().parse::<f64>() {
-            // A zero needs no % sign, because 0 % and the fraction 0 are the same.
+            // A zero needs no % sign, because 0 % and the fraction 0 are the same value.
             Ok(0.0) => return Ok(0.0),
             Ok(number) if (0.0..=MOST_WHOLES).contains(&number) => ambiguous_share(text, number),
             Ok(number) if number.is_finite() && number > 0.0 => fail(UNSIGNED, &format!("{:?}", write_percent(number))),
@@ -257,7 +257,7 @@ pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }
 
-/// Writes a value in the given unit, with decimals if necessary. The size of the unit must be a power of ten.
+/// Writes a value in the given unit, with decimals if necessary. The scale of the unit must be a power of ten.
 fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
     let fraction = format!("{:0width$}", value % scale, width = scale.ilog10() as usize);
     let fraction = fraction.trim_end_matches('0');
