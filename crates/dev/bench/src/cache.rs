@@ -115,8 +115,8 @@ fn rows(label: &str, requests: &[Request], capacity: u32, rounds: u32) {
             "policy fifo has {misses} misses, but the bare FIFO has {bare_misses}"
         );
         row(info.name, seconds, Some(&[misses]));
-        // The one-pass curve of Belady's policy is left out, because it would take too long: its time grows with the
-        // number of items that each access moves in the stack.
+        // Omits the one-pass curve of Belady's policy, which would take too long: each access may move many items in
+        // the stack.
         let Some(one_pass) = info.role.one_pass.filter(|_| !info.role.needs_future) else { continue };
         let (seconds, curve) = best(1, || one_pass(&trace, trace.items()).expect("the trace contains no removals"));
         assert_eq!(curve.misses()[capacity as usize - 1], misses, "{}", info.name);

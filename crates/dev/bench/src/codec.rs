@@ -11,7 +11,7 @@ use crate::{Scale, machine};
 
 const PAGE_BYTES: usize = 8192;
 
-/// Function that compresses or decompresses the first slice into the second and returns the number of bytes written.
+/// Function that compresses or decompresses the first slice into the second. Returns the number of bytes written.
 type Work = Box<dyn FnMut(&[u8], &mut [u8]) -> usize>;
 
 /// Compression library, called with reused contexts as its documentation recommends.

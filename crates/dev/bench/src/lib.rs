@@ -39,7 +39,8 @@ struct Clocked {
 
 impl Monitor for Clocked {
     fn report(&mut self, status: &Status) -> Control {
-        // Every report during the warm-up overwrites the start time; the last one comes when the measured phase starts.
+        // Every report during the warm-up overwrites the start time. The last of these reports comes when the measured
+        // phase starts.
         if status.phase == Phase::Warmup {
             self.began = Some(machine::processor_seconds());
         }

@@ -1,4 +1,4 @@
-//! Machine description, memory and processor time of benchmarks.
+//! Describes the machine, and measures the memory and processor time that benchmarks use.
 
 use std::fs;
 

@@ -27,7 +27,8 @@ fn requests(source: &mut dyn Source, limit: usize) -> Vec<Request> {
     requests
 }
 
-/// Returns the page look-ups of requests that cover whole pages, each with a flag: true if the map entry changes.
+/// Returns the page look-ups of requests that cover whole pages. Each look-up has a flag, which is true if the map
+/// entry changes.
 fn look_ups(requests: &[Request], page_bytes: u32) -> Vec<(u32, bool)> {
     let page_bytes = u64::from(page_bytes);
     let accesses = requests.iter().filter(|request| matches!(request.op, Op::Read | Op::Write));

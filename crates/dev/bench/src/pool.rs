@@ -1,5 +1,5 @@
-//! Two-pool cache: compares hits on uncompressed pages with in-memory cache crates, and measures the overhead of a hit
-//! on a compressed page, excluding the codec.
+//! Benchmark of the two-pool cache: compares hits on uncompressed pages with hits in other in-memory caches (crates),
+//! and measures the overhead of a hit on a compressed page, excluding the codec.
 
 use std::convert::Infallible;
 use std::hint::black_box;

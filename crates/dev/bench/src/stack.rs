@@ -1,4 +1,4 @@
-//! Block layer above a drive: simulated requests per second relative to the drive alone.
+//! Benchmark of a drive with a block layer: simulated requests per second relative to the drive alone.
 
 use ssdlab_sim::{BlockOptions, Overwrite, Setup, block_options};
 

@@ -43,7 +43,7 @@ fn table(counters: &[Counter]) -> String {
     text
 }
 
-/// Converts a sentence to a table cell: lower case at the start, no full stop.
+/// Converts a sentence to the text of a table cell: makes the first letter lower case and removes the full stop.
 fn phrase(sentence: &str) -> String {
     let sentence = sentence.trim_end_matches('.');
     let mut letters = sentence.chars();

@@ -45,7 +45,7 @@ pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
 }
 
 /// Finds the registries that a source file declares: public static slices and [`Registry`](ssdlab_core::Registry)
-/// values. Returns for each registry the reference that a document should contain.
+/// values. For each registry, returns the reference that a document should contain.
 pub fn tables(root: &Path, path: &Path, source: &str) -> Vec<Item> {
     let declared = source.lines().filter_map(|line| {
         let declaration = line.trim_start().strip_prefix("pub static ")?;

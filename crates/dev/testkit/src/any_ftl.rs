@@ -1,4 +1,4 @@
-//! Runs the same test on the FTL of any set-up.
+//! Runs a test operation on the FTL of a set-up, whatever the type of the FTL.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::Visitor;

@@ -245,8 +245,8 @@ fn on_drives(setups: impl Strategy<Value = Setup>) -> impl Strategy<Value = Setu
     (setups, drives(), replays(), reads, buffer, any::<[bool; 2]>()).prop_map(
         |(setup, drive, replay, reads, (more, flush), [independent_reads, protected])| {
             let read = PageTimes::of(&reads).expect("the list has one to four page types");
-            // If planes are not collected separately, a die programs all its planes together, with multi-plane
-            // commands.
+            // Unless garbage collection works on single planes, a die programs all its planes together, with
+            // multi-plane commands.
             let multiplane = drive.commands.multiplane || setup.geometry.units.collected != Collected::Plane;
             let commands = Commands { multiplane, independent_reads, ..drive.commands };
             let pages = setup.geometry.gathered_pages() + more;

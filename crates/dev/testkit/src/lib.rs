@@ -15,7 +15,7 @@ use ssdlab_nand::Geometry;
 use ssdlab_sim::Setup;
 use ssdlab_trace::{Op, Request};
 
-/// Options of the small devices: greedy garbage collection into the host's open block.
+/// FTL options of the small devices: greedy garbage collection that copies pages to the host's open block.
 pub const SMALL_OPTIONS: PageOptions = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
 
 /// Returns a small untimed device with [`SMALL_OPTIONS`] and no preconditioning. It has `blocks` blocks of

@@ -85,8 +85,8 @@ pub fn parallelisms() -> impl Strategy<Value = Parallelism> {
     })
 }
 
-/// Generates FTLs with random options, each with its number of log blocks: up to 5 above the minimum, or 0 for page
-/// mapping.
+/// Generates FTLs with random options. Each FTL comes with its number of log blocks: up to 5 above the minimum, or 0
+/// for page mapping.
 fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
     let maps =
         any_of(&MAPS).prop_filter("consistent sizes", |map| (map.info.role.problems)(map, PAGE_BYTES).is_empty());
@@ -141,7 +141,8 @@ pub fn setups() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// Chooses the number of program units per parity unit from the numbers that `dies` dies allow; 0 means no parity.
+/// Chooses the number of program units per parity unit from the numbers that are possible with `dies` dies; 0 means no
+/// parity.
 fn parity_of(dies: u32, choice: prop::sample::Index) -> u32 {
     let possible: Vec<u32> = (0..dies).filter(|parity| dies.is_multiple_of(parity + 1)).collect();
     possible[choice.index(possible.len())]

@@ -1,4 +1,4 @@
-//! Slow reference FTL with page mapping: the textbook version, to compare with the fast FTL.
+//! Slow reference FTL with page mapping: a textbook implementation with which the fast FTL is compared.
 //!
 //! Validity is a stored flag, victims are found by a scan over all blocks, and nothing is counted incrementally. It
 //! must emit exactly the same flash operations as the fast FTL. It supports one victim at a time, FIFO allocation of
@@ -32,7 +32,7 @@ struct Plane {
     free: VecDeque<u32>,
     /// Open block for host writes.
     host: Option<u32>,
-    /// Open block for relocated pages, unless they share the host's open block.
+    /// Open block for relocated pages, if they do not share the host's open block.
     relocated: Option<u32>,
 }
 
@@ -87,7 +87,7 @@ impl Twin {
         free.len() * pages_per_block + unwritten(host) + unwritten(relocated) <= spare * pages_per_block
     }
 
-    /// True if the plane already holds its maximum number of logical pages, not counting `lpn`.
+    /// True if the plane holds its maximum number of logical pages even without page `lpn`.
     fn is_full_without(&self, plane: usize, lpn: u32) -> bool {
         let others = self.map.iter().enumerate().filter(|&(other, _)| other != lpn as usize);
         let there = others.filter(|(_, place)| place.is_some_and(|(block, _)| self.plane_of(block) == plane)).count();
