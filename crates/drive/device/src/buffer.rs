@@ -6,8 +6,8 @@
 //! ```
 //! With power-loss protection, a flush does not program pages; see `protected.rs`.
 //!
-//! The rules are those of the write buffer in drives with event timing, with one exception: programming takes no time
-//! here, whereas there a page keeps its slot while it is programmed.
+//! The rules are the same as for the write buffer of drives with event timing, with one exception. Programming takes no
+//! time here; with event timing, a page keeps its slot while it is programmed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -92,7 +92,7 @@ impl Buffer {
         Self { options, pages: BTreeMap::new(), order: VecDeque::new(), accepted: 0, draining: false }
     }
 
-    /// Creates a buffer that contains the pages of an earlier buffer, oldest first. All of them are due to be
+    /// Creates a buffer with the pages of an earlier buffer, given oldest first. All of these pages are due to be
     /// programmed.
     pub fn of(options: WriteBuffer, pages: Vec<(u32, BufferedPage)>) -> Self {
         let mut buffer = Self::new(options);

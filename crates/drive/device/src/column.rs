@@ -1,9 +1,9 @@
 //! Compact storage for columns of numbers that lie close to a straight line, such as the logical page numbers or
 //! sequence numbers in a block, which mostly increase by one from page to page.
 //!
-//! Number `i` is base + slope * i + its distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or 8 bytes. A
-//! sequentially written block therefore takes only a few bytes, each page can be decoded separately, and decoding has
-//! no branches.
+//! Number `i` equals base + slope * i plus its stored distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or
+//! 8 bytes. A sequentially written block therefore takes only a few bytes, each page can be decoded separately, and
+//! decoding has no branches.
 
 /// Straight line that lies below the numbers of a column: number `i` of the line is `base + slope * i`. `width` is the
 /// size in bytes of the largest distance between a number and the line.
@@ -15,8 +15,8 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Returns the distance of a number from a line through 0: `number - slope * at`, where `at` is the number's
-    /// position in the column. May be negative.
+    /// Returns the distance of a number from the line with the given slope through 0: `number - slope * at`, where `at`
+    /// is the number's position in the column. May be negative.
     #[inline(always)]
     pub const fn offset(slope: u64, at: usize, number: u64) -> i64 {
         number.wrapping_sub(slope.wrapping_mul(at as u64)) as i64

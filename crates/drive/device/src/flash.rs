@@ -25,7 +25,7 @@ struct Failures {
     have_occurred: bool,
 }
 
-/// The flash, and all data that the controller keeps about it, except the map.
+/// The flash, and everything that the controller stores about it except the map.
 pub(crate) struct Medium<B> {
     pub backend: B,
     /// The log; None while the drive has no trusted log.
@@ -58,8 +58,8 @@ pub(crate) struct Medium<B> {
     /// The first fault that is not a flash failure.
     pub fault: Option<Fault>,
     failures: Failures,
-    /// Host pages whose data is still to be stored in the flash, each given by its flash page and its number in the
-    /// request.
+    /// Host pages that are programmed, but whose data is not stored in the flash yet. Each is given by its flash page
+    /// and its number in the request.
     late: Vec<(Ppn, u32)>,
     /// The page read last, kept in case the FTL copies it.
     scratch: Vec<u8>,
@@ -119,7 +119,7 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Returns a sequence number below which all programs and trims have reached the flash.
+    /// Returns a bound: all programs and trims with lower sequence numbers have reached the flash.
     fn programmed_below(&self) -> u64 {
         self.gathered.lowest_sequence().unwrap_or(self.sequence)
     }
@@ -255,7 +255,7 @@ impl<B: Backend> Medium<B> {
     }
 }
 
-/// Data of one FTL call: pages that it programs, or a buffer for the page that it reads.
+/// Data for one FTL call: the pages to be programmed, or a buffer for the page to be read.
 pub(crate) enum Payload<'a> {
     /// No data: the FTL only moves data within the flash.
     None,
@@ -280,7 +280,7 @@ pub(crate) struct Pages<'a> {
     pub whole: &'a [u8],
     /// Data of the last page, if it is stored separately from `whole`.
     pub tail: Option<&'a [u8]>,
-    /// True if the write covers part of a page, and the rest of that page could not be read from flash.
+    /// True if the write covers only part of a page and the rest of this page could not be read from flash.
     pub lost: bool,
 }
 
@@ -304,7 +304,7 @@ pub(crate) struct Flash<'a, B> {
     pub payload: Payload<'a>,
 }
 
-/// Fills a map page with its page number and version, repeated.
+/// Fills a map page with repeated copies of its page number and version.
 fn fill_map_page(page: &mut [u8], lpn: Lpn, version: u64) {
     for chunk in page.chunks_mut(16) {
         let mut stamp = [0; 16];

@@ -1,5 +1,5 @@
-//! A drive that stores bytes and survives power losses: any FTL over a [`FlashSink`](ssdlab_nand::FlashSink) that moves
-//! pages.
+//! A drive that stores bytes and survives power losses. It consists of any FTL and a
+//! [`FlashSink`](ssdlab_nand::FlashSink) that moves the bytes of pages.
 //!
 //! ```text
 //! bytes -> drive/ -> [buffer.rs] -> FTL -> flash.rs -> [gathered.rs] -> backend/   memory | file | fault over either

@@ -1,4 +1,4 @@
-//! Mounting: builds an FTL from flash and log. The FTL continues from the state at the power loss.
+//! Mounting: builds an FTL from the flash and the log. The FTL continues from its state at the power loss.
 //!
 //! ```text
 //! the newest complete checkpoint            contents of the spare areas at that time
@@ -49,7 +49,7 @@ pub(crate) struct Surveyed {
 struct Scanned {
     /// True if the last operation on the block was an erase.
     trusted: bool,
-    /// Sequence number below which pages of the block remain from before an erase.
+    /// Sequence number; pages of the block with lower numbers are left over from before an erase.
     from: u64,
     /// Lowest sequence number of the pages whose data is checked against its checksum; None if no page is checked.
     verify: Option<u64>,
@@ -91,8 +91,8 @@ impl<B: Backend> Medium<B> {
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
-        // Creates a trim of no pages with sequence number `sequence`. It makes the FTL continue with higher numbers,
-        // even if the operation with this number was lost.
+        // Creates a trim of no pages with sequence number `sequence`. This trim makes the FTL continue with higher
+        // numbers, even if the operation with this number was lost.
         let above = |sequence| Trimmed { lpn: Lpn(0), count: 0, sequence };
         let (table, mut trims) = match loaded {
             Some((log, known)) => {
@@ -179,7 +179,7 @@ impl<B: Backend> Medium<B> {
                 if let Some(log) = &mut medium.log {
                     log.distrust(&mut medium.backend, block)?;
                 }
-                // If the erase was lost, pages programmed since then may still have their spare areas from before the
+                // If the erase was lost, pages programmed after it may still show their old spare areas from before the
                 // erase.
                 Scanned { trusted: false, verify: Some(0), ..known }
             };

@@ -9,7 +9,7 @@ use ssdlab_core::BlockId;
 
 use crate::backend::Backend;
 
-/// Number of blocks that a thread processes before it requests more blocks.
+/// Number of blocks that a thread takes at a time.
 const RUN: u32 = 64;
 
 /// Returns the number of processors to use for work on `blocks` blocks.

@@ -61,7 +61,7 @@ pub(crate) struct BufferJournal {
     at: u64,
     /// Position in the journal beyond which a new journal should be started.
     long_at: u64,
-    /// True if this is the only journal, because the other head refers to none.
+    /// True if this is the only journal: the other head refers to no journal.
     pub is_alone: bool,
     /// Pages whose latest record in the journal is not a trim.
     named: BTreeSet<u32>,
@@ -72,7 +72,7 @@ pub(crate) struct BufferJournal {
 pub(crate) struct PageRecords {
     /// Sequence number of the latest trim of the page in the buffer journal.
     pub trimmed: Option<u64>,
-    /// Sequence number of the latest trim of this page that the log has recorded since its last checkpoint.
+    /// Sequence number of the latest trim of this page that is recorded in the log after the log's last checkpoint.
     pub logged_trim: Option<u64>,
     /// Recorded writes of the page, oldest first, each with its sequence number.
     pub pages: Vec<(u64, BufferedPage)>,
@@ -240,7 +240,7 @@ impl BufferJournal {
         Ok(())
     }
 
-    /// Records a trim of those pages in `lpns` whose latest record in the journal is a write.
+    /// Records a trim of the pages in `lpns` whose latest record in the journal is a write.
     pub fn trim(&mut self, backend: &mut impl Backend, lpns: Range<u32>, sequence: u64) -> Result<(), Fault> {
         let named: Vec<u32> = self.named.range(lpns).copied().collect();
         for lpn in named {

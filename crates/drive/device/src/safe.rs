@@ -53,7 +53,8 @@ impl SafeNote {
 
     /// Replaces the list of torn pages in this note; the next copy on the flash will contain the new list.
     pub fn set_torn(&mut self, torn: Vec<u64>) {
-        // If the note cannot list all torn pages, it declares no page safe.
+        // If the note cannot list all torn pages, `u64::MAX` prevents further writes, so the copies on the flash stay
+        // unchanged.
         if torn.len() <= MOST_TORN {
             self.torn = torn;
         } else {

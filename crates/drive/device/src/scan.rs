@@ -5,8 +5,8 @@
 //! pages. This is not necessary if a later page shows that all earlier pages were safe. The pages to compare are far
 //! apart and are therefore prefetched.
 //!
-//! Of the spare areas, only the versions of the pages are kept in memory, because recovery reads many versions. All
-//! other contents are read from flash again.
+//! Only the versions of the pages are kept in memory, because recovery reads many versions. Everything else in the
+//! spare areas is read from flash again.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -133,7 +133,8 @@ impl<'a> Reading<'a> {
         self.flash.read_spares(Ppn(first), spares)?;
         let (mut latest, mut above, mut is_full) = (None, 0, true);
         let (mut lowest, mut highest, mut in_order) = (u64::MAX, 0_u64, true);
-        // Each page is used as soon as it is decoded; `decode_block` would first store all decoded pages in memory.
+        // Uses each page as soon as it is decoded, whereas `decode_block` would first store all decoded pages in
+        // memory.
         for ((ppn, spare), page) in (first..).map(Ppn).zip(spares.as_chunks().0).zip(&mut *pages) {
             let content = Content::decode(ppn, spare);
             *page = content.found();
@@ -252,7 +253,7 @@ pub(crate) struct DamagedPage {
     pub lpn: Lpn,
     pub sequence: u64,
     pub version: u64,
-    /// Sequence number below which pages of the same block remain from before an erase.
+    /// Sequence number; pages of the same block with lower numbers are left over from before an erase.
     pub from: u64,
 }
 
@@ -268,11 +269,11 @@ pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page
 pub(crate) struct Read {
     /// Smallest number above the sequence numbers of all pages.
     pub sequence: u64,
-    /// Damaged pages. During the scan, [`Reading`] showed them to recovery as undamaged.
+    /// Damaged pages. During the scan, [`Reading`] presented them to recovery as undamaged.
     pub damaged: Vec<DamagedPage>,
 }
 
-/// Returns the pages among `pages` that have damaged data.
+/// Returns the pages in `pages` whose data is damaged.
 fn damaged_among(flash: &dyn Backend, pages: &[Page]) -> Result<Vec<DamagedPage>, Fault> {
     let mut page = vec![0; flash.geometry().page_bytes as usize];
     let mut damaged = Vec::new();

@@ -133,7 +133,7 @@ fn lengthened(short: u16) -> u64 {
     u64::from(short % (1 << SHORT_BITS)) << (short >> SHORT_BITS)
 }
 
-/// Returns a damaged spare area with its wrong bit corrected, if only one bit is wrong.
+/// Returns the corrected bytes of a damaged spare area if only one bit is wrong; otherwise None.
 #[cold]
 fn repaired(ppn: Ppn, bytes: &SpareBytes) -> Option<SpareBytes> {
     corrected(bytes, |bytes| Content::as_is(ppn, bytes) != Content::Damaged)

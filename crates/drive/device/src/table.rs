@@ -23,8 +23,8 @@ const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
 
 const HEADER_BYTES: usize = 37;
 
-/// Slope of the line from which each column of a block stores distances. The columns are states, logical pages,
-/// sequence numbers and ages.
+/// Slope of the line for each column of a block: states, logical pages, sequence numbers and ages. A column stores the
+/// distances of its numbers from the line.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
 /// Sizes in bytes of the memory pieces for blocks that are read again: the first piece, and the maximum. Each further
@@ -73,8 +73,8 @@ impl<'a> BlockPages<'a> {
         into.extend(lines().flat_map(|line| line.base.to_le_bytes()));
         of_states.distances(states, into);
         for (column, line) in others.into_iter().enumerate() {
-            // A page that is not programmed has no numbers. It repeats the offset of the page before it, which keeps
-            // the distances small.
+            // A page that is not programmed has no numbers. It repeats the offset of the previous page, which keeps the
+            // distances small.
             let mut beside = first[column];
             let offsets = pages.iter().enumerate().map(|(at, page)| {
                 beside = offsets_of(at, page).map_or(beside, |offsets| offsets[column]);
@@ -164,8 +164,8 @@ const fn state_of(page: &Found) -> u64 {
     }
 }
 
-/// Returns the [`Line::offset`] of a page's logical page number, sequence number and age. None if the page is not
-/// programmed.
+/// Returns the offsets ([`Line::offset`]) of a page's logical page number, sequence number and age; None if the page is
+/// not programmed.
 #[inline]
 const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { return None };

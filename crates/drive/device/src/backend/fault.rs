@@ -1,4 +1,4 @@
-//! A fault model that wraps any flash; all its faults follow from a seed.
+//! A fault model that wraps any flash backend. The seed determines all its faults.
 //!
 //! | fault | what happens |
 //! |---|---|
@@ -23,7 +23,7 @@ use crate::spare::{Content, SPARE_BYTES, SpareBytes};
 /// A planned power cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PowerCut {
-    /// Number of programs, erases and log writes that are completed before the power is cut.
+    /// Number of programs, erases and log writes that complete before the power is cut.
     pub after: u64,
     /// True if the operation during which the power fails may be partly executed; false if it does not begin at all.
     pub torn: bool,
@@ -52,7 +52,7 @@ pub struct FaultPlan {
     pub seed: u64,
 }
 
-/// State of a page's memory cells, which the bytes stored in the wrapped flash do not reveal.
+/// State of a page's memory cells, which cannot be derived from the bytes in the wrapped flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cells {
     Erased,
@@ -184,7 +184,7 @@ impl<B: Backend> FaultBackend<B> {
         self.powered = true;
     }
 
-    /// Returns the number of programs, erases and log writes done. The power may be cut at each of them.
+    /// Returns the number of programs, erases and log writes so far. A power cut can be planned at any such operation.
     pub fn operations(&self) -> u64 {
         self.operations
     }
@@ -194,7 +194,7 @@ impl<B: Backend> FaultBackend<B> {
         std::mem::take(&mut self.chance.get_mut().spoiled)
     }
 
-    /// Returns the first broken rule of the chip.
+    /// Returns a description of the first rule of the chip that was broken, if any.
     pub fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
     }
@@ -242,7 +242,7 @@ impl<B: Backend> FaultBackend<B> {
         BlockId(ppn.0 / self.inner.geometry().pages_per_block)
     }
 
-    /// Reads the state of a block from the flash, unless it was read before.
+    /// Reads the state of a block from the flash, unless it is already known.
     fn know(&mut self, block: BlockId) -> Result<(), Fault> {
         if self.known[block.index()] {
             return Ok(());
@@ -283,8 +283,7 @@ impl<B: Backend> FaultBackend<B> {
         self.next[block.index()] = next.max(page + 1);
     }
 
-    /// Simulates a program failure, at random or because the block has failed before. Does nothing if the program does
-    /// not fail.
+    /// Makes a program fail at random, or always if the block has failed before. Does nothing if the program succeeds.
     fn fail_at_random(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         let block = self.block_of(ppn);
         if !self.failing[block.index()] && !self.happens(self.plan.programs) {
@@ -425,7 +424,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.fail_at_random(first, &page, &[0; SPARE_BYTES])
     }
 
-    /// A power cut tears each page of the unit in its own way.
+    /// If a power cut tears the program unit, each of its pages may be left in a different state.
     fn program_unit(&mut self, first: Ppn, pages: &[u8], spares: &[SpareBytes]) -> Result<(), Fault> {
         self.know(self.block_of(first))?;
         let way = self.interrupted(2)?;

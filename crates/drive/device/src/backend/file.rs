@@ -207,8 +207,8 @@ impl FileBackend {
         self.begun
     }
 
-    /// Opens the flash stored in a file that was created with the same settings. A file whose creation was interrupted
-    /// becomes erased flash, regardless of its settings. `lines` and `settings` have the same meaning as in
+    /// Opens the flash stored in a file, which must have been created with the same settings. A file whose creation was
+    /// interrupted becomes erased flash, regardless of its settings. `lines` and `settings` have the same meaning as in
     /// [`Self::create`].
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use crate::spare::{SPARE_BYTES, SpareBytes};
 /// Size of a processor's cache line in bytes, the unit of memory transfers.
 const LINE_BYTES: usize = 64;
 
-/// Flash in memory. If the system zeroes memory lazily, pages never programmed take no memory.
+/// Flash in memory. If the system zeroes memory lazily, pages that were never programmed take no memory.
 ///
 /// The pages with the same number in all planes are stored next to each other. FTLs write to the planes in turn, so the
 /// bytes of a long request are mostly contiguous, which helps the CPU's prefetcher.

@@ -16,7 +16,7 @@ use ssdlab_nand::Geometry;
 
 use crate::spare::{SPARE_BYTES, SpareBytes};
 
-/// Area for data that the drive stores next to its flash.
+/// Area in which a drive stores data outside its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// First of the two log areas. While a log is written to one area, the other area still holds a complete log.
@@ -25,7 +25,7 @@ pub enum Slot {
     B,
     /// Journal of a write buffer with power-loss protection.
     BufferJournal,
-    /// Note that records which programs are safe from a power loss.
+    /// The note of safe programs, which records the programs that a power loss can no longer damage.
     Safe,
 }
 
@@ -52,8 +52,8 @@ pub enum Fault {
     Io(#[from] io::Error),
 }
 
-/// Flash of a drive with spare areas, bad-block marks, and space for two logs, a buffer journal and a note of safe
-/// programs.
+/// Storage of a drive: flash with spare areas, bad-block marks, and space for two logs, a buffer journal and a note of
+/// safe programs.
 ///
 /// Operations take effect in the order of the calls and survive the end of the process. If the computer loses power,
 /// everything before the latest [`Self::sync`] survives, and any subset of the later operations.
@@ -92,7 +92,7 @@ pub trait Backend: Send + Sync {
     /// Fails if the page cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
-    /// Hints that the page will be used soon, but only after at least one other page.
+    /// Hints that the page will be used soon, but not as the very next page.
     fn expect(&self, _ppn: Ppn) {}
 
     /// Hints that this page will be read soon, about thirty page reads from now.
@@ -138,7 +138,8 @@ pub trait Backend: Send + Sync {
         spares.iter().zip(first.0..).try_for_each(|(spare, ppn)| self.program(Ppn(ppn), &zeros, spare))
     }
 
-    /// Stores the data of pages that were programmed without data. Only called if [`Self::keeps_pages`] returns true.
+    /// Stores data for pages that were programmed earlier without their data. Only called if [`Self::keeps_pages`]
+    /// returns true.
     fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
         unreachable!("this flash does not support programs without data");
     }
@@ -177,7 +178,7 @@ pub trait Backend: Send + Sync {
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
 }
 
-/// Forwards the functions of a boxed backend to the backend in the box.
+/// Implements the functions of a boxed backend: forwards each call to the backend in the box.
 macro_rules! pass_on {
     ($(&self: $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         $(fn $name(&self, $($argument: $type),*) -> $result {

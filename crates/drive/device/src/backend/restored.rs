@@ -2,8 +2,8 @@
 
 use ssdlab_core::difference::Line;
 
-/// Returns a remedy: the changes that make the configuration `now` fit a drive created with the settings `then`.
-/// Returns None if the settings that shape the drive are equal.
+/// Returns a remedy: changes to the configuration `now` that make it fit a drive created with the settings `then`.
+/// Returns None if all settings that shape the drive are equal.
 pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     const SHAPE: [&str; 8] =
         ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order", "word_line"];

@@ -50,8 +50,8 @@ fn complete_units(ftl: &mut dyn DynFtl) {
 }
 
 impl<B: Backend> Medium<B> {
-    /// Programs all pages that the FTL programmed in a simulation, with zeros as their data. The original sequence
-    /// numbers and versions of the pages are unknown. New sequence numbers follow one possible order of the programs.
+    /// Programs zeros into all pages that the FTL programmed in a simulation. The original sequence numbers and
+    /// versions of the pages are unknown, so the pages get new sequence numbers in one possible order of the programs.
     /// If a page follows the newest copy of its logical page in this order, its version is set to 0, the oldest
     /// version.
     fn program_zeros(&mut self, ftl: &dyn DynFtl) -> Result<(), DriveError> {

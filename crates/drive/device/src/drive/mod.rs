@@ -53,8 +53,8 @@ impl Options {
         Shape { logical_pages: self.logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit }
     }
 
-    /// Returns how many blocks may go bad before the drive becomes read-only, if the bad blocks are spread evenly over
-    /// the planes.
+    /// Returns the number of blocks that may go bad before the drive becomes read-only, if the bad blocks are spread
+    /// evenly over the planes.
     pub(crate) fn spare_blocks(&self, geometry: &Geometry) -> u32 {
         let shape = self.shape(geometry);
         let data = self.logical_pages.div_ceil(geometry.pages_per_block);
@@ -108,7 +108,7 @@ impl Options {
 pub struct Zeroed {
     /// Byte ranges to write with zeros: the partly covered pages before and after the whole pages.
     pub written: [Range<u64>; 2],
-    /// Range of whole pages, which are trimmed.
+    /// Byte range of the whole pages, which are trimmed.
     pub trimmed: Range<u64>,
 }
 
@@ -349,7 +349,7 @@ impl<B: Backend> Drive<B> {
         if end > capacity { Err(DriveError::OutOfRange { offset, end, capacity }) } else { Ok(end) }
     }
 
-    /// Prepares the drive for a change by the host; fails if the drive is off or read-only.
+    /// Prepares the drive for a write or trim by the host; fails if the drive is off or read-only.
     fn writable(&mut self) -> Result<(), DriveError> {
         match self.ftl {
             None => Err(DriveError::Off),
@@ -420,7 +420,7 @@ impl<B: Backend> Drive<B> {
         Ok(page)
     }
 
-    /// Returns the context that the FTL gets for a request that writes the bytes `offset..end`.
+    /// Returns the write context that the FTL receives with a request that writes the bytes `offset..end`.
     fn context(&self, offset: u64, end: u64) -> WriteContext {
         WriteContext { request_pages: self.page.split(offset, end).count, ..WriteContext::default() }
     }
@@ -457,7 +457,7 @@ impl<B: Backend> Drive<B> {
         self.drain(0)
     }
 
-    /// Writes to flash like a write buffer with `high` = 1 and `low` = 0: each page is programmed immediately.
+    /// Writes to flash as a write buffer with `high` = 1 and `low` = 0 would: programs each page immediately.
     fn pass_on(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let context = self.context(offset, end);
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -479,7 +479,8 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Programs pages from the buffer, oldest first: up to `most` pages, plus all others that are due.
+    /// Programs pages from the buffer, oldest first: up to `most` pages even if they are not due, then all pages that
+    /// are still due.
     fn drain(&mut self, mut most: u32) -> Result<(), DriveError> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;

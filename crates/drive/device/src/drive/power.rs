@@ -70,7 +70,7 @@ impl<B: Backend> Drive<B> {
         Ok(drive)
     }
 
-    /// Returns an FTL on an erased device.
+    /// Returns an FTL whose device is erased.
     pub(super) fn erased_ftl(&mut self) -> Result<Box<dyn DynFtl>, DriveError> {
         self.unused.take().map_or_else(|| self.build(), Ok)
     }

@@ -10,9 +10,9 @@
 //! Numbers are little-endian. Blocks written sequentially take a few bytes, other blocks six to ten bytes per page.
 //! Copies that are not the newest are marked, so that a mount does not compare them.
 //!
-//! The body is written to the unused slot, and the header once the body is safe. Until then, the log in the other slot
-//! remains valid. Once the new header is safe too, the other slot's header is cleared, and the new generation number is
-//! stored in it. A single wrong bit of a header is corrected.
+//! The body is written to the unused slot first, and the header once the body is safe. Until then, the log in the other
+//! slot remains valid. Once the new header is safe too, the other slot's header is cleared, except that the new
+//! generation number is stored in it. A single wrong bit of a header is corrected.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -65,7 +65,7 @@ pub(crate) struct CheckpointContents<'a> {
 /// A checkpoint read from a slot.
 pub(super) struct Checkpoint {
     pub generation: u64,
-    /// Number of bytes in the checkpoint's header and body.
+    /// Size of the checkpoint in bytes, including header and body.
     pub bytes: u64,
     pub sequence: u64,
     pub life: Life,
@@ -197,7 +197,7 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
 struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,
-    /// A bit per logical page in `has_copy`: set if the page has a copy. A bit per flash page in `is_newest`: set if
+    /// `has_copy` has a bit per logical page, set if the page has a copy. `is_newest` has a bit per flash page, set if
     /// the flash page holds the newest copy of a logical page. The bits avoid a map look-up per flash page, which would
     /// be slow because the map entries are far apart in memory.
     has_copy: PageBits,

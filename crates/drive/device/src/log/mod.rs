@@ -69,8 +69,8 @@ pub(crate) struct LogContents {
     pub damaged: BTreeSet<Ppn>,
     /// Erase that may be incomplete; programs before it may not be safe.
     pub erasing: Option<Erase>,
-    /// Erased blocks, each with the drive's sequence number at the erase. A page with a lower sequence number dates
-    /// from before the erase; it can still exist if the erase itself was lost.
+    /// Erased blocks, each with the drive's sequence number at the time of the erase. A page with a lower sequence
+    /// number was programmed before the erase; it can still exist if the erase itself was lost.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
     /// Number of bytes in checkpoint and journal.
@@ -86,8 +86,8 @@ impl Log {
     ) -> Result<Self, Fault> {
         let (slot, generation) = match before {
             Some(log) => (log.slot.other(), log.generation + 1),
-            // Neither slot has a usable log. The new generation number must still differ from those stored in the
-            // slots.
+            // Neither slot has a usable log, but the new generation number must still differ from the numbers stored in
+            // the slots.
             None => {
                 let newest = checkpoint::generation(backend, Slot::A)?.max(checkpoint::generation(backend, Slot::B)?);
                 (Slot::A, newest.max(facts.sequence).wrapping_add(1))
@@ -321,8 +321,8 @@ impl LogContents {
             Record::Erased(erase) | Record::GivenUp(erase) => {
                 if matches!(record, Record::GivenUp(..)) {
                     self.table.trusts_marks = false;
-                    // This record makes the recovery's decision to discard the copies in the block final. So no page of
-                    // the block is needed any more.
+                    // With this record, the recovery's decision to discard the copies in the block becomes final. So no
+                    // page of the block is needed any more.
                     self.was_safe_before_erase(erase);
                 }
                 self.sequence = self.sequence.max(erase.sequence);

@@ -32,8 +32,8 @@ pub(super) enum Record {
     Opened(BlockId),
     /// The block is about to be erased.
     Erased(Erase),
-    /// Like `Erased`, but during a recovery, which may discard copies in the block. The original pages then become
-    /// valid again, although they are marked as outdated.
+    /// Like `Erased`, but during a recovery, which may discard copies in the block. The originals of these copies then
+    /// become valid again, although they are marked as outdated.
     GivenUp(Erase),
     /// The erase that the previous record announces may be incomplete, or may not have begun.
     Interrupted(BlockId),
