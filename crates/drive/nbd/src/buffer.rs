@@ -54,8 +54,8 @@ impl Buffer {
         let start = self.used;
         self.used += bytes;
         if self.used > self.bytes.len() {
-            // Does not double the buffer for long reads, because many clients may leave a long reply unreceived at the
-            // same time.
+            // Does not double the buffer for long reads, because many clients may be slow to receive a long reply at
+            // the same time.
             let room = if self.used > KEPT { self.used } else { self.used.next_power_of_two().min(KEPT) };
             self.bytes.resize(room, 0);
         }

@@ -1,4 +1,4 @@
-//! Completion time of a request that is set later, when the simulated drive completes the request.
+//! Completion time of a request. It is set later, when the simulated drive completes the request.
 
 use std::fmt;
 use std::mem;
@@ -27,7 +27,8 @@ pub fn deferred_reply() -> (Completer, DeferredReply) {
     (Completer(Arc::clone(&link)), DeferredReply(link))
 }
 
-/// Returns a reply that completes once all replies in `all` have completed. Its time is the latest of their times.
+/// Returns a reply that completes once all replies in `all` have completed. Its completion time is the latest
+/// completion time in `all`.
 pub fn latest(mut all: Vec<DeferredReply>) -> DeferredReply {
     if all.len() == 1
         && let Some(only) = all.pop()

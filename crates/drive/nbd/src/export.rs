@@ -101,7 +101,8 @@ impl BlockSizes {
 pub struct Zeroing {
     /// True if the zeroed range must stay allocated, so that it does not become a hole.
     pub no_hole: bool,
-    /// True if the request must fail with [`Errno::NotSup`] and change nothing unless zeroing is faster than a write.
+    /// True if the request must fail with [`Errno::NotSup`], without changing anything, if zeroing is not faster than a
+    /// write.
     pub fast: bool,
     /// True if the zeroes must be durable before the reply (forced unit access).
     pub fua: bool,
@@ -118,8 +119,8 @@ pub struct Extent {
     pub zero: bool,
 }
 
-/// A block device that several threads call concurrently. Ranges are not empty, lie within [`Export::size`] and comply
-/// with [`Export::block_sizes`].
+/// A block device whose functions several threads may call concurrently. The ranges passed to these functions are not
+/// empty, lie within [`Export::size`] and comply with [`Export::block_sizes`].
 ///
 /// Durability: a successful [`Export::flush`] makes durable every write, trim and zeroing that returned earlier on any
 /// thread. An operation with `fua` is durable when it returns.

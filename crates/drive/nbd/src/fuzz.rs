@@ -1,4 +1,5 @@
-//! Function that the session fuzzer calls for each input. Tests also call it, on inputs mutated with a fixed seed.
+//! Function that the session fuzzer calls for each input. Tests also call it, with inputs that are mutated using a
+//! fixed seed.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ const CHUNK: u64 = 64 << 10;
 /// Contents of a chunk; `None` for a hole.
 type Chunk = Option<Box<[u8]>>;
 
-/// An export whose bytes are in memory. Unwritten chunks take only a few bytes per 64 KiB.
+/// An export whose bytes are in memory. Each unwritten 64 KiB chunk takes only a few bytes.
 #[derive(Debug)]
 pub struct Memory {
     chunks: Box<[RwLock<Chunk>]>,

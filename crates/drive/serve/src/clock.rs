@@ -21,7 +21,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Starts simulated time at 0 now; simulated time passes `scale` times slower than wall time.
+    /// Starts simulated time at 0 now. From then on, it passes `scale` times slower than wall time.
     pub fn new(scale: f64) -> Self {
         Self { began: Instant::now(), scale }
     }
@@ -67,7 +67,7 @@ struct Submission {
 
 /// Reply that is held back until the client's request completes on the simulated drive.
 struct PendingReply {
-    /// Time from the arrival of the client's request until the request reached the simulated drive. In between, it
+    /// Time from the arrival of the client's request until the request reached the simulated drive. Meanwhile, it
     /// waited for other requests and for the stored drive.
     waited: Duration,
     completer: Completer,
@@ -94,7 +94,7 @@ impl Clock {
     }
 
     /// Submits a request with a unique simulated arrival time. `came` is the time at which the client's request
-    /// arrived; the reply is due as if the drive had received the request then.
+    /// arrived; the reply is due as if the drive had received the request at that time.
     pub fn submit(&self, request: Request, came: Instant) -> DeferredReply {
         let (completer, due) = deferred_reply();
         if let Some(sender) = &self.sender {
@@ -148,7 +148,7 @@ impl ClockThread {
                 measured.buffered_pages = self.drive.buffered_pages();
             }
             self.complete(&mut done);
-            // Waits for a request, at most until the next simulated event is due.
+            // Waits for a request, but no longer than until the next simulated event is due.
             let received = match next {
                 Some(next) => {
                     let left = self.pace.moment(next).saturating_duration_since(Instant::now());

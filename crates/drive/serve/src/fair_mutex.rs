@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A mutex. As with any mutex, a new thread may overtake waiting threads; only [`FairMutex::let_others`] is fair.
 pub struct FairMutex<T> {
-    /// Number of calls of [`FairMutex::lock`].
+    /// Number of calls to [`FairMutex::lock`].
     requested: AtomicU64,
     inner: Mutex<Inner<T>>,
     /// Notified when a thread acquires the mutex while another thread waits in [`Self::let_others`].
@@ -52,7 +52,7 @@ impl<T> FairMutex<T> {
         guard
     }
 
-    /// Returns the number of calls of [`FairMutex::lock`] so far, including calls that have returned.
+    /// Returns the number of calls to [`FairMutex::lock`] so far, including calls that have returned.
     pub fn requested(&self) -> u64 {
         self.requested.load(SeqCst)
     }

@@ -1,4 +1,5 @@
-//! A drive that other programs access over NBD: `device` stores the bytes, `sim` determines the times.
+//! A drive that other programs access over NBD: the crate `device` stores the bytes, and the crate `sim` determines the
+//! times of replies.
 //!
 //! ```text
 //! client -> nbd::Server -> Served -> device::Drive     bytes, durability, flash operations

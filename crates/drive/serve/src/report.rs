@@ -6,8 +6,8 @@ use ssdlab_device::{Health, MountReport};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp, PreconditionSummary, Setup};
 
 counters! {
-    /// Counters of write-zeroes requests. Traces have no such requests; a recorded trace contains them as writes and
-    /// trims.
+    /// Counters of write-zeroes requests. Traces have no such requests; a recorded trace contains writes and trims
+    /// instead.
     pub struct Zeroes {
         write_zeroes_requests: "requests", "Write-zeroes requests; not counted as writes or trims.";
         bytes_zeroed: "bytes", "Bytes zeroed by write-zeroes requests.";
@@ -48,7 +48,7 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Creates the report on the mount of a drive with this set-up.
+    /// Creates the mount report of a drive with this set-up.
     pub fn of(report: MountReport, setup: &Setup) -> Self {
         let time_ns = setup.clock.timing().map(|timing| report.time(timing, &setup.geometry).0);
         let MountReport { full_scan, clean, log_bytes_read, blocks_scanned, spares_read, pages_verified, operations } =

@@ -31,12 +31,12 @@ const MOST_TRIMMED: u64 = 64 << 20;
 /// Maximum number of buffered pages that one slice of a flush programs.
 const MOST_FLUSHED: u32 = 256;
 
-/// Number of programmed bytes after which the file is synced in advance. Without such syncs, a flush or checkpoint
-/// could have a large amount to sync, and all clients would wait for it.
+/// Number of programmed bytes after which the file is synced, without waiting for a flush or checkpoint. Otherwise, a
+/// flush or checkpoint might have to sync a large amount while all clients wait.
 const MOST_UNSYNCED: u64 = 16 << 20;
 
 /// Maximum number of unfinished slices that a request may have in the simulated drive: enough to keep all dies busy,
-/// but so few that other requests do not wait long behind them.
+/// but so few that other requests do not wait long.
 const MOST_AHEAD: usize = 8;
 
 /// A drive with a flash backend of any type.
@@ -113,8 +113,8 @@ impl Served {
         let state = self.lock();
         let ServedState { drive, host, zeroes, .. } = &**state;
         let measured = self.clock.as_ref().map(Clock::measured);
-        // The flash operations and the write amplification are those of the simulated drive if there is one and it has
-        // not failed, otherwise those of the stored drive.
+        // Takes the flash operations and the write amplification from the simulated drive if there is one and it has
+        // not failed, otherwise from the stored drive.
         let simulated = measured.as_ref().filter(|measured| measured.failed.is_none());
         let stored = *drive.counts() - self.before;
         let flash = simulated.map_or(stored, |measured| measured.flash);
@@ -156,7 +156,7 @@ impl Served {
         self.clock.as_ref().map(|clock| clock.measured().latency)
     }
 
-    /// Returns the requests recorded since the last call, in order of time.
+    /// Returns the requests recorded since the last call, sorted by time.
     pub fn take_record(&self) -> Vec<Request> {
         self.lock().record.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -194,7 +194,7 @@ impl Served {
             if replies.len() == MOST_AHEAD {
                 drop(state);
                 wait(replies.pop_front());
-                // Gives the remaining slices the current time as their arrival time, as if they arrived only now.
+                // Gives the remaining slices the current time as their arrival time, as if they had only just arrived.
                 came = Instant::now();
                 state = self.lock();
             }
@@ -234,8 +234,8 @@ impl Served {
         loop {
             let left = state.powered().and_then(|drive| drive.program_oldest(MOST_FLUSHED));
             let left = left.map_err(|error| number_of(&error))?;
-            // Pages written after the start of the flush need not be programmed, so the number of slices is fixed at
-            // the start.
+            // Pages written after the start of the flush need not be programmed by this flush, so the number of slices
+            // is fixed at the start.
             let slices = slices.get_or_insert_with(|| left.div_ceil(MOST_FLUSHED));
             if *slices == 0 {
                 break;
@@ -276,7 +276,7 @@ fn wait(reply: Option<DeferredReply>) {
     }
 }
 
-/// A client's request, expressed as trace operations.
+/// A client's request as a list of trace operations, each with its byte range.
 struct ClientRequest {
     parts: Vec<(Op, Range<u64>)>,
     fua: bool,
@@ -314,8 +314,8 @@ fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
 }
 
 impl ServedState {
-    /// Returns the stored drive. If a storage error has switched it off, switches it on again, unless its write buffer
-    /// is volatile and has lost data.
+    /// Returns the stored drive. If a storage error has switched it off, first switches it on again, unless its write
+    /// buffer is volatile and has lost data.
     fn powered(&mut self) -> Result<&mut StoredDrive, DriveError> {
         if !self.drive.is_on() && !self.is_volatile() {
             self.drive.mount()?;

@@ -54,8 +54,7 @@ pub struct Choice<'a> {
 impl<'a> Choice<'a> {
     /// Decodes the data of `INFO` or `GO`.
     ///
-    /// # Errors
-    /// Fails if the lengths in the data contradict each other, or the name is invalid.
+    /// Fails if the lengths in the data are inconsistent, or the name is invalid.
     pub fn decode(mut data: &'a [u8]) -> Result<Self, Malformed> {
         let name = take_name(&mut data)?;
         let count = u16::from_be_bytes(take(&mut data).ok_or(SHORT)?);
@@ -79,8 +78,7 @@ pub struct Queries<'a> {
 impl<'a> Queries<'a> {
     /// Decodes the data of `LIST_META_CONTEXT` or `SET_META_CONTEXT`.
     ///
-    /// # Errors
-    /// Fails if the lengths in the data contradict each other, or the name is invalid.
+    /// Fails if the lengths in the data are inconsistent, or the name is invalid.
     pub fn decode(mut data: &'a [u8]) -> Result<Self, Malformed> {
         let name = take_name(&mut data)?;
         let count = u32::from_be_bytes(take(&mut data).ok_or(SHORT)?);

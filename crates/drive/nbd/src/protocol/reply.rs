@@ -41,7 +41,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Appends a reply that reports an error. Simple replies have no room for `message`.
+    /// Appends an error reply. Simple replies omit `message`, because they have no room for it.
     pub fn error(&mut self, errno: Errno, message: &str) {
         if self.kind == ReplyKind::Simple {
             return self.simple(errno as u32);
@@ -52,7 +52,8 @@ impl Writer<'_> {
         self.out.extend(message.as_bytes());
     }
 
-    /// Appends the header of a reply that contains all data of a read. The caller then appends the data, `bytes` bytes.
+    /// Appends the header of a reply that contains all data of a read. The caller then appends the `bytes` bytes of
+    /// data.
     #[inline]
     pub fn data(&mut self, bytes: u64) {
         match self.kind {

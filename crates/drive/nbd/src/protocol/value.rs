@@ -13,7 +13,7 @@ pub const EXTENDED_REPLY_MAGIC: u32 = 0x6e8a_278c;
 /// Maximum length of a string in a message, in bytes.
 pub const MAX_STRING: usize = 4096;
 
-/// Flags of the greeting and of the client's answer.
+/// Flags in the server's greeting and in the client's answer.
 pub mod handshake {
     pub const FIXED_NEWSTYLE: u16 = 1 << 0;
     pub const NO_ZEROES: u16 = 1 << 1;
@@ -94,7 +94,7 @@ pub mod cmd_flag {
     pub const PAYLOAD_LEN: u16 = 1 << 5;
 }
 
-/// Types and flag of the chunks of a structured reply.
+/// Chunk types of structured replies, and a flag of chunks.
 pub mod chunk {
     pub const FLAG_DONE: u16 = 1 << 0;
     pub const NONE: u16 = 0;

@@ -17,11 +17,11 @@ use crate::buffer::{FIRST, KEPT};
 /// Largest payload or reply, in bytes, that fits in the memory reserved for a client.
 pub(super) const SHORT: usize = 1 << 20;
 
-/// Bytes of each client's reserved memory that are set aside for waiting replies.
+/// Part of each client's reserved memory that is set aside for waiting replies, in bytes.
 const QUEUED: usize = 2 * SHORT;
 
-/// Bytes reserved for each client: four buffers (input, output, a read with holes, a batch of replies) and the waiting
-/// replies.
+/// Memory reserved for each client, in bytes: four buffers (input, output, a read with holes, a batch of replies) and
+/// the waiting replies.
 const OWN: usize = 4 * KEPT + QUEUED;
 
 /// Size in bytes of a connection's buffers during the handshake.
@@ -61,7 +61,7 @@ struct BudgetState {
 
 impl Budget {
     pub fn new(options: &Options) -> Self {
-        // Reserves at most half of the memory for individual clients, because they may never connect.
+        // Reserves at most half of the memory for individual clients, because some clients may never connect.
         let clients = options.connections.min(options.memory / 2 / OWN).max(1);
         let set_aside = clients * OWN + options.handshakes * HANDSHAKE;
         let common = options.memory.saturating_sub(set_aside);
@@ -93,8 +93,8 @@ impl Account {
         Arc::new(Self { budget: Arc::clone(budget), held, closed })
     }
 
-    /// Waits until memory for a long request of `bytes` bytes can be reserved: twice `bytes`, because the data is
-    /// copied once.
+    /// Waits until memory for a long request of `bytes` bytes can be reserved. Reserves twice `bytes`, because the data
+    /// is copied once.
     pub fn long_room(self: &Arc<Self>, bytes: usize) -> io::Result<Room> {
         self.room((2 * bytes).min(self.budget.common))
     }
@@ -128,7 +128,7 @@ impl Account {
         }
     }
 
-    /// True if the connection holds common memory for which other clients wait.
+    /// True if the connection holds common memory that other clients are waiting for.
     pub fn is_in_the_way(&self) -> bool {
         let state = self.budget.lock();
         state.blocked > 0 && beyond_own(self.held.load(SeqCst)) > 0

@@ -46,7 +46,7 @@ pub(super) fn serve(wire: &Arc<Wire>, shared: &Arc<Shared>, guard: &ConnectionGu
     wire.end_tls()
 }
 
-/// Serves a client that has chosen an export, beginning with the action `next`.
+/// Serves a client that has chosen an export; `next` is the first action.
 fn transmit(
     wire: &Arc<Wire>,
     shared: &Arc<Shared>,

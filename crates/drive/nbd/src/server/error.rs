@@ -9,7 +9,7 @@ use crate::export::Errno;
 /// Maximum length of a socket path in bytes; Linux allows 108 with the terminating zero.
 pub(super) const LONGEST_PATH: usize = 107;
 
-/// Error when a server starts or ends.
+/// Error that occurs when a server starts or ends.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {

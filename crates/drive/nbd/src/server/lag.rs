@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Number of replies whose due time was set by an export, and the sum and maximum of their lags.
+/// Replies whose due time was set by an export: their number, and the sum and maximum of their lags.
 #[derive(Debug, Default)]
 pub struct Lag {
     replies: AtomicU64,

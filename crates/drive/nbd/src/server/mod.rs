@@ -35,7 +35,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// Delay before accepting again after an error, such as a lack of file descriptors.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// Manner in which a server ended.
+/// The way in which a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Requests in flight were finished and all exports flushed.
@@ -197,7 +197,7 @@ impl Handle {
         self.shared.table.ended.notify_all();
     }
 
-    /// Returns statistics on the lag of replies behind the due times set by exports.
+    /// Returns statistics on the lag of replies: how late they are sent relative to the due times set by exports.
     pub fn lag(&self) -> &Lag {
         &self.shared.lag
     }
@@ -248,8 +248,8 @@ impl Shared {
         let shared = Arc::clone(self);
         // If no thread is available, dropping the closure closes the connection.
         let _ = thread::Builder::new().name(format!("nbd {id}")).spawn(move || {
-            // Drops the guard last, because it reports the end of the connection. By then, this thread must no longer
-            // hold the exports, so that another process can open their files once the server has ended.
+            // Drops the guard last, because dropping it reports the end of the connection. Before that, this thread
+            // must release the exports, so that another process can open their files once the server has ended.
             let guard = guard;
             // Ignores the error: it has ended the connection, so it cannot be reported to the client.
             let _ = connection::serve(&wire, &shared, &guard);

@@ -7,9 +7,11 @@ use super::tls::Tls;
 /// Limits of an NBD server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Maximum number of clients; lower if `memory` is insufficient. Further connections are closed on accept.
+    /// Maximum number of clients; the actual maximum is lower if `memory` is insufficient. Further connections are
+    /// closed on accept.
     pub connections: usize,
-    /// Maximum number of connections without a chosen export. A further connection replaces the oldest of them.
+    /// Maximum number of connections that have not chosen an export yet. A further connection replaces the oldest of
+    /// them.
     pub handshakes: usize,
     /// Memory limit in bytes for requests and replies of all connections; at least 160 MiB, so that the longest request
     /// fits.

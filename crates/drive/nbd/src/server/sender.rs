@@ -33,7 +33,7 @@ impl Sender {
     }
 
     /// Sends the output of a session and clears it. For a long request, `room` is the memory reserved for its reply,
-    /// and the output contains only this reply. Blocks while too many replies are waiting until they are due.
+    /// and the output contains only this reply. Blocks while the queue of waiting replies is full.
     pub fn send(&mut self, output: &mut Output, mut room: Option<Room>) -> io::Result<()> {
         if self.timed.is_none() && output.held().is_empty() {
             if !output.bytes().is_empty() {
@@ -87,7 +87,7 @@ impl Sender {
     }
 }
 
-/// When the sender is dropped, ends its thread and drops the waiting replies, for example after a failed connection.
+/// When the sender is dropped, for example after a failed connection, ends its thread and drops the waiting replies.
 impl Drop for Sender {
     fn drop(&mut self) {
         if let Some((queue, _)) = &self.timed {
@@ -202,7 +202,7 @@ impl ReplyQueue {
         self.changed.notify_one();
     }
 
-    /// Sends each reply when it is due, until no more replies can be added and the queue is empty.
+    /// Sends each reply when it is due. Returns once no more replies can be added and the queue is empty.
     fn send_all(&self, wire: &Wire, shared: &Shared) {
         let mut batch = Buffer::default();
         let mut leaving = Vec::new();

@@ -93,7 +93,7 @@ impl Wire {
     }
 
     /// Ends the time limit of the negotiation. From now on, after every period of `stall` without progress, the server
-    /// checks if other clients wait for this client's memory.
+    /// checks whether other clients are waiting for this client's memory.
     pub fn admit(&self, account: &Arc<Account>, stall: Duration) -> io::Result<()> {
         let _ = self.account.set(Arc::clone(account));
         self.socket.set_timeouts(stall)

@@ -30,7 +30,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Creates the entry of an export that every client may use, encrypted or not.
+    /// Creates an entry for an export that every client may use, encrypted or not.
     pub fn new(name: &str, export: Arc<dyn Export>) -> Self {
         Self { name: name.to_owned(), export, tls_only: false }
     }

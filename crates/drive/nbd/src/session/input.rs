@@ -60,8 +60,8 @@ impl Input {
         }
     }
 
-    /// Returns space for received bytes. It is limited to the rest of the current message, or to the space of a few
-    /// short messages if that is more.
+    /// Returns space for received bytes, limited to the rest of the current message or to a few short messages,
+    /// whichever is larger.
     pub fn space(&mut self) -> &mut [u8] {
         if self.wanted <= FIRST {
             self.shrink();
@@ -76,7 +76,7 @@ impl Input {
         if self.end == room {
             self.buffer.resize((2 * room).min(room.max(self.wanted) + FIRST), 0);
         }
-        // Limits the space: bytes received after a long message must fit in the buffer after `shrink`.
+        // Limits the space, so that bytes received after a long message fit in the buffer after `shrink`.
         let most = self.wanted.saturating_sub(self.end - self.start).max(FIRST);
         let end = self.buffer.len().min(self.end + most);
         &mut self.buffer[self.end..end]

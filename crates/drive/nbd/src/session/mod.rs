@@ -82,8 +82,8 @@ impl Session {
         Self { host, phase: Phase::Greeting, input: Input::default(), output, short, granted }
     }
 
-    /// Sets the limit beyond which requests ask for memory: for a request that moves more than `short` bytes, the
-    /// session returns [`Next::Room`] first.
+    /// Sets the limit beyond which requests ask for memory: before a request that moves more than `short` bytes, the
+    /// session returns [`Next::Room`].
     pub fn ask_beyond(&mut self, short: usize) {
         self.short = short;
     }

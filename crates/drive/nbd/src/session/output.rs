@@ -4,9 +4,9 @@ use crate::buffer::Buffer;
 use crate::deferred_reply::DeferredReply;
 use crate::export::ReplyTime;
 
-/// Number of bytes at which the output is sent. Counts bytes waiting to be sent, and payload bytes that requests have
-/// read or written. The limit bounds the memory, and the client can process the first replies while the server handles
-/// further requests.
+/// Number of bytes at which the output is sent. Counts both bytes waiting to be sent and payload bytes that requests
+/// have read or written. The limit bounds the memory use, and lets the client process the first replies while the
+/// server handles further requests.
 const FULL: usize = 64 << 10;
 
 /// A reply that must be sent later.
@@ -55,7 +55,7 @@ impl Output {
         self.bytes.len() + self.moved >= FULL
     }
 
-    /// Completes the reply that begins at `start`. Its request read or wrote `payload_bytes` bytes.
+    /// Completes the reply that begins at `start`; the request read or wrote `payload_bytes` bytes.
     pub(super) fn complete(&mut self, start: usize, leave: ReplyTime, payload_bytes: usize) {
         self.moved += payload_bytes;
         let ReplyTime::Deferred(reply) = leave else { return };

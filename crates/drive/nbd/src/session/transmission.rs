@@ -251,7 +251,7 @@ struct Run {
     zero: bool,
 }
 
-/// Splits data that begin at `offset` into runs of whole zero grains and the data between them.
+/// Splits data that begins at `offset` into runs: whole zero grains, and the data between them.
 fn runs(offset: u64, data: &[u8]) -> impl Iterator<Item = Run> {
     let first = (GRAIN - offset as usize % GRAIN).min(data.len());
     let mut start = 0;
