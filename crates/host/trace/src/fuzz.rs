@@ -1,5 +1,5 @@
 //! Code shared by the fuzzers and by a short test that runs in stable Rust. For any input bytes, the reader must not
-//! panic, must keep its contract and must use bounded memory.
+//! panic, must fulfil its documented contract and must use bounded memory.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Turns the parsed entries of all formats into requests: checks entries and selects devices.
+//! Turns the parsed entries of traces in all formats into requests: checks the entries and selects devices.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::{DeviceChoice, Format, Op, Request, Target, TraceError};
 pub enum Entry<'a> {
     /// A request of the trace.
     Io(Io<'a>),
-    /// An entry with an unknown operation, described by the fault. The entry is counted but not replayed.
+    /// A request with an unknown operation, which the fault describes. The entry is counted but not replayed.
     UnknownOp(Fault<'a>),
     /// An entry that is not a request, such as a header, or an event whose action was not selected. The entry is
     /// counted but not replayed.
@@ -93,8 +93,8 @@ pub struct Tables {
     pub(crate) streams: Names,
     /// True if timestamps are whole seconds. The requests of each second must then be spread evenly over the second.
     pub(crate) whole_seconds: bool,
-    /// Number of object trims that the trace encodes as operation code 2. Some programs use this code for another
-    /// operation.
+    /// Number of requests for cache objects that were read as trims because of operation code 2. Some programs use this
+    /// code for another operation.
     pub(crate) numbered_trims: u64,
 }
 
@@ -147,7 +147,7 @@ pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
 /// Address layout of the devices of a trace.
 enum DeviceLayout {
-    /// Replays only the device of the first request; no request has been seen yet.
+    /// No request has been seen yet. The device of the first request will be the only device that is replayed.
     FirstSeen,
     /// Replays one device at its own addresses.
     Single(u32),
@@ -171,7 +171,7 @@ pub struct Intake {
     layout: DeviceLayout,
     /// Number of requests of each unselected device, by id.
     other_requests: Vec<u64>,
-    /// Stream of each device, by device id, for the requests that name no stream. Empty unless each device has its own
+    /// Streams for the requests that name no stream: one per device, by device id. Empty unless each device has its own
     /// range of addresses.
     ///
     /// The streams are created in the second pass, when all process names are known, so that no device gets the name of
@@ -292,9 +292,9 @@ impl Intake {
         *count += 1;
     }
 
-    /// Returns the start address of a device in the address space of the replay; `end` is the end of the current
-    /// request on this device. Returns `None` if the request is not replayed, because this is the first pass or because
-    /// its device is not selected.
+    /// Returns the start address of a device in the address space of the replay; `end` is the address at which the
+    /// current request ends on this device. Returns `None` if the request is not replayed, because this is the first
+    /// pass or because its device is not selected.
     #[inline]
     fn place(&mut self, device: u32, end: u64, stream: Stream<'_>) -> Result<Option<u64>, Fault<'static>> {
         let index = device as usize;
@@ -413,8 +413,8 @@ impl Intake {
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // The note applies only to formats in which the user can choose an action. In other formats, an entry counted
-        // as another action is never a request.
+        // The note applies only to formats in which the user can choose an action. In other formats, no option turns
+        // the skipped entries into requests.
         let counts = &self.report.counts;
         if self.report.format.role.actions
             && counts.requests == 0

@@ -12,14 +12,13 @@ pub struct Job {
     pub group: u32,
     /// Maximum number of outstanding requests, at least 1.
     pub depth: u32,
-    /// Length of a pause. A pause starts after another `think_requests` requests have been issued and all have
-    /// completed.
+    /// Length of a pause. The job pauses after every `think_requests` requests, once all of them have completed.
     pub think_ns: u64,
     /// Number of requests between two pauses, at least 1.
     pub think_requests: u64,
     /// Time from the start of the group to the start of the job.
     pub delay_ns: u64,
-    /// Time since the job's start at which the job stops issuing requests.
+    /// Time from the start of the job until it stops issuing requests.
     pub runtime_ns: u64,
 }
 

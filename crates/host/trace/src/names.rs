@@ -12,7 +12,8 @@ const CACHE_SLOTS: usize = 4096;
 pub(crate) struct Names {
     names: Vec<String>,
     ids: BTreeMap<Box<[u8]>, u32>,
-    /// Cache of recent numeric keys, indexed by their low bits: `(key + 1, id)`; key 0 marks an empty slot.
+    /// Cache of recent numeric keys, indexed by their low bits: `(key + 1, id)`; a first value of 0 marks an empty
+    /// slot.
     recent: Box<[(u64, u32)]>,
     limit: usize,
     folded: bool,
@@ -35,7 +36,7 @@ impl Names {
         self.folded
     }
 
-    /// Returns the id of the name that is `number` in decimal notation.
+    /// Returns the id of the name that consists of `number` in decimal digits.
     #[inline]
     pub fn number(&mut self, number: u64) -> u32 {
         self.keyed(number, |number| number.to_string())

@@ -33,7 +33,7 @@ impl Op {
             (Op::Trim, &["delete", "del"]),
         ];
         if let Some(rwbs) = Rwbs::parse(text) {
-            // A flush that is not combined with an operation, such as `FN`.
+            // A flush flag without a read, write or trim, as in `FN`, means a flush.
             let flush = (rwbs.flags & flag::PREFLUSH != 0).then_some(Self::Flush);
             return Some((rwbs.op.or(flush)?, rwbs.flags));
         }

@@ -18,7 +18,7 @@ pub struct ReadOptions {
     /// Event that represents the request in traces with several events per request. `None` selects the format's
     /// default: [`Action::Queue`] for blkparse and blktrace, [`Action::Issue`] for ftrace and ETW.
     pub action: Option<Action>,
-    /// True to count malformed lines and records instead of stopping at the first.
+    /// If true, malformed lines and records are skipped and counted. Otherwise, reading stops at the first of them.
     pub skip_bad: bool,
     /// Address space of the requests: bytes of a drive, or objects of a cache.
     pub target: Target,
@@ -64,16 +64,17 @@ pub enum Files {
 /// Device of a trace to replay. Addresses of different devices must never be mixed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// The device of the first request; requests of other devices are counted and reported by name. If several files
-    /// are concatenated or merged, all devices are replayed, so that no file is left out.
+    /// Replays the device of the first request; requests of other devices are counted and reported by name. If several
+    /// files are concatenated or merged, all devices are replayed, so that no file is left out.
     #[default]
     First,
-    /// All devices, in consecutive disjoint address ranges. The files are read twice, so they cannot be pipes; the
-    /// first pass determines the ranges.
+    /// Replays all devices, in consecutive disjoint address ranges. The files are read twice, so they cannot be pipes;
+    /// the first pass determines the ranges.
     All,
-    /// All devices at their own addresses, as if they were one drive. The addresses of the devices may overlap.
+    /// Replays all devices at their own addresses, as if they were one drive. Addresses of different devices may
+    /// overlap.
     Overlay,
-    /// The device that has this name in [`crate::IngestReport`].
+    /// Replays the device that has this name in [`crate::IngestReport`].
     Named(String),
 }
 

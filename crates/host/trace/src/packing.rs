@@ -183,15 +183,16 @@ impl<'a> Packed<'a> {
         Self { source, packing }
     }
 
-    /// Packs and appends the requests that `fill` takes from the source. Returns the number of appended requests; 0
-    /// means the end.
+    /// Takes requests from the source with `fill`, packs them and appends them to `out`. Returns the number of appended
+    /// requests; 0 means the end.
     fn fill_from(
         &mut self,
         out: &mut Vec<Request>,
         mut fill: impl FnMut(&mut dyn Source, &mut Vec<Request>) -> Result<usize, TraceError>,
     ) -> Result<usize, TraceError> {
         let before = out.len();
-        // A batch with only trims of unused pages becomes empty. This must not be mistaken for the end of the source.
+        // If a batch contains only trims of unused pages, nothing of it remains. The next batch is then taken, because
+        // a result of 0 would mean the end of the source.
         while out.len() == before && fill(self.source, out)? > 0 {
             let mut kept = before;
             for index in before..out.len() {

@@ -47,8 +47,8 @@ pub struct VolumeReader {
 }
 
 impl VolumeReader {
-    /// Opens files, each with a name to show in messages. Options that select a device or combine several files have no
-    /// effect.
+    /// Opens files, given as pairs: the path to open, and the path to show in messages. Options that select a device or
+    /// combine several files have no effect.
     pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
         let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
         Self::over(origins, options)

@@ -38,7 +38,8 @@ pub struct Profile {
     pub read_footprint_bytes: u64,
     /// Bytes touched by writes, in whole 4 KiB pages.
     pub write_footprint_bytes: u64,
-    /// True if the footprints are exact; above 16,384 regions of 128 MiB they are lower bounds.
+    /// True if the footprints are exact. If the trace touches more than 16,384 regions of 128 MiB, they are lower
+    /// bounds.
     pub footprint_exact: bool,
     /// Number of requests that begin where the previous request of the same operation ended, by [`Op`] number.
     pub sequential: [u64; 4],

@@ -53,7 +53,7 @@ impl Lane {
 
     /// Returns the request decoded last if it ends beyond `capacity_bytes`.
     fn stepped_beyond(&self, capacity_bytes: u64) -> Option<Placed> {
-        // A request too long for one piece was split; the batch holds all its pieces.
+        // If the request was too long for one piece and was split, the batch holds all its pieces.
         let (first, last) = self.batch.first().zip(self.batch.last())?;
         last.ends_beyond(capacity_bytes).then(|| {
             let place = format!("{}:{}", shown(self.input.path()), self.decoder.place());
@@ -97,8 +97,8 @@ impl TraceReader {
         Self::open_as(&named, options)
     }
 
-    /// Opens files, each with a name to show in messages. The name may differ from the path, for example if the file is
-    /// a copy of standard input.
+    /// Opens files, given as pairs: the path to open, and the path to show in messages. The two differ, for example, if
+    /// the file is a copy of standard input.
     pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
         let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
         Self::over(&origins, options)
@@ -194,7 +194,7 @@ impl TraceReader {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Sorts more requests by time. Adds at least one sorted request, unless the trace has ended.
+    /// Reads and sorts requests until at least one sorted request is available or the trace has ended.
     fn advance(&mut self) -> Result<(), TraceError> {
         let one_by_one = self.lanes.len() == 1 || self.options.files == Files::Concatenated;
         while self.order.is_empty() && !self.ended {

@@ -88,7 +88,8 @@ pub struct InOrder {
     /// Requests in time order. Requests before index `next` have already been returned.
     ready: Vec<Request>,
     next: usize,
-    /// Time of the current file's first request: within the file (`first_ns`) and within the trace (`base_ns`).
+    /// Time of the current file's first request: in the file (`first_ns`), and since the start of the trace
+    /// (`base_ns`).
     first_ns: Option<u64>,
     base_ns: u64,
     /// Time of the latest request released by the sort, relative to the start of the trace.
@@ -151,8 +152,8 @@ impl InOrder {
         self.rebase(before);
     }
 
-    /// Converts the times of the ready requests, from index `from` on: from relative to their file to relative to the
-    /// trace.
+    /// Converts the times of the ready requests, beginning at index `from`, from times in their file to times since the
+    /// start of the trace.
     fn rebase(&mut self, from: usize) {
         let Some(first) = self.ready.get(from) else { return };
         let first_ns = *self.first_ns.get_or_insert(first.time_ns);

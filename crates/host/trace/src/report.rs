@@ -39,7 +39,7 @@ pub struct IngestReport {
     pub other_devices: Vec<(String, u64)>,
     /// Message about the first malformed line, which was skipped.
     pub first_bad: Option<String>,
-    /// Notes to the user on what was left out and how to include it. The list is complete at the end of the trace.
+    /// Notes for the user: what was left out, and how to include it. The list is complete at the end of the trace.
     pub notes: Vec<String>,
 }
 

@@ -7,7 +7,7 @@ use crate::{Job, JobOutcome, Request, TraceError};
 pub struct Progress {
     /// Number of file bytes or requests consumed so far.
     pub done: u64,
-    /// Total number of units, if known.
+    /// Total number of file bytes or requests, if known.
     pub total: Option<u64>,
 }
 

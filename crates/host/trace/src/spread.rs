@@ -13,7 +13,7 @@ const CAPACITY: usize = 1 << 20;
 /// Requests of the current second, which are spread over this second.
 pub(crate) struct Spread {
     held: Vec<Request>,
-    /// Offset in ns within the second where the next block of requests starts.
+    /// Start of the next block of requests, in ns since the start of the second.
     from: u64,
     capacity: usize,
 }

@@ -35,11 +35,11 @@ pub struct Filebench {
     pub files: u32,
     /// Mean size of a file.
     pub file_bytes: u64,
-    /// Number of threads; for a database, number of reader processes.
+    /// Number of threads; for the database personality (`oltp`), number of reader processes.
     pub threads: u32,
     /// Size of the page cache in bytes, at least 4 MiB.
     pub cache_bytes: u64,
-    /// Rule for the random seeds of Filebench's processes.
+    /// Choice of the random seeds of Filebench's processes: one seed for all processes, or a different seed for each.
     pub seeding: Seeding,
     /// Maximum size of a block request in bytes, at least 4 KiB.
     pub max_bio_bytes: u32,
@@ -53,7 +53,7 @@ pub struct Filebench {
     pub bytes_per_s: u64,
 }
 
-/// Rule for the random seeds of [`Filebench`] processes.
+/// Assignment of random seeds to [`Filebench`] processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Seeding {
     /// The same seed for all processes, as Filebench does.

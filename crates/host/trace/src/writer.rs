@@ -43,7 +43,7 @@ pub fn open_writer(path: &Path, format: Format) -> Result<Box<dyn TraceWriter>, 
     Ok(Box::new(FileWriter { converter: Converter::new(encoder, &mut out), file: OutputFile::create(path)?, out }))
 }
 
-/// Number of bytes to collect in memory before they are written to the file.
+/// Number of bytes that are collected in memory before they are written to the file.
 const FLUSH_BYTES: usize = 256 << 10;
 
 struct FileWriter {

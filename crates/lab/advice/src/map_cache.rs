@@ -15,8 +15,8 @@
 //! the map-page writes caused by it, for a full map as well as for a cached map.
 //!
 //! A write-back writes all dirty segments of a map page. [`WriteBacks`] counts write-backs exactly for the requested
-//! caches. For other cache sizes there is an upper bound: one write-back per segment made dirty. For this bound, trims
-//! of empty pages also make a segment dirty.
+//! caches. For other cache sizes there is an upper bound: one write-back per segment made dirty. This bound also
+//! counts segments in which only empty pages are trimmed.
 //!
 //! Source: the map-cache slides. They count only page reads and misses (the first and third line of the table above).
 //! They ignore page programs and write-backs, and add the time of write misses to the read time.
@@ -31,7 +31,7 @@ use ssdlab_trace::{Op, Request, StackDistances, UseCounts};
 use crate::sizes::MapSizes;
 use crate::write_backs::WriteBacks;
 
-/// Collects the map look-ups of one trace, for caches of many sizes.
+/// Collects the map look-ups of a trace and computes the cost of map caches of many sizes.
 pub struct MapAdvisor {
     capacity_bytes: u64,
     page_bytes: u32,
@@ -130,7 +130,7 @@ impl MapAdvisor {
     /// Creates an advisor for the device of `setup`; ignores the FTL of `setup`.
     ///
     /// # Errors
-    /// Fails if the set-up has no serial timing, or the sizes are inconsistent.
+    /// Fails if the set-up does not use serial timing, or if the sizes are inconsistent.
     pub fn new(setup: &Setup, sizes: &MapSizes) -> Result<Self, SimError> {
         let page_bytes = setup.geometry.page_bytes;
         sizes.check(page_bytes).map_err(SimError::Setup)?;
@@ -146,7 +146,7 @@ impl MapAdvisor {
                     "time: the estimate adds up the service times of one chip and does not support \"event\"; ",
                 );
                 why.push_str("set it to \"serial\"");
-                // The settings below are invalid with serial timing, so the remedy changes them too.
+                // With serial timing, the settings below would be invalid, so the remedy changes them too.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");
                 }
@@ -163,8 +163,7 @@ impl MapAdvisor {
         let segments = |&bytes: &u32| {
             let entries = bytes / sizes.entry_bytes;
             let count = setup.logical_pages.div_ceil(entries);
-            // Returns the number of segments that fit into a cache of the given size, at most the number of segments of
-            // the map.
+            // Returns the number of segments that a cache of the given size holds: at most all segments of the map.
             let capacity = |&cache: &u64| u32::try_from(cache / u64::from(bytes)).map_or(count, |held| held.min(count));
             let largest = sizes.cache_bytes.last().map_or(0, capacity);
             let capacities = sizes.cache_bytes.iter().map(capacity);

@@ -36,7 +36,7 @@ struct Cache {
 #[derive(Clone, Debug)]
 struct Segment {
     link: Link,
-    /// Number of caches that do not hold this segment; these are the smallest caches.
+    /// Number of caches that do not hold this segment. These are always the smallest caches.
     absent: u32,
     changed: u64,
 }

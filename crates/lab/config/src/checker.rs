@@ -10,7 +10,7 @@ use ssdlab_core::units::write_bytes;
 
 /// Reads settings of a configuration, and collects the violations found so far.
 ///
-/// Methods return `Err` only if the table of options and a section disagree; an invalid configuration adds to
+/// Methods return `Err` only if the option table and a section disagree. Errors in the configuration are added to
 /// `violations` instead.
 pub(crate) struct Checker<'a> {
     /// The table of options.
@@ -81,7 +81,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reads the name of a variant, and passes it to `find`, which returns the variant.
+    /// Reads the name of a variant, and returns the value that `find` returns for this name.
     pub fn named<T>(&self, key: &str, find: impl FnOnce(&str) -> Option<T>) -> Read<T> {
         let name = self.name(key)?;
         find(name).ok_or_else(|| self.at(key, format!("variant {name:?} is not implemented")))
@@ -122,7 +122,7 @@ impl<'a> Checker<'a> {
         self.entries.get(key).is_some_and(|entry| by_user(&entry.origin))
     }
 
-    /// True if the option's value comes from the default drive.
+    /// True if the option's value comes from the default drive, which is used if no valid preset is chosen.
     pub fn is_of_default_drive(&self, key: &str) -> bool {
         self.entries.get(key).is_some_and(|entry| entry.origin.starts_with(OF_DEFAULT_DRIVE))
     }

@@ -129,7 +129,7 @@ fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {
 pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     for (key, entry) in higher {
         if let Value::Choice(variant) = entry.value {
-            // Drops the parameters of all other variants of this option.
+            // Drops the parameters of the option's other variants.
             lower.retain(|other, _| match below(key, other) {
                 Some(rest) => rest.split('.').next() == Some(variant),
                 None => true,

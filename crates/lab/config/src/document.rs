@@ -107,7 +107,8 @@ fn read_into(written: &mut Written, form: Form<'_>, text: &str, violations: &mut
     violations.extend(faults.into_iter().map(|(_, violation)| violation));
 }
 
-/// Faulty part of a setting `key = value`: the key or the value. If the value is faulty, messages also show the column.
+/// Part of a setting `key = value` that an error concerns: the key or the value. For a value, messages also show the
+/// column.
 #[derive(Clone, Copy)]
 enum Place {
     Key,
@@ -210,8 +211,8 @@ impl Reader<'_> {
                     let message = format!("a table of settings cannot be set to {value}; use {choice} = {name:?}");
                     self.fault(start, Place::Key, &key, message);
                 }
-                // The name is not a variant. It may be a parameter that the table sets together with its variant;
-                // otherwise it is unknown.
+                // The name is not a variant. It is either a parameter that the table sets in addition to the variant,
+                // or unknown.
                 (None, _) => self.entry(&key, start, value),
             }
         }

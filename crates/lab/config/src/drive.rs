@@ -11,7 +11,7 @@ use crate::value::{LogSpace, Value};
 const DRIVE: [&str; 6] = ["device", "drive", "ftl", "nand", "seed", "time"];
 
 impl Config {
-    /// Returns the drive's settings as keys and values for `--set`.
+    /// Returns the settings that describe the drive, as keys and values for `--set`.
     pub fn drive_settings(&self) -> Vec<(String, String)> {
         let is_drive = |key: &str| DRIVE.contains(&key.split('.').next().unwrap_or(key));
         let drive = self.entries.iter().filter(|(key, _)| is_drive(key));

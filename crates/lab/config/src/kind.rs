@@ -77,7 +77,7 @@ impl Kind {
         }
     }
 
-    /// Adds rules for the option's values. The given type is never freed, as with the list of variants in
+    /// Restricts the option's values by the given rules. The type is never freed, like the list of variants in
     /// [`Self::of_names`].
     pub(crate) fn stepped(self, steps: &'static [Step]) -> Self {
         Self::Stepped(Box::leak(Box::new(self)), steps)

@@ -6,7 +6,7 @@ use crate::table::{OptionSpec, option};
 use ssdlab_core::parameter::{Quantity, decimal, percent};
 use ssdlab_core::{Choice, Info, Parameter, Registry, Settings};
 
-/// Returns an option with the given key that sets a parameter.
+/// Returns the option that has the given key and sets the given parameter.
 pub(crate) fn of_parameter(key: String, parameter: &Parameter, help: &'static str) -> OptionSpec {
     // Counts in a configuration are limited to 63 bits.
     let limited = |value: u64| value.min(i64::MAX as u64);

@@ -5,7 +5,7 @@ use ssdlab_core::suggest::{list, named, nearest};
 /// Name of the default preset.
 pub const DEFAULT_PRESET: &str = "small-nvme";
 
-/// Prefix that marks the origin of a value as the default drive.
+/// Prefix of a value's origin if the value comes from the default drive.
 pub(crate) const OF_DEFAULT_DRIVE: &str = "default (preset ";
 
 /// A named configuration that ships with ssdlab.

@@ -51,7 +51,7 @@ impl Deref for Options {
     }
 }
 
-/// Returns the keys of the options, of all sections, and of the variants with parameters.
+/// Returns the keys of all options and sections, and of the variants with parameters.
 fn keys(options: &[OptionSpec]) -> Vec<String> {
     let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).map(str::to_string);
     let keys = options.iter().map(|option| option.key.to_string());
@@ -148,7 +148,7 @@ impl OptionSpec {
         section.map_or_else(Vec::new, |section| section.used(self.key))
     }
 
-    /// Returns the option that sets the same quantity in another unit, if there is such an option.
+    /// Returns the key of the option that sets the same quantity in another unit, if there is one.
     pub fn alternative(&self) -> Option<&'static str> {
         match self.fallback {
             Fallback::InsteadOf(other) => Some(other),

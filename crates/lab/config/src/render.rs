@@ -42,8 +42,8 @@ impl Config {
         text
     }
 
-    /// True if the rendered configuration needs no line for the option: its variant has a table of parameters, and the
-    /// header of that table already names the variant.
+    /// True if the option needs no line of its own in the rendered configuration, because its variant has a table of
+    /// parameters. The header of that table names the variant.
     fn has_table(&self, key: &str, entry: &Entry) -> bool {
         let Value::Choice(variant) = entry.value else {
             return false;

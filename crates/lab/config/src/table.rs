@@ -46,7 +46,7 @@ impl OptionSpec {
         Self { help, ..self }
     }
 
-    /// Returns the variants of the option; empty if its values are not variants.
+    /// Returns the variants that the option can have; empty if the option is not a choice between variants.
     pub fn variants(&self) -> &'static [Variant] {
         match self.kind {
             Kind::Choice(variants) => variants,

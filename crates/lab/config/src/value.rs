@@ -50,7 +50,7 @@ pub(crate) struct QueueGroup {
     pub reads: f64,
 }
 
-/// Names of the queues' arrival processes: the one with equal gaps, then the one with exponential gaps.
+/// Names of the arrival processes of queues: first the process with equal gaps, then the process with exponential gaps.
 const ARRIVALS: [&str; 2] = ["fixed", "poisson"];
 
 /// Number of log blocks as written in a setting.
@@ -400,7 +400,7 @@ fn read_queues(text: &str) -> Result<Vec<QueueGroup>, String> {
 
 /// Reads a rate in events per second.
 fn rate(text: &str) -> Result<u64, String> {
-    // `parse_rate` returns a whole number as a float.
+    // The cast loses nothing, because the float that `parse_rate` returns is a whole number.
     bounded(text, parse_rate(text).map(|rate| rate as u64), [1, 1_000_000_000], write_rate)
 }
 

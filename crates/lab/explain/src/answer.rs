@@ -7,11 +7,11 @@ use crate::{Drive, Frame, Op, Recording, Request, record};
 #[derive(Deserialize)]
 struct Question {
     drive: Drive,
-    /// Text of the requests that the drive serves before the recording begins.
+    /// Requests that the drive serves before the recording begins, as text.
     before: String,
     requests: String,
-    /// If set, the answer contains pictures instead of the recording. The two values are the number of steps before the
-    /// first picture and before the last picture. There is one picture per step.
+    /// If set to `(first, last)`, the answer contains pictures instead of the recording: one picture of the drive after
+    /// each number of steps from `first` to `last`.
     #[serde(default)]
     frames: Option<(usize, usize)>,
 }

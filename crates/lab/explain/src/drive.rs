@@ -126,7 +126,7 @@ pub struct PageScheme {
     pub victims: Named,
     /// Placement of the pages that garbage collection relocates.
     pub survivors: String,
-    /// Parameters of the placement that differ from their defaults, as in [`Named`].
+    /// Parameters of the placement that differ from their defaults, in the same form as the parameters in [`Named`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub placement: BTreeMap<String, String>,
     /// Batched garbage collection starts when the number of free blocks falls below the first value, and ends when it
@@ -138,9 +138,10 @@ pub struct PageScheme {
     /// Partial garbage collection: number of host pages written to a block between two collection steps; 1 by default.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub every: u32,
-    /// If true, the FTL next writes to the block with the fewest erases; if false, to the block erased longest ago.
+    /// Choice of the erased block that the FTL writes next: if true, the block with the fewest erases; if false, the
+    /// block erased longest ago.
     pub least_worn: bool,
-    /// Map that page mapping uses, with its parameters.
+    /// Type of mapping table that page mapping uses, with the parameters of the table.
     pub map: Named,
     /// Options of the SLC cache; `None` without an SLC cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -277,7 +278,7 @@ impl Drive {
         Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit }
     }
 
-    /// Returns the FTL with its options, found by the names in this description.
+    /// Returns the FTL with its options, looked up by the names in this description.
     ///
     /// # Errors
     /// Fails if a name or a value in the description is invalid.

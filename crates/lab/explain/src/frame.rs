@@ -21,7 +21,7 @@ pub struct Frame {
 /// An erase block in a picture.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Block {
-    /// Name of the block, as it appears in the sentences.
+    /// Name of the block, as used in the sentences that describe steps.
     pub name: String,
     /// Use of the block, in words.
     pub text: String,

@@ -18,7 +18,7 @@ impl<'a> Labelled<'a> {
         Self { drive, state: start.clone(), since: (-blocks..0).collect() }
     }
 
-    /// Applies the step with the number `at` to the state.
+    /// Applies step number `at` to the state.
     pub fn apply(&mut self, at: usize, step: &Step) {
         self.state.apply(step);
         if let Step::Erase { block, .. } | Step::Opened { block, .. } | Step::Rotated { block } = *step {
@@ -93,7 +93,7 @@ impl<'a> Labelled<'a> {
         format!("{}·{}", self.block(self.state.block_of(ppn)), ppn % self.drive.pages_per_block)
     }
 
-    /// Returns the map page number that `lpn` stands for; `None` if `lpn` is a logical page.
+    /// Returns the number of the map page that `lpn` denotes; `None` if `lpn` is a logical page.
     fn map_page(&self, lpn: u32) -> Option<u32> {
         lpn.checked_sub(self.drive.logical_pages).filter(|_| !self.is_log())
     }

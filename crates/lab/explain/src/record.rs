@@ -253,9 +253,9 @@ impl<F: Ftl> Recorder<F> {
         self.ftl.cached_entries().into_iter().map(entry).collect()
     }
 
-    /// Records how an access changed the cached map entries. The steps of the access start at `from`. New entries
-    /// appear with the look-up step, dirty marks with the last step. `before` contains the cached entries before the
-    /// access.
+    /// Records how an access changed the cached map entries. The steps of the access start at index `from`; `before`
+    /// contains the entries cached before the access. New entries are recorded with the look-up step, dirty marks with
+    /// the last step.
     fn note_ram(&mut self, from: usize, before: &[Entry]) {
         let now = self.entries();
         let Some(look_up) = self.steps[from..].iter().position(|step| matches!(step, Step::LookedUp { .. })) else {

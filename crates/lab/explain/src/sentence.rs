@@ -41,13 +41,14 @@ pub(crate) fn title(choice: &FtlChoice) -> String {
     }
 }
 
-/// Returns the title of a registered entry: its help text up to a colon, otherwise its name.
+/// Returns a short title of a registered entry: its help text up to the first colon, or its name if there is no colon.
 fn short<R>(choice: &Choice<R>) -> String {
     let Info { name, help, .. } = choice.info;
     help.split_once(": ").map_or_else(|| name.replace('_', " "), |(title, _)| title.into())
 }
 
-/// Returns the help text of a registered entry, in a form that fits into a sentence.
+/// Returns the help text of a registered entry for use within a sentence: with a lower-case first letter and without
+/// the final period.
 fn in_sentence<R>(choice: &Choice<R>) -> String {
     let help = choice.info.help.trim_end_matches('.');
     let (first, rest) = help.split_at(1);
@@ -151,7 +152,8 @@ impl Writer<'_> {
                 )
             }
             What::Collection { block, valid, reason } => {
-                // Host requests can interrupt the steps of background GC.
+                // Counts only steps of the garbage collection itself, because host requests can interrupt background
+                // GC.
                 let own = |step: &&Step| ["gc", "map_gc", "map_update", "fold"].contains(&cause(step));
                 let done = |kind: fn(&Step) -> bool| inside.iter().filter(own).filter(|step| kind(step)).count();
                 let cost = costs(

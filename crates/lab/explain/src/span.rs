@@ -23,8 +23,8 @@ pub struct Span {
 pub enum What {
     /// A host request.
     Request,
-    /// The merge of a logical block. The cost includes the erase of the log block if the log block contained no other
-    /// logical block.
+    /// The merge of a logical block. The cost includes the erase of the log block if the log block contained pages of
+    /// this logical block only.
     Merge { lbn: u32, kind: &'static str, copies: u32, erases: u32, sources: Vec<Source>, host: bool },
     /// The reclaim of a log block, with the number of logical blocks merged to free it.
     Reclaim { block: u32, associated: u32 },
@@ -56,7 +56,7 @@ struct Open {
     reclaim: Option<(usize, u32)>,
     /// First step, block, valid pages and reason of each garbage collection in progress.
     collections: Vec<(usize, u32, u32, &'static str)>,
-    /// For the current map miss: its first step, its last step so far, and the logical page.
+    /// The current map miss: its first step, its last step so far, and the logical page.
     miss: Option<(usize, usize, u32)>,
 }
 

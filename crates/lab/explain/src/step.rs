@@ -47,7 +47,7 @@ pub enum Step {
     Drained { lpn: u32 },
 }
 
-/// Returns the name of a page role in recorded steps.
+/// Returns the name that recorded steps use for a page role.
 pub(crate) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Data => "data",

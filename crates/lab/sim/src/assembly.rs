@@ -23,7 +23,8 @@ use crate::setup::drive::DriveOptions;
 use crate::setup::{Clock, Setup};
 use crate::state::{self, Origin};
 
-/// Code that is compiled separately for each drive type: each combination of FTL, flash, checker and meter.
+/// Code that runs on an assembled drive. It is compiled separately for each combination of FTL, flash, checker and
+/// meter.
 pub(crate) trait Purpose {
     type Output;
 
@@ -47,7 +48,7 @@ pub(crate) fn assemble<U: Purpose>(setup: &Setup, start: Start, purpose: U) -> R
     setup.ftl.build_from(start, setup.shape(), setup.seed, assembly).map_err(SimError::Setup)?
 }
 
-/// Chooses the types of a drive's parts: first the meter for the FTL, then flash and checker.
+/// Chooses the types of a drive's parts: first the meter, which depends on the FTL, then flash and checker.
 struct Assembly<'s, U> {
     setup: &'s Setup,
     purpose: U,

@@ -51,12 +51,12 @@ pub struct CurvePoint {
     /// Number of units missing on hits. A cached item keeps the size it had when inserted, but a later request may need
     /// more units. This is an estimate if the miss ratio is an estimate.
     pub outgrown_units: u64,
-    /// Capacity in units of each simulated replica of the cache, scaled to the sample; `None` if the ratio is exact.
-    /// The estimate is poor if the replicas have few units.
+    /// Capacity in units of each of the small caches that are simulated on the sample; `None` if the ratio is exact. The
+    /// estimate is poor if this capacity is small.
     pub scaled_capacity: Option<u64>,
 }
 
-/// Function that is called periodically. Its result determines whether the simulation continues.
+/// Function that is called periodically and decides whether the simulation continues.
 pub type Watch<'a> = &'a mut (dyn FnMut() -> Control + Send);
 
 /// Simulates a cache over the trace; returns `None` if stopped.
@@ -200,7 +200,7 @@ pub(crate) fn watched<T: Send + 'static>(
     let stopped = Arc::clone(&stop);
     thread::spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| task(&stopped)));
-        // If the task was stopped, the receiver no longer exists, so sending fails.
+        // If the task was stopped, the receiver no longer exists, and the result is dropped.
         let _ = sender.send(result);
     });
     loop {

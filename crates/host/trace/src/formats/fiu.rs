@@ -45,7 +45,8 @@ fn last_sectors<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<u64, Faul
     sectors.checked_mul(SECTOR).ok_or(Fault::new(name, text, "exceeds 64 bits when converted from this format's unit"))
 }
 
-/// Fails if a process name contains the columns `lba size op major minor` of another record.
+/// Fails if the text taken as the process name contains the columns `lba size op major minor`, because the line then
+/// holds more than one record.
 fn alone(process: &[u8]) -> Result<(), Fault<'_>> {
     let process = process.trim_ascii();
     if !process.iter().any(u8::is_ascii_whitespace) {

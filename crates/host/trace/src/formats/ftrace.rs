@@ -40,7 +40,7 @@ struct Ftrace {
 
 /// Parts of a line: the task, the time and the event.
 struct Prefix<'a> {
-    /// The task and process of the event, which precede the CPU in the line.
+    /// Name and process id of the task that caused the event; they precede the CPU number.
     task: &'a [u8],
     time: &'a [u8],
     /// Name of the event, and its fields.

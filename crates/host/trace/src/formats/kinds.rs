@@ -1,4 +1,4 @@
-//! Table of damaged and unusual inputs, with the expected result of every format's reader.
+//! Damaged and unusual test files of every format, each with the result expected from the format's reader.
 //!
 //! [`kinds`] must provide inputs for every format; [`Kinds`] has one field per kind of input. Expected requests and
 //! messages were derived by hand from the format descriptions.
@@ -146,7 +146,8 @@ fn records(
     let joined = if header.is_empty() {
         let (start, gap) = (rows[0], rows[1].0);
         assert!(gap > 0);
-        // The second copy begins at the same time as the first, so sorting moves its first request to the front.
+        // The second copy begins at the same time as the first. Sorting by time therefore moves its first request ahead
+        // of the first copy's second request.
         reads([&good[..], &good].concat(), &[start, start, rows[1], rows[1]])
     } else {
         fails([&good[..], &good].concat(), "memory:record")
@@ -428,8 +429,8 @@ fn kinds(format: Format) -> Kinds {
             second: "1500 4 16 16 0",
             rows: [(0, Op::Read, 4096, 4096), (500, Op::Write, 8192, 8192)],
             truncated: ("1500 4 16 16", ":2: field \"type\" is missing"),
-            // The last field of the first record and the first field of the second form the unknown type 11500. The
-            // reader reports the surplus fields rather than the unknown type.
+            // The last field of the first record and the first field of the second run together as 11500, which is not
+            // a valid type. The reader reports the surplus fields instead of this invalid type.
             joined: ":1: \"4\" follows the last column",
             empty: ("1500 4 16", ":2: field \"sectors\" is missing"),
             negative: ("1500 4 -16 16 0", ":2: field \"start_sector\": \"-16\" is negative"),

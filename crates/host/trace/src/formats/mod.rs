@@ -84,7 +84,7 @@ pub type NewDecoder = &'static (dyn Fn(&ReadOptions) -> Box<dyn Decoder> + Send 
 pub struct FormatRules {
     /// Returns how well the first bytes of a file fit the format, in percent.
     pub sniff: Sniff,
-    /// Finds the first fault that prevents a file from being detected as this format.
+    /// Returns the first fault of a file that nearly fits the format; `None` if the file does not resemble the format.
     pub near: fn(&[u8]) -> Option<NearMiss>,
     /// Creates a decoder at the start of a file.
     pub decoder: NewDecoder,
@@ -135,8 +135,8 @@ pub fn parse(name: &str) -> Result<Format, TraceError> {
     })
 }
 
-/// Detects the format of a file from its first (decompressed) bytes. `before` is the path and the format of an earlier
-/// file of the trace.
+/// Detects the format of a file from its first (decompressed) bytes. `before` is the path and format of an earlier file
+/// of the trace; the error message suggests this format.
 pub(crate) fn detect(
     head: &[u8],
     path: &std::path::Path,
@@ -204,8 +204,8 @@ pub(crate) fn encoder(format: Format) -> Result<Box<dyn Encoder>, TraceError> {
     Ok(encoder())
 }
 
-/// Returns the format that fits the largest share of lines (ignoring one faulty field per line), and the first fault in
-/// the file under this format.
+/// Returns the format that the most lines fit if one faulty field per line is ignored, and the first fault that the
+/// file has under this format.
 fn nearest_format(head: &[u8]) -> Option<(&'static str, NearMiss)> {
     let misses = FORMATS.iter().filter_map(|known| Some((known.name, (known.role.near)(head)?)));
     // If several formats fit equally well, the first format in the table is returned.

@@ -152,11 +152,12 @@ impl RecordFormat for Lcs {
 /// Returns the effect of a libCacheSim operation on a cache; a missing operation is a read.
 fn operation(kind: u8) -> Option<Op> {
     Some(match kind {
-        // The reads of libCacheSim: nop, get, gets and read.
+        // libCacheSim operations that count as reads: nop, get, gets and read.
         0..=2 | 12 => Op::Read,
-        // The writes of libCacheSim: set, add, cas, replace, append, prepend, incr, decr, write and update.
+        // libCacheSim operations that count as writes: set, add, cas, replace, append, prepend, incr, decr, write and
+        // update.
         3..=8 | 10 | 11 | 13 | 14 => Op::Write,
-        // The `delete` of libCacheSim.
+        // libCacheSim's `delete`.
         9 => Op::Trim,
         _ => return None,
     })
@@ -289,8 +290,8 @@ impl ObjectFormat for Lcs {
         let figures = [
             MAGIC,
             2,
-            // The statistics start here: their version, the number of requests, the number of objects, the total bytes
-            // of the requests, and the total bytes of the objects.
+            // First statistics of the header: their version, the number of requests, the number of objects, and the
+            // total bytes of the requests and of the objects.
             1,
             requests.len() as u64,
             sizes.len() as u64,

@@ -7,7 +7,7 @@
 //!   bytes of the name. The flags field contains the number of these bytes. The stream field is 1 if another piece
 //!   follows.
 //!
-//! Stream names precede their first use, so a file can be written in parts.
+//! The name of a stream precedes the first request of the stream, so a file can be written batch by batch.
 
 use super::{FormatInfo, FormatRules};
 use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};

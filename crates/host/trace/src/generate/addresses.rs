@@ -17,7 +17,7 @@ use crate::{Op, Request, TraceError, Workload};
 
 /// Draws the addresses of a workload's requests, one after the other.
 pub trait Addresses: Debug + Send + Sized + 'static {
-    /// False if all requests are writes.
+    /// False if the pattern generates only writes, whatever share of reads the workload sets.
     const READS: bool = true;
     /// True if the pattern assigns requests to streams. A workload with such a pattern must not have queues.
     const STREAMS: bool = false;

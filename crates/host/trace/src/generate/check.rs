@@ -16,7 +16,7 @@ pub(super) fn share(field: &'static str, value: f64) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// Returns an error about a field of the workload unless the given condition holds.
+/// Returns an error for the given workload field unless the condition holds.
 macro_rules! ensure {
     ($condition:expr, $field:expr, $($why:tt)+) => {
         if $condition {

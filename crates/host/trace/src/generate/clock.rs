@@ -8,7 +8,7 @@ use crate::{Arrival, TraceError};
 /// Longest duration of a workload in ns: half the range of a 64-bit number, so that adding random gaps cannot overflow.
 pub(super) const DURATION_MAX_NS: f64 = 9.0e18;
 
-/// Checks the rate that is set in the given field of the workload.
+/// Checks the arrival rate given by the workload field `field`.
 pub(super) fn check_rate(field: &'static str, per_second: f64) -> Result<(), TraceError> {
     let is_positive = per_second.is_finite() && per_second > 0.0;
     ensure!(is_positive, field, "the rate {per_second}/s is not above 0; set it to 1000/s");

@@ -1,4 +1,4 @@
-//! Files copied to the device concurrently, each front to back.
+//! Files copied to the device concurrently, each written from front to back.
 
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};
@@ -32,7 +32,7 @@ fn check(files: u64, file_bytes: u64, space: Space) -> Result<(), TraceError> {
     let why = format!("the request size {size} is not a multiple of the alignment {slot}, so files would have gaps");
     ensure!(largest.is_multiple_of(align), "sizes", "{why}; set it to {whole}");
     let stride = file_bytes.checked_next_multiple_of(align);
-    // The span need not include a gap after the last file.
+    // The span may end right after the last file, without the alignment gap that separates other files.
     let end = stride.and_then(|stride| stride.checked_mul(files - 1)?.checked_add(file_bytes));
     if end.is_some_and(|end| end <= span) {
         return Ok(());

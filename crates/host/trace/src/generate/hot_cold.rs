@@ -41,8 +41,8 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<HotCold>(),
 };
 
-/// Checks that the hot and the cold class each have at least one of the `slots`. A class that receives no requests may
-/// be empty.
+/// Checks that the hot and the cold class each contain at least one of the `slots` slots. A class that receives no
+/// requests may be empty.
 fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(), TraceError> {
     let hot_slots = share_of(slots, hot_space);
     let (part, remedy) = if hot_slots == 0 && hot_requests > 0.0 {

@@ -198,8 +198,8 @@ impl Walk {
         self.stopped.truncate(self.rules.runs as usize);
     }
 
-    /// Draws the stopped run to return to, and returns the number of later runs to skip. The distribution is geometric,
-    /// limited to the remembered runs.
+    /// Draws the stopped run to return to; returns how many remembered runs stopped after it. The distribution is
+    /// geometric, truncated to the remembered runs.
     fn depth(&self, rng: &mut Rng) -> usize {
         let (runs, decay) = (self.stopped.len(), self.rules.decay);
         if decay >= 1.0 {

@@ -62,7 +62,7 @@ const BYTES_MAX: u64 = i64::MAX as u64;
 /// Source of a workload's requests: either an address pattern combined with sizes, operations and times, or a simulated
 /// system.
 pub trait Requests: Debug + Send {
-    /// Returns the names of the streams 1, 2 and so on.
+    /// Returns the names of the streams, beginning with stream 1.
     fn streams(&self) -> Vec<String>;
 
     /// Performs one step of the preparation required before the first request. Returns true if more steps remain.
@@ -70,7 +70,7 @@ pub trait Requests: Debug + Send {
         Ok(false)
     }
 
-    /// Appends the requests with the given indices, or fewer if the pattern ends before the last index.
+    /// Appends the requests with the given indices. Appends fewer if the pattern ends within this range.
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) -> Result<(), TraceError>;
 }
 

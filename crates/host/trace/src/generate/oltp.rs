@@ -32,7 +32,7 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<Oltp>(),
 };
 
-/// Checks that the hot, the idle and the other class each have at least one block. A class that receives no requests
+/// Checks that there is at least one hot block, one idle block and one other block. A class that receives no requests
 /// may be empty. `hot` and `idle` are shares of the blocks.
 fn check(block_bytes: u64, [hot, idle]: [f64; 2], hot_requests: f64, space: Space) -> Result<(), TraceError> {
     space.check_slots(BLOCK.name, block_bytes)?;
@@ -73,7 +73,7 @@ struct Oltp {
     hot_blocks: u64,
     /// Number of blocks that are neither hot nor idle.
     other_blocks: u64,
-    /// Number of slots per block of the pattern.
+    /// Size in slots of the blocks that the pattern divides the span into.
     block_slots: u64,
     /// Number of slots in a block where the largest request can start without passing the end of the block.
     starts: u64,

@@ -41,7 +41,7 @@ pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// State of one queue: its next arrival, and the settings shared by all its requests.
+/// State of one queue: its arrival times, its progress and its share of reads.
 #[derive(Clone, Debug)]
 struct QueueState {
     clock: Clock,

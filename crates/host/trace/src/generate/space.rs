@@ -28,7 +28,7 @@ impl Space {
         (self.span - self.largest) / self.align + 1
     }
 
-    /// Checks that `bytes` is a multiple of the slot size and within the span.
+    /// Checks that `bytes` is a positive multiple of the slot size, and at most the size of the span.
     pub fn check_slots(&self, field: &'static str, bytes: u64) -> Result<(), TraceError> {
         let align = self.align;
         let size = write_bytes(bytes);
@@ -59,7 +59,7 @@ impl Space {
     }
 }
 
-/// Address, size and stream of a request.
+/// Target of a request: its address, size and stream.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestTarget {
     /// First byte of the request.

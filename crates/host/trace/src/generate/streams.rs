@@ -285,7 +285,8 @@ impl Interleaved {
 
     fn random_slot(&self, rng: &mut Rng) -> u64 {
         let slot = rng.below(self.random_slots);
-        // The drawn slot number counts only slots without headers; adding the headers gives the real slot number.
+        // Block headers (the first slot of each block) are not counted in the drawn number. Adding the number of
+        // headers up to the drawn slot gives its position.
         if self.options.random_headers { slot } else { slot + slot / (self.block - 1) + 1 }
     }
 }

@@ -1,4 +1,4 @@
-//! Hits and write-backs of LRU caches of every size, from a single pass over a sequence of uses.
+//! Computes the hits and write-backs of LRU caches of every size in a single pass over a sequence of uses of items.
 //!
 //! The *stack distance* of a use is the number of other items used since the item's previous use. An LRU cache of C
 //! items holds the C items used last. So a use hits if and only if its distance is below C. A histogram of distances
@@ -36,7 +36,7 @@ const READS: usize = 0;
 struct Uses {
     /// Number of uses at each stack distance below the size of the largest cache.
     near: HugeVec<u64>,
-    /// Number of uses at stack distances of at least the size of the largest cache.
+    /// Number of uses at stack distances equal to or above the size of the largest cache.
     far: u64,
     /// Number of first uses of items, which miss in every cache.
     first: u64,

@@ -1,4 +1,4 @@
-//! Items in the order of their last use, with the number of other items used since then.
+//! Keeps items in the order of their last use, and counts the other items used since an item's last use.
 //!
 //! ```text
 //! slots    one per use, in order of uses; the bit is 1 if the slot's item has not been used since
@@ -20,7 +20,7 @@ const WORD: usize = 64;
 /// Number of words per group, and number of groups per region. The counts within a region fit in 16 bits.
 const GROUP: usize = 64;
 const REGION: usize = 16;
-/// Number of slots per item, and minimum number of slots in total.
+/// Number of slots per kept item; minimum total number of slots.
 const SLOTS_PER_ITEM: usize = 4;
 const LEAST_SLOTS: usize = 512;
 
@@ -34,7 +34,7 @@ const FORGOTTEN: u32 = u32::MAX - 1;
 pub(super) enum LastUse {
     /// The item was never used before.
     Never,
-    /// The item was used, but at least `most` other items were used since.
+    /// The item was used before, but `most` or more other items have been used since.
     Forgotten,
     /// Number of other items used since the item's last use.
     Distance(u32),
@@ -52,7 +52,7 @@ pub(super) struct Recency {
     words: Vec<u16>,
     groups: Vec<u16>,
     regions: Vec<u32>,
-    /// Bitmap slot that the next used item gets.
+    /// Bitmap slot that the item used next is assigned to.
     next: usize,
     /// Index of the first bitmap word whose slots may hold an item.
     oldest_word: usize,
@@ -103,7 +103,7 @@ impl Recency {
         slots.enumerate().map(|(older, slot)| (self.item_at[slot], (self.kept - 1 - older) as u32))
     }
 
-    /// Prefetches the slot number of `item`, needed by [`Self::prefetch_slot`].
+    /// Prefetches the slot number of `item`, which [`Self::prefetch_slot`] needs.
     #[inline]
     pub(super) fn prefetch_item(&self, item: u32) {
         prefetch(&self.slot_of, item as usize);
@@ -201,8 +201,8 @@ impl Recency {
     }
 }
 
-/// Sums the counts after index `at`. Loops over all counts and masks the others to 0, because the branches of a loop
-/// that starts at `at` would be mispredicted.
+/// Sums the counts after index `at`. Loops over all counts and masks the counts up to `at` to 0, because a loop of
+/// variable length would suffer from branch mispredictions.
 #[inline]
 fn sum_after<const N: usize>(counts: &[u16; N], at: usize) -> u32 {
     const AFTER: [u16; 2 * GROUP] = {

@@ -36,9 +36,9 @@ pub(super) struct Shape<'a> {
     pub word_lines: u32,
     pub word_line: u32,
     pub planes: u32,
-    /// Number of logical pages of the nominal drive, if smaller drives are scale models of it.
+    /// Number of logical pages of the nominal drive if smaller drives are scale models of it; otherwise `None`.
     pub nominal_pages: Option<u64>,
-    /// Name of the unit in which the FTL collects garbage separately: plane, die or drive.
+    /// Part of the drive in which the FTL collects garbage separately: plane, die or drive.
     pub area: &'static str,
     /// True if the FTL's reserve is added to the over-provisioning.
     pub extra: bool,
@@ -168,7 +168,8 @@ impl Checker<'_> {
     pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
         let Some((key, erased, least)) = kept_erased(shape.ftl) else { return false };
         let data = logical_pages.div_ceil(shape.at(logical_pages).pages_per_block.into());
-        // By default, the smallest drives keep more erased blocks than they have data blocks.
+        // The default number of erased blocks is always allowed, because it exceeds the number of data blocks on the
+        // smallest drives.
         let most = (data / u64::from(shape.planes)).max(USUAL_ERASED);
         let too_many = u64::from(erased) > most;
         if too_many {
@@ -260,7 +261,7 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the setting of the array level (channels, ways, dies or planes) that has the most units.
+/// Returns the key of the setting with the largest value among channels, ways, dies and planes.
 fn largest_level(parallelism: &Parallelism) -> &'static str {
     let levels = [
         ("nand.channels", parallelism.channels),

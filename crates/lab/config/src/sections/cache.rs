@@ -57,7 +57,7 @@ fn options() -> Vec<OptionSpec> {
     options
 }
 
-/// A compressor model with fixed values, and the keys of the settings that override these values.
+/// A compressor model: its name and help text, and the defaults of its settings.
 struct Codec {
     name: &'static str,
     help: &'static str,

@@ -153,8 +153,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Rejects a workload if executing its requests one at a time could take more nanoseconds than 64 bits can express.
-    /// Garbage collection is ignored.
+    /// Rejects a workload whose duration in nanoseconds could exceed 64 bits if its requests were executed one at a
+    /// time. Ignores garbage collection.
     pub(crate) fn refuse_endless(&mut self, setup: &Setup, workload: &Workload) {
         let page_bytes = u64::from(setup.geometry.page_bytes);
         let pages = |bytes: u32| u64::from(bytes).div_ceil(page_bytes) as f64;

@@ -19,8 +19,8 @@ pub(crate) const SECTION: Section = Section {
     options: || OPTIONS.to_vec(),
 };
 
-/// Returns the conditions under which an option defaults to `value`: the drive has more than one channel, way, die or
-/// plane.
+/// Returns four cases, one for each array level, in which an option defaults to `value`: the drive has more than one
+/// channel, way, die or plane.
 pub(super) const fn many_planes(value: &'static str) -> [Case; 4] {
     [
         Case { key: "nand.channels", is: Is::Many, value },

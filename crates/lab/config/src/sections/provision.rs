@@ -36,7 +36,7 @@ pub(crate) enum Provision {
 pub(super) const DEFAULT_PERCENT: f64 = 7.0;
 
 impl Provision {
-    /// Returns the given percentage as over-provisioning relative to the same capacity (logical or physical) as `self`.
+    /// Returns `percent` as over-provisioning that refers to the same capacity (logical or physical) as `self`.
     pub(super) fn with(self, percent: f64) -> Self {
         match self {
             Self::OverLogical(_) => Self::OverLogical(percent / 100.0),

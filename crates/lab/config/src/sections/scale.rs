@@ -53,8 +53,9 @@ impl Shape<'_> {
         Self { pages_per_block: self.pages_per_block / self.word_lines * word_lines, word_lines, ..*self }
     }
 
-    /// Returns the shape of a drive with `logical_pages`. Blocks of a scale model have fewer word lines. The number of
-    /// word lines depends only on capacity and geometry, so that drives with different FTLs have the same flash.
+    /// Returns the shape of a drive with `logical_pages`. The blocks of a scale model have fewer word lines than the
+    /// blocks of its nominal drive. Their number depends only on capacity and geometry, so that drives with different
+    /// FTLs have the same flash.
     pub fn at(&self, logical_pages: u64) -> Self {
         let Some(nominal_pages) = self.nominal_pages.filter(|nominal_pages| logical_pages < *nominal_pages) else {
             return *self;
@@ -114,8 +115,8 @@ impl Checker<'_> {
         Ok(None)
     }
 
-    /// Returns how the size of a drive with `logical_pages` relates to its nominal drive. `needed_pages` is the
-    /// original number of logical pages, before it was raised to that of the smallest scale model.
+    /// Returns the relation of a drive with `logical_pages` to its nominal drive: full size, scale model, or sized by
+    /// the trace. `needed_pages` is the number of logical pages before it was raised to the minimum for a scale model.
     pub(super) fn size(&mut self, shape: &Shape<'_>, logical_pages: u64, needed_pages: u64) -> Read<Size> {
         let by_trace = self.applies(FILL);
         let Some(nominal_pages) = shape.nominal_pages.filter(|pages| by_trace || logical_pages < *pages) else {

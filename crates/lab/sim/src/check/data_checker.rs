@@ -58,7 +58,7 @@ pub struct DataChecker {
     units: Units,
     /// Number of pages per program unit in native mode (not SLC mode).
     program_unit: u32,
-    /// Number of parity pages in the stripes completed so far.
+    /// Expected number of parity pages: those of all stripes completed so far.
     parity_pages: u64,
     violation: Option<String>,
     operations: u64,

@@ -1,5 +1,5 @@
-//! Directory tree. Only the directories of the lowest level contain files. On each higher level, all directories have
-//! the same number of subdirectories, which belong to the next lower level.
+//! Directory tree. Only the directories of the lowest level contain files. All directories of a higher level have the
+//! same number of subdirectories, all of them on the next lower level.
 
 /// Number of directory entries per block after the hash tree has split its blocks: three quarters of the 255 entries of
 /// 16 bytes that fit into a block.
@@ -10,8 +10,8 @@ const ENTRIES_PER_BLOCK: u32 = 191;
 /// created with its first file.
 #[derive(Clone, Debug)]
 pub(super) struct Directories {
-    /// Blocks of all directories. All directories with files have the same number of blocks; every other directory has
-    /// one block.
+    /// Blocks of all directories. All directories with files have the same number of blocks; directories on higher
+    /// levels have one block each.
     blocks: Vec<u32>,
     entries_each: u32,
     blocks_each: u32,

@@ -1,7 +1,8 @@
-//! Selection of files: the next existing or the next missing file, in rotation.
+//! Picks files of a fileset in rotation: the next existing file or the next missing file.
 //!
-//! Source: `fileset_pick` in Filebench's `fileset.c`. It picks the file at the rotor or the next higher file, wrapping
-//! around, and moves the rotor past that file. Threads share the rotors, because only oltp uses `opennext`.
+//! Source: `fileset_pick` in Filebench's `fileset.c`. It picks the file at the rotor (the current position of the
+//! rotation), or else the next higher file, wrapping around, and moves the rotor past that file. Threads share the
+//! rotors, because only oltp uses `opennext`.
 
 /// A set of small numbers with a fast search for the first member at or after a given number.
 #[derive(Clone, Debug)]

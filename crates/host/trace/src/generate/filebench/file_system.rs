@@ -107,7 +107,7 @@ pub(super) struct FileSystem {
     deleted_inodes: VecDeque<(u64, u32)>,
     directories: Directories,
     max_bio_blocks: u32,
-    /// Rest of the preallocated range that small open files share. (The kernel has one range per CPU.)
+    /// Unused rest of the preallocated range that small open files share. (The kernel has one range per CPU.)
     stretch: Extent,
     extents: Vec<Extent>,
     pub fate: Fate,

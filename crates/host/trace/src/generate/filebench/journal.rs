@@ -86,7 +86,7 @@ impl Journal {
         self.running.blocks.is_empty()
     }
 
-    /// True if a commit will make freed blocks reusable.
+    /// True if freed blocks are waiting for a commit that makes them reusable.
     pub fn frees(&self) -> bool {
         !self.running.freed.is_empty() || self.committing.as_ref().is_some_and(|old| !old.freed.is_empty())
     }

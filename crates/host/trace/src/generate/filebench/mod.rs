@@ -67,7 +67,8 @@ const COMMIT_NS: u64 = 5_000_000_000;
 /// Interval in ns between the flusher's checks for expired pages.
 const FLUSH_NS: u64 = 5_000_000_000;
 
-/// While the fileset is created, the run checks for interrupts after this many events, which take a few milliseconds.
+/// Number of events between two checks for interrupts while the fileset is created. These events take a few
+/// milliseconds.
 const EVENTS_AT_A_TIME: u32 = 4096;
 
 /// Component of the simulated system that handles an event.
@@ -82,11 +83,11 @@ enum Actor {
     CommitTimer(u32),
     Flusher,
     FlushTimer,
-    /// The device, after writing back the given number of pages.
+    /// The device, which has finished writing back the given number of pages.
     Written(u32),
 }
 
-/// State of the fileset's creation.
+/// Progress of creating the fileset.
 #[derive(Clone, Debug)]
 struct Creation {
     unvisited: Members,
@@ -103,7 +104,7 @@ pub(super) struct FilebenchRun {
     fs: FileSystem,
     device: Device,
     set: FileSet,
-    /// Size in bytes of each file when it is written as a whole.
+    /// Number of bytes to write when a file is created or rewritten as a whole, for each file.
     sizes: Vec<u64>,
     creation: Creation,
     threads: Vec<Thread>,
@@ -136,7 +137,8 @@ impl Requests for FilebenchRun {
         threads.chain(["jbd2".into(), "flusher".into()]).collect()
     }
 
-    /// Handles the next events of the fileset's creation, up to a fixed number of events.
+    /// Handles at most [`EVENTS_AT_A_TIME`] events of the fileset's creation. Returns true if the creation is
+    /// unfinished.
     fn prepare(&mut self) -> Result<bool, TraceError> {
         for _ in 0..EVENTS_AT_A_TIME {
             if self.recording {
@@ -370,7 +372,7 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
         ensure!(bytes >= BLOCK, field, "{size} is smaller than a page; raise it to {page}");
     }
     let free = room(files).unwrap_or(0) as f64 * BLOCK as f64 - personality.role.log_bytes.unwrap_or(0) as f64;
-    // The blocks of a file exceed its size by less than one block. The standard deviation of a gamma distribution of
+    // Rounding up to whole blocks adds less than one block per file. The standard deviation of a gamma distribution of
     // shape 1.5 is the mean divided by the square root of 1.5.
     let (count, beyond) = (f64::from(files), if personality.role.gamma { BLOCK as f64 } else { 0.0 });
     let deviations = if personality.role.gamma { DEVIATIONS * libm::sqrt(count / 1.5) } else { 0.0 };

@@ -13,7 +13,7 @@ const IO_PAGES: u32 = (IO_BYTES / BLOCK) as u32;
 /// Exclusive upper limit of the length of an append, in bytes.
 const APPEND_BYTES: u64 = 16 << 10;
 
-/// Progress of a sync, with which a thread makes a file durable.
+/// Progress of a thread's sync, which makes a file durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Durable {
     No,
@@ -33,7 +33,7 @@ enum Durable {
 pub(super) struct Thread {
     role: Option<Role>,
     steps: &'static [Step],
-    /// Number of the thread's current or next step.
+    /// Index in `steps` of the thread's current or next step.
     step: usize,
     file: Option<u32>,
     /// Progress of the current step: bytes to append, pages read, or bytes written. `None` before the step starts.
@@ -217,7 +217,8 @@ impl FilebenchRun {
         }
     }
 
-    /// Executes a read or write of the database in the thread that issued it.
+    /// Advances a database thread: continues its current read or write, or starts the next one when the current one is
+    /// done.
     fn access(&mut self, number: u32, role: Role, now_ns: u64) -> Result<(), Full> {
         let Some(access) = self.threads[number as usize].access else {
             return self.next_access(number, role, now_ns);

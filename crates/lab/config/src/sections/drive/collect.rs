@@ -1,4 +1,4 @@
-//! Reads the settings of garbage collection in advance, which runs before free pages run out.
+//! Reads the settings for collecting garbage in advance, before free pages run out.
 
 use crate::checker::{Checker, Read};
 use crate::device::{Device, KnownDevice};
@@ -80,7 +80,7 @@ impl Checker<'_> {
             let has = geometry.blocks / planes;
             let data = logical_pages.div_ceil(planes).div_ceil(geometry.pages_per_block);
             let kept = reserve_blocks.div_ceil(planes);
-            // Each plane needs one more block for the invalid pages that collection leaves.
+            // In addition to data and reserve, each plane needs one block for the invalid pages that collection leaves.
             let most = has.saturating_sub(data + kept + 1);
             if blocks > most {
                 let remedy = match most {

@@ -26,7 +26,7 @@ pub(crate) const SECTION: Section = Section {
     options,
 };
 
-/// Values of the link's duplex setting: true for a full-duplex link.
+/// Variants of the link's duplex setting; the value is true for a full-duplex link.
 static DUPLEX: Choices<bool, 2> =
     Choices::new([("full", "both directions at once", true), ("half", "one direction at a time", false)]);
 

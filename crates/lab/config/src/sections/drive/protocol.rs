@@ -39,7 +39,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("direct")
         .example("nvme")
         .help("Host interface: the queues between host and drive."),
-    // NCQ has 32 tags, but Linux used only 31 tags for a long time.
+    // NCQ has 32 tags, but Linux used only 31 of them for a long time.
     option("drive.protocol.sata.depth", Kind::Count { min: 1, max: 32 })
         .default("31")
         .example("32")

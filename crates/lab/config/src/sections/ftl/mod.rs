@@ -62,7 +62,7 @@ pub(super) fn least_log_blocks(ftl: &FtlChoice) -> u32 {
     }
 }
 
-/// Default of `ftl.page.trigger.batch.high`.
+/// Default of `ftl.page.trigger.batch.high`, the number of erased blocks at which batched garbage collection stops.
 pub(super) const USUAL_ERASED: u64 = 16;
 
 /// Remedy for a garbage collection trigger that requires too many erased blocks.

@@ -20,8 +20,7 @@ static SEEDINGS: Choices<Seeding, 2> = Choices::new([
     ("independent", "each process draws its own random numbers", Seeding::Independent),
 ]);
 
-/// Returns an option's default, which depends on the Filebench personality. A personality without a case of its own
-/// gets the value of the first personality.
+/// Returns an option's default for each Filebench personality; the value for the first personality is the fallback.
 fn by_personality(default: fn(&PersonalityRules) -> String) -> Fallback {
     let text = |personality: &Personality| -> &'static str { default(&personality.role).leak() };
     let case =

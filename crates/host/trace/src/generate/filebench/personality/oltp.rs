@@ -49,12 +49,12 @@ pub(in super::super) struct Access {
     pub bytes: u64,
 }
 
-/// Role of a thread of the database.
+/// Role of a database thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) enum Role {
     /// Shadow process, which only reads; the value is its process number.
     Shadow(u32),
-    /// Asynchronous I/O thread: the number of its database writer, and the number of the thread.
+    /// Asynchronous I/O thread: the number of its database writer, and the number of the thread within that writer.
     Writer(u32, u32),
     /// The log writer.
     Log,
@@ -95,7 +95,7 @@ impl Process {
         Access { file, at: self.place(file_bytes, BYTES), bytes: BYTES }
     }
 
-    /// Draws the offset of an access in a file of `of` bytes: a random multiple of `bytes`, the size of the access.
+    /// Draws the offset of an access of `bytes` bytes to a file of `of` bytes. The offset is a multiple of `bytes`.
     fn place(&mut self, of: u64, bytes: u64) -> u64 {
         self.rng.below(of / bytes) * bytes
     }

@@ -1,5 +1,5 @@
-//! varmail: threads delete, write, answer and read mails. Each mail is a file, and is durable once written; all files
-//! are in one directory.
+//! varmail: threads delete, write, reply to and read mails. Each mail is a file that is made durable when it is
+//! written; all files are in one directory.
 
 use super::{Personality, PersonalityRules, Step, Work};
 
