@@ -163,7 +163,7 @@ impl VolumeTotals {
     }
 }
 
-/// Writer of one file per volume.
+/// Writes the requests of each volume to a separate file.
 #[derive(Debug)]
 pub struct Partition {
     folder: PathBuf,

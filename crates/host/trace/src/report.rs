@@ -34,8 +34,8 @@ pub struct IngestReport {
     pub counts: IngestCounts,
     /// Name of the device replayed; `None` before the first request, and if several devices are replayed.
     pub device: Option<String>,
-    /// Names of the devices left out with their request counts, largest count first; at most [`Self::DEVICES_LISTED`]
-    /// devices. The list is complete at the end of the trace.
+    /// Devices left out, each with its name and request count, in descending order of the count; at most
+    /// [`Self::DEVICES_LISTED`] devices. The list is complete at the end of the trace.
     pub other_devices: Vec<(String, u64)>,
     /// Message about the first malformed line, which was skipped.
     pub first_bad: Option<String>,

@@ -1,4 +1,4 @@
-//! Generates addresses from a hot and a cold part of the span, uniformly within each part.
+//! Generates addresses in a hot and a cold part of the span, uniformly distributed within each part.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};

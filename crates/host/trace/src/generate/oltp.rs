@@ -1,4 +1,4 @@
-//! Addresses from three classes of blocks: hot blocks, idle blocks and other blocks.
+//! Generates addresses in blocks of three classes: hot blocks, idle blocks (without requests) and other blocks.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::units::write_bytes;

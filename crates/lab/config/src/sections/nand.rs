@@ -208,7 +208,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("nand.endurance", Kind::Count { min: 1, max: U32 })
         .example("100000")
         .help("Program/erase cycles that a block endures."),
-    // Times of large-block SLC chips. Chips with several bits per cell are about as fast in SLC mode.
+    // Operation times of large-block SLC chips. Chips that store several bits per cell are about as fast in SLC mode.
     option("nand.slc.read", Kind::Nanos { min: 1, max: SECOND })
         .default("25us")
         .example("30us")
@@ -257,7 +257,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Reads the times of blocks in SLC mode; None if the drive has no SLC cache.
+    /// Reads the operation times of blocks in SLC mode; `None` if the drive has no SLC cache.
     fn slc_times(&self) -> Read<Option<SlcTimes>> {
         if !self.applies(SLC) || self.name(SLC)? == "none" {
             return Ok(None);

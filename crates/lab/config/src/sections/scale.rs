@@ -54,8 +54,8 @@ impl Shape<'_> {
     }
 
     /// Returns the shape of a drive with `logical_pages`. The blocks of a scale model have fewer word lines than the
-    /// blocks of its nominal drive. Their number depends only on capacity and geometry, so that drives with different
-    /// FTLs have the same flash.
+    /// blocks of its nominal drive. The number of word lines depends only on capacity and geometry, so that drives with
+    /// different FTLs have the same flash.
     pub fn at(&self, logical_pages: u64) -> Self {
         let Some(nominal_pages) = self.nominal_pages.filter(|nominal_pages| logical_pages < *nominal_pages) else {
             return *self;

@@ -82,7 +82,7 @@ impl Checker<'_> {
     }
 
     /// Returns the number of program units that one parity unit protects; 0 without parity. `None` if the dies cannot
-    /// be divided into groups of that size.
+    /// be divided into groups of that many units plus the parity unit.
     fn parity(&mut self, collected: Collected, dies: u32) -> Read<Option<u32>> {
         let parity = if collected == Collected::Superblock { self.small(PARITY)? } else { 0 };
         let is_possible = |parity: u32| dies.is_multiple_of(parity + 1);

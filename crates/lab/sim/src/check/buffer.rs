@@ -5,13 +5,13 @@
 
 use rustc_hash::FxHashMap;
 
-/// Checks host reads by page versions. The version of a page is the number of the host write that wrote it.
+/// Checks host reads by page versions. The version of a page is the sequence number of the host write that wrote it.
 #[derive(Debug, Default)]
 pub(crate) struct BufferOracle {
     written: u64,
-    /// Version that the host wrote last, for each page.
+    /// Version of each page that the host wrote last.
     host: FxHashMap<u32, u64>,
-    /// Version that the FTL received last, for each page.
+    /// Version of each page that the buffer last passed to the FTL.
     flash: FxHashMap<u32, u64>,
     pub violation: Option<String>,
 }

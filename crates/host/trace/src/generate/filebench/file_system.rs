@@ -61,7 +61,7 @@ struct File {
     pages: Vec<Page>,
     inode: u32,
     dirty: u32,
-    /// First page of the smallest page range in the file that contains all dirty pages.
+    /// First page of the file's dirty range, which is the smallest range that contains all dirty pages of the file.
     dirty_first: u32,
     dirty_end: u32,
     /// Time in ns at which the file became dirty.
@@ -99,8 +99,8 @@ pub(super) struct FileSystem {
     pub cache: PageCache,
     pub journal: Journal,
     files: Vec<File>,
-    /// Dirty files with the time when they became dirty, oldest first; an entry is stale if its file was written or
-    /// deleted since.
+    /// Dirty files, each with the time when it became dirty, oldest first. An entry is stale if its file was written
+    /// back or deleted since then.
     dirty: VecDeque<(u64, u32)>,
     next_inode: u32,
     free_inodes: BTreeSet<u32>,

@@ -36,7 +36,7 @@ impl Node for Frame {
 pub(super) struct PageCache {
     frames: Vec<Frame>,
     unused: Vec<u32>,
-    /// Inactive and active list of frames, with their lengths.
+    /// Inactive and active list of frames, followed by the length of each list.
     lists: [List; 2],
     lens: [u32; 2],
     capacity: u32,

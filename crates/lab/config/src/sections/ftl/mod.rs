@@ -62,7 +62,7 @@ pub(super) fn least_log_blocks(ftl: &FtlChoice) -> u32 {
     }
 }
 
-/// Default of `ftl.page.trigger.batch.high`, the number of erased blocks at which batched garbage collection stops.
+/// Default of `ftl.page.trigger.batch.high`: number of erased blocks per plane at which a batch of collection ends.
 pub(super) const USUAL_ERASED: u64 = 16;
 
 /// Remedy for a garbage collection trigger that requires too many erased blocks.
