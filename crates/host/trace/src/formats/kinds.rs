@@ -223,7 +223,7 @@ fn kinds(format: Format) -> Kinds {
             second: "3000,W,16,4096,0x2,7",
             rows: [(0, Op::Read, 4096, 512), (2000, Op::Write, 8192, 4096)],
             truncated: ("3000,W,16,40", ": the last line (line 3) is truncated"),
-            joined: ":2: \"W\" is beyond the last column",
+            joined: ":2: \"W\" follows the last column",
             empty: ("3000,W,,4096,0x2,7", ":3: field \"sector\" is missing"),
             negative: ("3000,W,-16,4096,0x2,7", ":3: field \"sector\": \"-16\" is negative"),
             huge: (
@@ -492,7 +492,7 @@ fn kinds(format: Format) -> Kinds {
                 second: "7,W,0,64",
                 rows: [(0, Op::Read, 4096, 512), (2, Op::Write, 0, 64)],
                 truncated: ("7,W,0", ": the last line (line 3) is truncated"),
-                joined: ":2: \"W\" follows the last column",
+                joined: ":2: \"W\" is beyond the last column",
                 empty: ("7,W,,64", ":3: field \"offset\" is missing"),
                 negative: ("7,W,-1,64", ":3: field \"offset\": \"-1\" is "),
                 huge: (
