@@ -19,7 +19,9 @@ from ssdlab.study.store.study import Study
 AGAIN = "copy all saved files, or repeat the command with --out"
 
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
-"""Names of the saved files besides the HTML page and the JSON file, by kind of result (run, comparison and so on)."""
+"""Names of the files saved in addition to the HTML page and the JSON file, by kind of result (run, comparison and so
+on).
+"""
 
 TUNING = "tuning.json"
 """JSON file of a search by `ssdlab tune`. Its folder is also a study."""
@@ -28,7 +30,7 @@ RESULT_PAGE = "result.html"
 """File name of a run's report page after a later result has overwritten `report.html` in the same folder."""
 
 HEAD_BYTES = 4096
-"""Number of bytes at the start of a report page that are searched for the kind of its result."""
+"""Number of bytes read from the start of a report page to find out which kind of result the page shows."""
 
 
 def page_of(path: Path) -> Path:

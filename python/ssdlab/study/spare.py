@@ -49,7 +49,9 @@ def smallest_op(configs: Sequence[Config], check: Callable[[Config], object]) ->
 
 
 def refusal(labels: Sequence[str], op: str, enough: str) -> str:
-    """Returns the error for cases whose drives have too few blocks if the over-provisioning is `op`."""
+    """Returns the error message for cases whose drives have too few blocks at over-provisioning `op`. `enough` is the
+    smallest over-provisioning that suffices for all cases.
+    """
     return (
         f"{', '.join(labels)}: too few blocks with {OP}={op}; the smallest value that suffices for all cases is "
         f"{OP}={enough}"

@@ -19,7 +19,7 @@ class Fitted:
 
     name: str
     value: float
-    """Fitted value. If the metrics neither determine nor bound the parameter, the base drive's value."""
+    """Fitted value, or the base drive's value if the metrics neither determine nor bound the parameter."""
     deviation: float | None
     """Relative standard deviation; None if the metrics do not determine the parameter."""
     figures: tuple[tuple[str, Figure], ...] = ()
@@ -27,8 +27,8 @@ class Fitted:
     tied: tuple[str, ...] = ()
     """Parameters that affect the metrics in the same way as this parameter; only their combination is determined."""
     shares: Mapping[str, float] = field(default_factory=dict)
-    """Changes of the logarithms of the determined parameters of the same stage that, taken together, affect the metrics
-    like an increase of this parameter's logarithm by 1. Empty if this parameter is determined.
+    """Changes of the logarithms of the determined parameters in the same stage that, together, have the same effect on
+    the metrics as raising this parameter's logarithm by 1. Empty if this parameter is determined.
     """
     bounded: bool = False
     """True if the metrics do not determine the parameter, but contradict the base drive's value."""
@@ -78,7 +78,7 @@ class DriveFit(Finding):
     """The fitted drive as simulated: it has the times and dies of the full-size drive, but shorter blocks."""
     sources: Sequence[str]
     changes: Mapping[str, str]
-    """Settings that select mechanisms, or variants of mechanisms, that the base drive does not use."""
+    """Settings that enable mechanisms, or select variants of mechanisms, that the base drive does not use."""
     fitted: Sequence[Fitted]
     residuals: Sequence[Residual]
 
@@ -137,13 +137,15 @@ class DriveFit(Finding):
         return "\n".join([*lines, ""])
 
     def said(self, fitted: Fitted) -> str:
-        """Names the load and metrics with the most influence on a parameter, and states the number of other loads."""
+        """Describes which load and metrics contribute most to determining a parameter, and how many more loads
+        contribute.
+        """
         loads: dict[str, list[Figure]] = {}
         for load, figure in fitted.figures:
             loads.setdefault(load, []).append(figure)
         (first, figures), *more = loads.items()
         labels = {(one.load.name, one.figure): label(one.figure, one.load) for one in self.residuals}
-        # A stage may be fitted to differences between metrics. These differences are not among the residuals.
+        # A stage may be fitted to differences between metrics, which have no residual and therefore no label.
         names = ", ".join(labels.get((first, figure), str(figure)) for figure in figures[:2])
         others = f", {text.counted(len(more), 'more loads')}" if more else ""
         return f"{names} of {first}{others}"

@@ -17,7 +17,7 @@ BLOCKS = 64, 1024
 """Minimum and maximum number of blocks per plane in the small drive."""
 
 FEWEST_PAGES = 16
-"""Minimum number of flash pages per block if the FTL collects each plane separately."""
+"""Minimum number of flash pages per block if the FTL garbage-collects each plane separately."""
 
 PAGES, ERASE, SUSPEND = "nand.pages_per_block", "nand.erase", "nand.suspend"
 
@@ -28,7 +28,7 @@ class Geometry:
     def __init__(self, config: Config) -> None:
         self.dies = int(config["nand.channels"]) * int(config["nand.ways"]) * int(config["nand.dies"])
         self.together = config.get("ftl.page.collect", "plane") != "plane"
-        """True if the FTL collects the blocks of several planes together."""
+        """True if the FTL garbage-collects the blocks of several planes together."""
         page, planes = _ssdlab.size(config["nand.page_size"]), int(config["nand.planes"])
         self.word_line = int(config["nand.word_line"])
         self.row_bytes = self.dies * planes * page

@@ -58,13 +58,13 @@ VAGUE = 0.7
 """Assumed standard deviation of the logarithm of a parameter that the metrics only bound: a factor of two."""
 
 FELT = 1.0
-"""Minimum norm of a parameter's derivatives for the metrics to count as dependent on the parameter, in standard
+"""The metrics count as dependent on a parameter if the norm of its derivatives is at least this value, in standard
 deviations of the metrics per unit of the parameter's logarithm.
 """
 
 Model = Callable[[Sequence["Numbers"]], "list[Numbers]"]
-"""Function that simulates several points (logarithms of the parameters); returns the logarithms of all metrics per
-point.
+"""Function that simulates several points, each given as the logarithms of the parameters. Returns the logarithms of all
+metrics for each point.
 """
 
 
@@ -74,8 +74,8 @@ class Tie(NamedTuple):
     others: tuple[int, ...]
     """Indexes of the parameters that affect the metrics in the same way as this parameter; empty if there are none."""
     shares: Mapping[int, float] = {}
-    """Changes of the logarithms of the determined parameters that, taken together, affect the metrics like an increase
-    of this parameter's logarithm by 1.
+    """Changes of the logarithms of the determined parameters that, together, have the same effect on the metrics as
+    raising this parameter's logarithm by 1.
     """
 
 
@@ -192,14 +192,14 @@ def solve(
 
 
 def _with_bounded(slopes: "Numbers", chosen: Sequence[int], bounded: Sequence[int]) -> "tuple[Numbers, list[int]]":
-    """Appends a row to the derivatives for each bounded parameter, to represent its assumed standard deviation `VAGUE`.
-    Returns the extended derivatives, and the indexes of the chosen and bounded parameters.
+    """Extends the derivatives by one row per bounded parameter, which represents the parameter's assumed standard
+    deviation `VAGUE`. Returns the extended derivatives, and the indexes of the chosen and bounded parameters.
     """
     return np.vstack([slopes, np.eye(slopes.shape[1])[list(bounded)] / VAGUE]), [*chosen, *bounded]
 
 
 def weaker(up: "Numbers", down: "Numbers") -> "Numbers":
-    """Returns, for each parameter, the derivatives in the direction (up or down) that affects the metrics less."""
+    """Returns each parameter's derivatives for the direction of change (up or down) that affects the metrics less."""
     norms = [np.linalg.norm(slopes, axis=0) for slopes in (up, down)]
     return np.where(norms[0] <= norms[1], up, down)
 

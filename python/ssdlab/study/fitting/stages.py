@@ -21,7 +21,9 @@ from ssdlab.study.fitting.load import LESS_READ, RATE, Figure, Load, Measured
 from ssdlab.study.fitting.parameters import SUSPEND
 
 SATURATED = 10.0
-"""A drive counts as saturated if its median write latency exceeds the lowest median latency by this factor."""
+"""A drive counts as saturated if its median write latency is more than this many times the lowest median write latency
+of all loads.
+"""
 
 KEPT_UP = 0.95
 """A drive does not keep up with the load if it serves less than this share of the offered writes."""
@@ -33,7 +35,7 @@ MOST_LOADS = 3
 """Maximum number of loads below saturation that a stage simulates."""
 
 START = {"time": "60us", "slice": "250us", "spread": "20us"}
-"""Suspension settings from which the search starts if the base drive does not suspend programs."""
+"""Initial suspension settings of the search if the base drive does not suspend programs."""
 
 OPS: tuple[Literal["read", "write"], ...] = ("read", "write")
 

@@ -37,7 +37,7 @@ class Drive(NamedTuple):
 
     @property
     def touched_bytes(self) -> int:
-        """Returns an upper bound of the number of distinct bytes that requests to the drive touch."""
+        """Returns an upper bound on the number of distinct bytes accessed by requests to the drive."""
         return min(self.end_bytes, sum(one.read_bytes + one.written_bytes for one in self.volumes))
 
 

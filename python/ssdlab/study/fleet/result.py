@@ -52,7 +52,7 @@ DWPD = "lifetime.dwpd_5_years"
 
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 SPEED = "host.replay.open.speed"
-"""Key of the replay speed, relative to the timestamps of the trace."""
+"""Key of the setting for the replay speed, relative to the trace's timestamps."""
 
 
 class Cdf(NamedTuple):
@@ -155,9 +155,9 @@ class Fleet(Finding):
     def by_volume(self) -> list[dict[str, Any]]:
         """Returns a row per volume: its requests, their latencies, and the metrics of its drive.
 
-        Latencies (`OWN_TIMES`) refer to the volume's requests. They are None if they are unknown, which is the case
-        without event timing, with a cache, with more than 256 streams, or if the volume's trace has stream names.
-        Metrics with the prefix `drive.` are equal for all volumes of a drive.
+        Latencies (`OWN_TIMES`) cover only the volume's own requests. They are None if unknown: without event timing,
+        with a cache, with more than 256 streams, or if the volume's trace has stream names. Metrics with the prefix
+        `drive.` are the same for all volumes of a drive.
         """
         figures = [one.figure for one in self.outcomes()]
         done = {row["run"]: row for row in self.study.table.select(["run", "error", *figures]).to_pylist()}
@@ -268,8 +268,8 @@ class Fleet(Finding):
         )
 
     def busiest(self, share: float) -> float:
-        """Returns the fraction of all requests that go to the busiest volumes, where `share` is the fraction of the
-        volumes that count as busiest.
+        """Returns the fraction of all requests that go to the busiest volumes. `share` is the fraction of the volumes
+        that count as busiest.
         """
         requests = sorted((one.requests for one in self.volumes), reverse=True)
         return sum(requests[: self.count_of(share)]) / sum(requests)

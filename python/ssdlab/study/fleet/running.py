@@ -29,7 +29,7 @@ VOLUMES, STUDY = "volumes", "study"
 """Subfolders of a fleet's folder: the split trace, and the study of its drives."""
 
 DRIVE = "drive"
-"""Name of the axis of a fleet's study; each value of the axis is a drive."""
+"""Name of the only axis of a fleet's study. The values of this axis are the drives."""
 
 Traces = str | os.PathLike[str] | TraceFile | Sequence[str | os.PathLike[str]]
 """The trace of a fleet: files, or folders of files."""

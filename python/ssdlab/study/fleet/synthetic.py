@@ -124,7 +124,9 @@ PROFILES = {
 
 
 class _Random:
-    """Random numbers derived from the raw bits of a NumPy generator, which are the same in all NumPy versions."""
+    """Random numbers derived from a NumPy generator's raw bits, because the raw bits are the same in all NumPy
+    versions.
+    """
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.PCG64(seed)
@@ -156,8 +158,8 @@ class _Volume:
         self._random = random
 
     def read(self, random: "npt.NDArray[np.float64]") -> "dict[str, npt.NDArray[Any]]":
-        """Returns the volume's next requests. A request is random if its number in `random` is below the volume's share
-        of random requests.
+        """Returns the volume's next requests, one for each number in `random`. A request is random if its number is
+        below the volume's share of random requests.
         """
         zipf = random < self._random
         columns: dict[str, Any] = {

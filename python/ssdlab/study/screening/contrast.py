@@ -19,9 +19,7 @@ from ssdlab.study.sweep.design import Design
 
 
 class Contrast(NamedTuple):
-    """A metric, and the statistic of the other schedulers (best, mean or worst) to which the tested scheduler is
-    compared.
-    """
+    """A metric, and the baseline for the tested scheduler: the best, mean or worst value of the other schedulers."""
 
     figure: str
     against: str

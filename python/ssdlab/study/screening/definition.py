@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ssdlab.study.screening.result import Screened
 
 ABOVE_ONLY = ("workload", "block", "host")
-"""Sections of settings that apply only to the first drive. The second drive replays a trace that already contains the
-effects of these settings.
+"""Sections of settings that apply only to the first drive. The second drive replays a trace that already reflects these
+settings.
 """
 
 BASELINES = ("best", "mean", "worst")
@@ -38,7 +38,7 @@ class Level:
     below: Settings
     """Settings for the second drive only."""
     taking: Mapping[str, object]
-    """Values for the fields of `Taking`, the options that select the requests for the second drive."""
+    """Values of the fields of `Taking`, which select the requests that the second drive replays."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Form:
     refined: int
     """Maximum number of factors in a refinement."""
     factors: tuple[Factor, ...]
-    """Factors of a screening of this size. Sizes that simulate larger drives may use other levels."""
+    """Factors of a screening of this size. Sizes that simulate larger drives may define different levels."""
 
     @property
     def design(self) -> Design:

@@ -20,7 +20,9 @@ FIRST = "screening"
 
 @dataclass
 class Plan:
-    """All rows planned so far. Each part adds rows that depend on the results of earlier parts."""
+    """The planned rows of a screening. Each part of the screening adds rows that depend on the results of earlier
+    parts.
+    """
 
     screening: Screening
     form: Form

@@ -17,11 +17,11 @@ KEYS = ("title", "document", "set", "below", "tested", "scheduler", "factor", "f
 FORMS = ("short", "full")
 FORM_KEYS = ("set", "seeds", "fresh_seeds", "resolution", "refined", "factor")
 BELOW, TAKING = "below", "trace"
-"""Keys that the table of a factor level may contain in addition to sections of the configuration."""
+"""Keys that a factor level's table may contain in addition to sections of the configuration."""
 
 
 def read(path: Path, file: str) -> Screening:
-    """Reads a screening; messages show the path as `file`."""
+    """Reads a screening from `path`. `file` is the file name shown in messages."""
     source, document = read_toml(path, file)
     keys = Keys(file, document, KEYS)
     schedulers = _levels(f"{file}: [scheduler]", keys.get("scheduler", dict))

@@ -18,7 +18,7 @@ from ssdlab.study.sweep.axes import Axis, Point
 from ssdlab.study.sweep.design import Design
 
 CAUSES = ("below.flash.programs", "below.flash.erases", "below.log.merges")
-"""Dotted paths of the counts of programs, erases and merges in the result of the second drive."""
+"""Dotted paths of the program, erase and merge counts in the second drive's result."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,10 @@ class Answer(NamedTuple):
 
 
 class Operations(NamedTuple):
-    """Means over seeds for each scheduler: either of a metric, or of the number of operations with a given cause."""
+    """For each scheduler, the mean over seeds of a metric, or of the number of operations with one cause."""
 
     name: str
-    """Name of the metric, or dotted path of the count of operations in the result of the second drive."""
+    """Name of the metric, or dotted path of the operation count in the second drive's result."""
     by_scheduler: Mapping[str, float]
 
 

@@ -30,7 +30,7 @@ TUNING = "tuning"
 
 
 def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
-    """Reads the plan in a folder; messages show the folder as `name`."""
+    """Reads the plan in a folder. `name` is the folder's name in messages."""
     path, name = folder / PLAN, text.path(folder if name is None else name)
     try:
         plan = json.loads(path.read_text(encoding="utf-8"))

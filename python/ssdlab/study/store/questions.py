@@ -121,8 +121,7 @@ class Questions(Remarked):
                 raise ConfigError(f"unknown axis {text.path(axis)}; the axes are {', '.join(self.columns)}")
         if x == by:
             raise ConfigError(f"{x} is used for both x and by; choose another axis for one of them")
-        # Shows an axis together with its linked settings, except a linked setting that the user chose as the other
-        # axis.
+        # Joins each axis with its linked settings, except a linked setting that the user chose as the other axis.
         shown = [[axis, *(key for key in together[axis] if key not in (x, by))] for axis in (x, by) if axis]
         names = [*map(linked.name, shown)]
         x, by = names[0], names[1] if by else None
@@ -146,7 +145,7 @@ class Questions(Remarked):
         )
 
     def _ranges(self) -> dict[str, Range]:
-        """Returns the ranges of the sampled axes, by axis."""
+        """Returns the range of each sampled axis, by setting key."""
         return {
             one["keys"][0]: Range.of(*(level[0] for level in one["levels"]), log=one["log"])
             for one in self.plan["axes"]

@@ -17,7 +17,7 @@ NOTHING_LEFT = "all runs have finished, but some have no value; omit these axis 
 """Remedy for points without a value if all runs of the study have finished."""
 
 REMARK_KEYS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")
-"""Prefixes of the settings that affect the notes."""
+"""Key prefixes of the settings that affect the notes on runs."""
 
 
 class Remarked(Runs):
@@ -25,19 +25,19 @@ class Remarked(Runs):
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
-        """Notes on the runs: points with the same drive, runs with other spare space than requested, and runs before
-        steady state. Empty if the study was written by a version with other defaults.
+        """Notes on points that have the same drive, on runs whose spare space differs from the requested spare space,
+        and on runs before steady state. Empty if the study was written by a version of ssdlab with different defaults.
         """
         return tuple(caveats.caveats(self._ran()))
 
     @cached_property
     def caveats_by_trace(self) -> tuple[str, ...]:
-        """Remarks on the runs, like `caveats`, for pages that show lifetimes at the write rate of the trace."""
+        """Notes on the runs, like `caveats`, for pages that show lifetimes at the write rate of the trace."""
         return tuple(caveats.caveats(self._ran(), by_trace=True))
 
     @cached_property
     def modes(self) -> str:
-        """Title suffix that names the replay modes of the runs whose requests have times."""
+        """Title suffix that names the replay modes of the runs whose requests have timestamps."""
         keys = dict.fromkeys(point.key for point in self.points)
         records = (self._records[key] for key in keys if key in self._records)
         return modes_text(record.summary for record in records if record.result is not None)

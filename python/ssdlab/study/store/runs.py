@@ -32,14 +32,14 @@ class Runs(Finding):
         self._all = records
         self._records = {point.key: records[point.key] for point in self.points if point.key in records}
         self.earlier = len(records) - len(self._records)
-        """Number of runs in the folder that belong to earlier plans, but not to this plan."""
+        """Number of runs in the folder that belong only to earlier plans."""
         self.columns: tuple[str, ...] = tuple(plan["columns"])
         """Keys of the settings that the axes vary."""
         shown = [Outcome.read(one).figure for one in plan["outcomes"] or USUAL]
         self.table = dataset(self.columns, self.points, self._records, shown)
         """Table with a row per finished run, in the order of the points. Its columns are `run`, the axes, `seed`,
-        `key`, `error`, and metrics by dotted path. Before the first result, outcomes are empty columns. Axes with units
-        are in bytes, nanoseconds, fractions or events per second.
+        `key`, `error`, and metrics by dotted path. Before the first result, the columns of outcomes are empty. Values
+        of axes with units are in bytes, nanoseconds, fractions or events per second.
         """
 
     @property
@@ -74,7 +74,7 @@ class Runs(Finding):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Messages about requested outcomes that are missing in all runs."""
+        """Messages about requested outcomes that are missing from every run."""
         known = self.figures
         asked = [Outcome.read(one).figure for one in self.plan["outcomes"]]
         return tuple(unknown(one, known) for one in asked if known and one not in known)
@@ -111,8 +111,8 @@ class Runs(Finding):
         return [one for one in usual if one.figure in known]
 
     def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
-        """Returns the given outcomes as text. If an outcome has no direction (`min` or `max`), the direction in the
-        sweep is used.
+        """Returns the given outcomes. An outcome without a direction (`min` or `max`) gets the direction that the sweep
+        uses for it, if any.
         """
         swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
         return [swept.get(one, one) for one in outcomes]

@@ -36,7 +36,7 @@ class Study(Questions):
         """Returns a copy of the study in which the given outcomes are shown first.
 
         Raises:
-            ConfigError: If no run has one of the outcomes.
+            ConfigError: If one of the outcomes is missing from all runs.
         """
         self.outcomes(outcomes)
         return Study({**self.plan, "outcomes": self._as_swept(several(outcomes))}, self._all)

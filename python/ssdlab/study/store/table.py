@@ -80,7 +80,7 @@ def dataset(
         axes: Keys of the axes.
         points: All requested rows, one per point and seed.
         records: Finished runs.
-        outcomes: Metrics that get empty columns if no run has a result.
+        outcomes: Metrics for which empty columns are created if no run has a result.
     """
     done = [(number, point) for number, point in enumerate(points) if point.key in records]
     runs = pa.array([number for number, _ in done], pa.int64())

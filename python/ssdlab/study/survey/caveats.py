@@ -14,7 +14,7 @@ SPACE = {"device.op", "device.spare"}
 """Settings that determine spare space. Drives round spare space to whole blocks."""
 
 MAX_DRIVES = 3
-"""Maximum number of notes on settings whose different values result in the same drive."""
+"""Maximum number of notes about setting values that differ but result in the same drive."""
 
 
 class Ran(NamedTuple):
@@ -27,8 +27,8 @@ class Ran(NamedTuple):
 
 
 def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
-    """Returns a key for grouping runs. Runs with equal keys have the same drive, and the same values on all axes except
-    those that vary a setting in `asking`.
+    """Returns a key for grouping runs. Runs with the same key share the drive and the values of all axes, except axes
+    that vary a setting in `asking`.
     """
     others = [f"{key}={level}" for key, level in run.levels.items() if key not in asking]
     return *others, json.dumps(run.summary["device"])

@@ -85,11 +85,11 @@ class Curves(Survey):
 def grouped(
     points: Sequence[PointValues], ranges: Mapping[str, Range]
 ) -> tuple[list[PointValues], dict[str, list[str]]]:
-    """Groups the values of each sampled axis that has more than `PARTS` values, by replacing each value with the
-    interval of the axis range that contains it.
+    """Groups the samples of each axis that has more than `PARTS` sampled values: replaces each value with the interval
+    of the axis range that contains it.
 
     Returns:
-        The points, and the parts of each axis.
+        The points, and the intervals of each axis whose samples are grouped.
     """
     parts: dict[str, list[str]] = {}
     for axis, between in ranges.items():

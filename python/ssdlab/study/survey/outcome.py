@@ -19,7 +19,7 @@ USUAL = ("write_amplification", "latency.all.p99_ns", "time.iops:max")
 """Default outcomes of a study."""
 
 ARITHMETIC = frozenset("=+*/()")
-"""Characters that mark an outcome as arithmetic; names of metrics do not contain them."""
+"""Characters that identify an outcome as an arithmetic expression; metric names do not contain them."""
 
 MORE_IS_BETTER = frozenset(metric.name for metric in METRICS if metric.better == "more")
 """Metrics to maximize by default; all other metrics are minimized."""
@@ -93,7 +93,7 @@ def null(figure: str) -> str:
 
 
 def check_figure(where: str, figure: str) -> None:
-    """Checks before the first run that results can contain the metric."""
+    """Checks, before any run is started, that the metric exists."""
     if not shape.has_figure(figure):
         raise ConfigError(
             f"{where}: unknown metric {text.path(figure)}; docs/results.md lists all metrics, such as "
@@ -102,7 +102,7 @@ def check_figure(where: str, figure: str) -> None:
 
 
 def check_distinct(outcomes: Iterable[Outcome]) -> None:
-    """Raises an error if a metric occurs in two outcomes."""
+    """Raises an error if two outcomes have the same metric."""
     seen: set[str] = set()
     for one in outcomes:
         if one.figure in seen:
@@ -111,7 +111,7 @@ def check_distinct(outcomes: Iterable[Outcome]) -> None:
 
 
 def check_outcomes(written: Sequence[str]) -> None:
-    """Checks the outcomes, given as text, before any run."""
+    """Checks outcomes, as written by the user, before any run is started."""
     for one in written:
         if ARITHMETIC & {*one}:
             raise ConfigError(

@@ -98,7 +98,7 @@ class Axis:
     range: Range | None = None
     """Range of a continuous axis; None if the axis has steps."""
     stepped: Mapping[str, Range] = field(default_factory=dict)
-    """Ranges with steps, by key. Their values are in `levels`."""
+    """Ranges with steps, by setting key; `levels` contains their values."""
 
     @property
     def name(self) -> str:
@@ -121,8 +121,8 @@ class Axis:
         return replace(self, levels=tuple(levels), stepped={**self.stepped, key: span})
 
     def at(self, share: float) -> Point:
-        """Returns the value at a relative position on the axis, from 0 up to but not including 1. The axis may be a
-        range or a list.
+        """Returns the value at a relative position in the axis's range or list. Positions go from 0 up to but not
+        including 1.
         """
         if self.range is not None:
             return {self.keys[0]: self.range.at(share)}
@@ -195,7 +195,7 @@ def _check(key: str) -> None:
 
 
 def _all_of(key: str) -> list[str]:
-    """Returns every value of a Boolean setting, or of a setting with named values."""
+    """Returns every value of a setting that is Boolean or has named values; for presets, the names of all presets."""
     _check(key)
     explained = _ssdlab.explain(key)
     if key == PRESET:

@@ -107,7 +107,9 @@ class Design:
         return self.samples * (2 * len(axes) + 2 if self.name == "saltelli" else 1)
 
     def columns(self, axes: Sequence[Axis]) -> list[int]:
-        """Returns the levels of the axes in a factorial design, as one column per axis."""
+        """Returns the columns of a factorial design, one per axis. The set bits of a column stand for base factors; the
+        level of the axis is the product of these factors.
+        """
         if self.resolution is None:
             return [1 << bit for bit in range(len(axes))]
         return factorial.columns(len(axes), self.resolution)

@@ -65,8 +65,8 @@ def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
 
 
 def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int]:
-    """Returns the values of the setting `key` in a sweep; for a range, only its two ends. Values of the setting `owner`
-    must be multiples or divisors of these values.
+    """Returns the values that the setting `key` takes in a sweep; for a range, only its two ends. Values of the setting
+    `owner` must be multiples or divisors of them.
     """
     levels = [level for axis in axes for level in axis.levels]
     values = [level[key] for level in levels if key in level]
@@ -89,5 +89,5 @@ def _value(key: str, owner: str, config: Config) -> str:
     """
     if key != PAGES_PER_BLOCK:
         return str(config[key])
-    # The value 1 divides every number of pages, so it yields a valid drive.
+    # Sets `owner` to 1, which divides every number of pages, so that the drive is valid.
     return str(config.with_overrides({owner: 1}).pages_per_block)

@@ -51,7 +51,7 @@ def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str],
     """Returns the keys of pilot runs that cover the axes, and of pilot runs that check the model.
 
     Args:
-        points: Points by key, in the order of the design.
+        points: Points by run key, in the order of the design.
         axes: Axes of the sweep.
     """
     first, *_ = points
@@ -90,7 +90,7 @@ def run(runs: Mapping[str, Run], points: Mapping[str, Point], axes: Sequence[Axi
             if len(seconds) == 1 and seconds[key] < LOADING_SECONDS:
                 seconds[key] = _seconds(crew, runs[key])
     except Stopped:
-        # For a run that the time limit interrupted, the elapsed time is a lower bound.
+        # If the time limit interrupted the first run, the elapsed time is a lower bound on its duration.
         if not seconds:
             return Pilots({}, dict.fromkeys(runs, time.monotonic() - began), None, complete=False)
     finally:

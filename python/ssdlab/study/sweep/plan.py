@@ -29,7 +29,7 @@ MAX_FAULTS = 30
 """Maximum number of faults listed in a message."""
 
 MAX_VALUES = 8
-"""Maximum number of further axis values that a message lists for the same fault."""
+"""Maximum number of additional axis values that a message lists for one fault."""
 
 _NUMBER = re.compile(r"\d[\d.]*[A-Za-z%/]*")
 
@@ -142,8 +142,8 @@ def plan(asked: Question) -> Plan:
             if enough is not None:
                 raise ConfigError(refusal([*refused], asked.base[OP], enough))
         origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
-        # The axis value is not added if the message already contains it. If every point fails, the message does not
-        # advise excluding points.
+        # Appends the faulty axis values, and advice to exclude these points, unless the message already names the axis
+        # or every point fails.
         named = {
             fault if not rows or fault.startswith(origins) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()
@@ -170,7 +170,7 @@ def listed(faults: Mapping[str, Collection[str]]) -> str:
     """Returns faults as text, one per line. Faults that differ only in an axis value or in numbers are merged.
 
     Args:
-        faults: For each fault, the axis values with which it occurs.
+        faults: Axis values with which each fault occurs, by fault.
     """
     alike: dict[str, list[tuple[str, str, str]]] = {}
     for fault, values in faults.items():
@@ -191,7 +191,7 @@ def listed(faults: Mapping[str, Collection[str]]) -> str:
 
 
 class _Traces:
-    """The traces that the points replay. Each file is hashed only once."""
+    """Traces that the points replay, cached so that each file is hashed only once."""
 
     def __init__(self, asked: Question) -> None:
         self._common = None if asked.trace is None else TraceRef.of(asked.trace)

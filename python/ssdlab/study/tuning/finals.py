@@ -18,8 +18,8 @@ FRONT = 12
 
 
 def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hashable]) -> list[list[Trial]]:
-    """Returns the trials to repeat with fresh seeds, in batches. The next batch is repeated only if, with fresh seeds,
-    all trials of the earlier batches violate the constraints.
+    """Returns the trials to repeat with fresh seeds, in batches. A batch after the first is repeated only if all trials
+    of the earlier batches violate the constraints with fresh seeds.
 
     Points with the same `drive` have the same runs and count only once. With one outcome, the finalists are the best
     points. With several outcomes, they are points on the Pareto front, evenly spaced along the first outcome. If no

@@ -76,7 +76,7 @@ class Constraint(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """Returns the metric that the constraint bounds; empty if the constraint bounds an arithmetic expression."""
+        """Returns the metric that the constraint bounds; empty if it bounds an arithmetic expression."""
         return _figure(self.value)
 
     def violation(self, mean: float) -> float:
@@ -120,7 +120,7 @@ class Aims(NamedTuple):
 
 
 def declared(asked: Sequence[Goal | Constraint]) -> None:
-    """Checks before the first run that results can contain the metrics of goals and constraints."""
+    """Checks, before any run is started, that the metrics of goals and constraints exist."""
     for one in asked:
         for path in one.value.paths:
             check_figure(_where(one), path)

@@ -80,7 +80,7 @@ class Tuned(Finding):
     notes: Sequence[str] = ()
     """Notes on the runs of the search."""
     modes: str = ""
-    """Text to append to a title: the replay modes of the runs whose requests have times."""
+    """Title suffix that names the replay modes of the runs whose requests have timestamps."""
 
     @property
     def partial(self) -> bool:
@@ -196,7 +196,7 @@ class Tuned(Finding):
         return {"trials.csv": rows, **{name: one.config.to_toml() for name, one in self._best().items()}}
 
     def _best(self) -> dict[str, Finalist]:
-        """Maps the name of each configuration file to the best finalist that the file describes."""
+        """Returns the best finalists, keyed by configuration file name."""
         best = [one for one in self.finalists if one.best]
         several = len(self.goals) > 1
         return {f"best-{at}.toml" if several else "best.toml": one for at, one in enumerate(best, 1)}

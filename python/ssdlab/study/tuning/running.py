@@ -230,12 +230,12 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
 
 
 def _check_values(space: Space, runs: Runs) -> None:
-    """Before any run, raises an error if an axis value is invalid whatever the values of the other axes are."""
+    """Raises an error, before any run is started, if an axis value is invalid regardless of the other axes."""
     faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
         at_corners = [fault for point in corners if (fault := runs.fault(point))]
-        # A value that is valid with only some values of the other axes is not an error, because the search avoids the
-        # invalid points.
+        # A value that is valid for at least some values of the other axes is not an error, because the search avoids
+        # the invalid combinations.
         if len(at_corners) < len(corners):
             continue
         lines = at_corners[0].splitlines()
@@ -285,7 +285,7 @@ def _plan(
 
 
 def _points(search: Search, runs: Runs, space: Space, seeds: range) -> list[tuple[list[str], int, str]]:
-    """Returns the distinct points that the search has tried, in the form of a sweep's plan."""
+    """Returns the distinct points that the search has tried, in the format that the plans of sweeps use."""
     points = {str(sorted(one.point.items())): one.point for one in search.proposals() if one.finished}
     return [
         ([row.values.get(key, "") for key in space.columns], row.seed, row.key)

@@ -1,4 +1,4 @@
-"""Runs for the points of a search. Workers execute a run unless the folder already has its result."""
+"""Simulation runs for the points of a search. Workers skip a run if the folder already has its result."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

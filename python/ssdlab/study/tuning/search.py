@@ -27,7 +27,7 @@ NAME = "ssdlab"
 """Name of the study in Optuna's database."""
 
 RUNS = "it runs"
-"""Name of an artificial constraint. Every point without results violates it by the amount `BROKEN`."""
+"""Name of an artificial constraint, which every point without results violates by `BROKEN`."""
 BROKEN = 1e9
 
 
@@ -155,7 +155,7 @@ class Search:
         frozen = self._study.get_trials(deepcopy=False)[number]
         with _quiet():
             trial = self._trial(frozen)
-            # An earlier call that was interrupted may have set some constraints already.
+            # An earlier, interrupted call may already have set some of the constraints.
             for name, violation in self._violations(measured).items():
                 if name not in frozen.constraints:
                     trial.set_constraint(name, violation)

@@ -24,7 +24,7 @@ DIGITS = 3
 """Number of significant digits of values drawn from a range."""
 
 MAX_BISECTIONS = 40
-"""Number of bisections of a range after which the value no longer changes."""
+"""Maximum number of bisections of a range; more bisections would not change the value."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Space:
 
     axes: tuple[Axis, ...]
     needs: Mapping[str, tuple[tuple[str, str], ...]]
-    """For each axis, the conditions under which it applies: keys of other axes with the required values."""
+    """For each axis, the conditions under which it applies: pairs of another axis's key and its required value."""
 
     @classmethod
     def of(cls, axes: Sequence[Axis]) -> "Space":
@@ -77,7 +77,9 @@ class Space:
     def _spanned(
         self, axes: Sequence[Axis], point: Point, parameters: dict[str, Parameter], draw: Random
     ) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Yields every completion of `point`, which already has values for the earlier axes."""
+        """Extends `point`, which already has values for the earlier axes, by values for `axes`; yields every resulting
+        point with its parameters.
+        """
         if not axes:
             yield point, parameters
         elif not self.applies(axes[0], point):
@@ -106,8 +108,8 @@ class Space:
         return {axis.name: _distribution(axis) for axis in self.axes}
 
     def corners(self) -> Iterator[tuple[Axis, Point, tuple[Point, Point]]]:
-        """Yields every value of each axis (for a range, both ends), together with two points that contain it. All
-        other axes have their first values in one point, and their last values in the other.
+        """Yields every value of each axis (for a range, both ends), with two points that have this value: one with the
+        first values of all other axes, and one with their last values.
         """
         for varied in self.axes:
             for level in varied.levels:
@@ -178,7 +180,7 @@ def _numbers(range_: Range) -> Sequence[Parameter]:
 
 
 def _written_out(low: float, high: float) -> Sequence[float]:
-    """Returns both ends of a range and all numbers between them with `DIGITS` significant digits. Numbers below a
+    """Returns both ends of a range, and all numbers between them that have `DIGITS` significant digits. Numbers below a
     thousandth of the high end have fewer digits.
     """
     last = Decimal(str(high))

@@ -27,7 +27,7 @@ TOLERANCE = 0.01
 
 PAGE_BYTES = 4096
 BLOCKS = {64: 10_000, 128: 6_000, 256: 4_000}
-"""Number of simulated closed blocks, by pages per block, as in the reference simulations."""
+"""Number of closed blocks to simulate for each number of pages per block, as in the reference simulations."""
 
 QUICK_EVERY = 13
 """Step between rows of the quick subset. Every 13th row suffices to cover all policies, block sizes and types of
