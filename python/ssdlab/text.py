@@ -31,10 +31,11 @@ def columns() -> int:
 
 
 def folded(words: str, indent: str = "", hang: str | None = None) -> str:
-    """Wraps lines at spaces to fit `columns()`, but never before a percent sign or after an option.
+    """Wraps text at spaces to fit `columns()`. Never separates a number from its percent sign, or an option from the
+    word after it.
 
     Args:
-        words: Lines to break.
+        words: Text to wrap; may contain line breaks.
         indent: Indent of each line.
         hang: Indent of continuation lines; `indent` by default.
     """
@@ -52,8 +53,8 @@ def path(name: object) -> str:
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Maps each name to its form in figures. Long names are shortened in the middle, unless two names would become
-    equal.
+    """Maps each name to the text that figures show for it. Long names are shortened in the middle, unless two names
+    would become equal.
     """
     whole = dict.fromkeys(names)
     half = longest // 2

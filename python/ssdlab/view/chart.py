@@ -41,7 +41,7 @@ class Axis:
     low: float | None = None
     high: float | None = None
     log: bool = False
-    """True if the axis is logarithmic; an axis of sizes then has ticks at powers of two."""
+    """True if the axis is logarithmic. A logarithmic axis of sizes has ticks at powers of two."""
     whole: bool = False
     """True if only whole numbers get ticks."""
     ticks: Sequence[tuple[float, str]] = ()
@@ -298,7 +298,7 @@ class Chart:
     complete: tuple[float, float] | None = None
     """Interval on the time axis of a Gantt chart in which all operations are shown; None for other charts.
 
-    Outside the interval, the chart shows only operations whose requests also have operations inside.
+    Outside the interval, the chart shows only operations of requests that also have operations inside the interval.
     """
 
     @property
@@ -323,7 +323,7 @@ def places(names: Sequence[str], title: str = "") -> Axis:
 
 
 def beside(number: int, of: int) -> tuple[float, float]:
-    """Divides a row of a bar chart among `of` groups of bars. For the bar of group `number`, returns its offset from
+    """Returns where to draw the bar of group `number` in a chart row that `of` groups of bars share: its offset from
     the middle of the row, and its thickness.
     """
     thickness = 0.8 / of

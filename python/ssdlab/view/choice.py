@@ -8,7 +8,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.metrics import BY_NAME
 
 SYNONYMS = {"latency": "response time", "waf": "write amplification"}
-"""Short names, and the words that labels use instead."""
+"""Words that labels use, by the short name that users may write instead."""
 
 MOST_NAMED = 8
 """Maximum number of names that an error message lists."""

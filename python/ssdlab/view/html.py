@@ -36,7 +36,7 @@ def _kind(item: object) -> str:
 
 
 def render(page: pages.Page, of: str) -> str:
-    """Renders the page as HTML. Equal pages give equal bytes.
+    """Renders the page as HTML. Identical pages give byte-identical HTML.
 
     Args:
         page: Contents of the page.

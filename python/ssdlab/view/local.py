@@ -1,4 +1,5 @@
-"""A local web server for a saved result: its page, the files next to it, and further operations of a Gantt chart.
+"""A local web server for a saved result. It serves the result's page, the files next to the page, and the operations
+that the page omits from a Gantt chart.
 
 Operations are read when first requested and kept in memory, which takes about ten megabytes at most.
 """
@@ -77,12 +78,14 @@ class LocalServer(ThreadingHTTPServer):
 
 class _Read(NamedTuple):
     files: tuple[object, ...]
-    """Identities of the result's files at the time when the operations were read."""
+    """Identities of the result's files when the operations were read."""
     record: Recorded
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:
-    """Returns the identity of a file, which changes when another run overwrites the file."""
+    """Returns a file's inode, modification time and size, which change when another run overwrites the file; None if
+    the file is missing.
+    """
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A page, which shows a finding (any kind of result) on a terminal or as HTML."""
+"""A page that shows a finding (any kind of result) on a terminal or as HTML."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -20,7 +20,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 
 if TYPE_CHECKING:
-    # This module is needed for types only and exists only in type stubs.
+    # `_typeshed` exists only in type stubs, so it cannot be imported at run time.
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 PATH = "/metrics"

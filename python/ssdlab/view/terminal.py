@@ -27,7 +27,7 @@ WORDS = 32
 BELOW_NUMBER = "   "
 """Indent of paragraphs that belong to a numbered paragraph."""
 MOST_LINES = 36
-"""Maximum number of lines of a page; commands print up to four more, about the files that they wrote."""
+"""Maximum number of lines of a page. Commands print up to four more lines about the files that they wrote."""
 MOST_NOTE_LINES = 4
 """Maximum number of lines for the notes of a page; the first note is always printed in full."""
 

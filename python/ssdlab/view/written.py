@@ -23,7 +23,9 @@ IN_LATEX = {
 
 
 def tables(page: Page, *, all: bool) -> list[Table]:
-    """Returns the tables that a terminal shows; facts become tables of two columns. `all` adds tables of details."""
+    """Returns the tables that a terminal shows; facts become two-column tables. With `all`, includes the tables of
+    detail sections.
+    """
     found = []
     for section in page.sections:
         if section.terminal and (all or not section.detail):
@@ -36,7 +38,7 @@ def tables(page: Page, *, all: bool) -> list[Table]:
 
 
 def _named(table: Table) -> Table:
-    """Returns a table whose first column has a header. If the column has no header, the title becomes its header."""
+    """Ensures that the first column of a table has a header. If it has none, the title becomes its header."""
     return table if table.headers[0] else replace(table, headers=(table.title, *table.headers[1:]), title="")
 
 
@@ -65,7 +67,7 @@ def with_rows(page: Page, names: Iterable[str]) -> list[Table]:
 
 
 def only(page: Page, names: Iterable[str]) -> Page:
-    """Returns the page with only the rows that have the given names."""
+    """Returns the page reduced to the rows with the given names."""
     return replace(page, sections=[Section("", with_rows(page, names))], conclusion=(), more="", remarks=())
 
 

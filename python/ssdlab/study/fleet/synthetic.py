@@ -42,7 +42,7 @@ PAGE_BYTES = 4096
 MIN_SHARE = 2.0**-53
 MIN_SPAN_BYTES = 1 << 20
 DEVICE_BYTES = 1 << 30
-"""Minimum device size for the request generators."""
+"""Minimum device capacity configured for the request generators."""
 THETA = 0.9
 """Zipf skew of random requests. At this skew, about 28 % of all requests, including sequential requests, go to a tenth
 of the median volume's pages. The analysis of 2020 reports 31.2 % of the writes for the first quartile of volumes.

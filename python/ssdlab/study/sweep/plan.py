@@ -52,7 +52,7 @@ class Question:
     outcomes: tuple[str, ...] = ()
     """Names of the metrics to show first."""
     written: Mapping[str, str] = field(default_factory=dict)
-    """Prefixes of error messages about an axis, by axis key; the default prefix is `AXIS`."""
+    """Prefix of the error messages about each axis, by axis key; `AXIS` by default."""
 
     @property
     def replays(self) -> bool:
@@ -211,7 +211,7 @@ class Builder:
 
     Args:
         base: Configuration that the points' settings override.
-        written: Prefixes of error messages about an axis, by axis key; the default prefix is `AXIS`.
+        written: Prefix of the error messages about each axis, by axis key; `AXIS` by default.
     """
 
     def __init__(self, base: Config, written: Mapping[str, str] = NOWHERE_ELSE) -> None:

@@ -36,7 +36,9 @@ class Finalist(NamedTuple):
     spare: Spare | None = None
     """Spare space of the drive, if it differs from the requested spare space."""
     as_given: bool = False
-    """True if the trial is the unchanged configuration, or requests different spare space but has the same drive."""
+    """True if the trial has the unchanged configuration, or differs from it only in the requested spare space and has
+    the same drive.
+    """
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

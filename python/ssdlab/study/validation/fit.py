@@ -93,7 +93,7 @@ class Found(NamedTuple):
     include the effect of this parameter.
     """
     drift: float = 0.0
-    """Change of the fitted value's logarithm that compensates for the errors of the tied parameters."""
+    """Expected shift of the fitted value's logarithm, which compensates for the errors of the tied parameters."""
 
     @property
     def identifiable(self) -> bool:
@@ -146,7 +146,7 @@ class HeldOut:
 
 
 class FitValidation(Finding):
-    """Results of the fits of black boxes and of real drives."""
+    """Results of fitting black boxes and real drives."""
 
     _page = "fit_validation"
     _json = "fit-validation.json"

@@ -25,7 +25,7 @@ class Taking(NamedTuple):
     partition: int = 0
     """First sector of the partition; addresses of the file system are relative to it."""
     sync: bool = False
-    """True if processes wait for every write, not only for the writes that the workload marks as synchronous."""
+    """True to treat every write as synchronous, not only writes that the workload marks as synchronous."""
     events: str = "dispatched"
     """Key of `EVENTS` that selects which events of each request are replayed."""
     reads: bool = True
@@ -108,7 +108,7 @@ def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> 
 
 
 def _every_event(dispatched: Mapping[str, Any], queued: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns each request three times: when queued, dispatched and completed.
+    """Returns each request three times, once for each event: queued, dispatched and completed.
 
     Recordings of closed-loop workloads have no queueing times, so the order is estimated. The n-th byte is assumed to
     be queued when n bytes have been dispatched, because few requests wait at the same time. A request is assumed to

@@ -4,9 +4,9 @@ Dask transfers code, results and failures. This file chooses the worker of each 
 much memory a run needs nor which run killed a worker:
 
 - A worker gets a run only if the run fits into the worker's free memory.
-- A run whose worker died is repeated alone on a worker, which identifies the run at fault.
+- A run whose worker died is repeated alone on a worker, to identify the run that kills workers.
 - Short runs share a task, because a Dask task costs several times as much as a short run.
-- If a worker has a trace with identical contents at the same path, it reads that file. Otherwise it receives one copy.
+- A worker reads its own file if the file at the trace's path has identical contents. Otherwise it receives one copy.
 """
 
 import asyncio
@@ -103,8 +103,8 @@ class ClusterWorker:
     def next_task(self, pending: Sequence[PendingRun]) -> list[PendingRun]:
         """Returns pending runs to start on this worker now, as one task; empty if the worker cannot take a task.
 
-        A task executes its runs one after the other, so it needs the memory of its largest run. A busy worker is sent a
-        task in advance only if the task has the maximum number of runs.
+        A task executes its runs one after the other, so it needs the memory of its largest run. A busy worker gets its
+        next task in advance only if that task is full, with the maximum number of runs.
         """
         if self.alone or self.load >= AHEAD:
             return []
@@ -153,14 +153,14 @@ class DaskWorkers(Workers):
             asyncio.run(_greet(address))
             return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab")
         except ConfigError:
-            # The message of this error already states that Dask is not installed.
+            # This error already tells the user that Dask is not installed.
             raise
         except TimeoutError:
             reason = f"no response within {CONNECT_SECONDS:g} s"
         except (OSError, ValueError, TypeError) as error:
             reason = " ".join(str(error).split()).rstrip(".")
         except Exception:
-            # A reply in another protocol can make Dask raise any exception.
+            # If the reply uses another protocol, Dask may raise any exception.
             reason = "another program responds"
         raise ConfigError(
             f"{self._name}: no Dask scheduler responds ({reason}); check the address, such as tcp://host:8786"
@@ -294,7 +294,7 @@ class DaskWorkers(Workers):
                 try:
                     return future.result(timeout=FETCH_SECONDS)
                 except TimeoutError:
-                    # The worker with the result may be gone; the next iteration of the loop checks this.
+                    # The worker that holds the result may be gone; the next iteration of the loop checks this.
                     continue
                 except (distributed.KilledWorker, CancelledError, OSError):
                     break

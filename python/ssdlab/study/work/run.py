@@ -63,8 +63,8 @@ class TraceRef(NamedTuple):
                 raise TraceError(f"{text.path(path)}: can be read only once; use a regular file")
         format = trace.format
         if trace.files is None:
-            # Opens the trace here to report missing options once instead of in every run. Merged files are skipped,
-            # because opening them may need a full pass.
+            # Opens the trace here to report missing options once instead of in every run. Merged files are not opened,
+            # because that may need a full pass.
             detected = trace.open().format()
             if detected.startswith(PLUGIN):
                 format = detected
@@ -105,8 +105,8 @@ class Run(NamedTuple):
     key: str
     """Checksum of all inputs that determine the run's result."""
     config: Config
-    """Configuration of the run, including its layers of settings. A trace may change
-    only settings that have default values, and the layers show which settings these are.
+    """Configuration of the run, with its layers of settings. The layers show which settings have default values; a
+    trace may change only these settings.
     """
     trace: TraceRef | None
     memory_bytes: int
@@ -116,8 +116,8 @@ class Run(NamedTuple):
 
     @classmethod
     def on_two(cls, config: Config, below: Below) -> "Run":
-        """Returns a run that simulates a workload on one drive, and then replays the output of its scheduler on a
-        second drive.
+        """Returns a run with two drives: it simulates a workload on the first drive, and then replays the requests sent
+        by the first drive's scheduler on the second drive.
         """
         first, second = cls.of(config, None), cls.of(below.config, None)
         key = hashlib.sha256("\n".join((first.key, second.key, json.dumps(below.taking))).encode()).hexdigest()[:32]

@@ -61,9 +61,9 @@ def utilisation(result: Result) -> Chart:
 
 
 def _heat(result: Result, bin_ns: int, busy_ns: Counts, row: str) -> Heat:
-    """Draws a heat map with a row for each row of `busy_ns`, the first on top."""
+    """Draws a heat map of `busy_ns`, with the first row of `busy_ns` at the top."""
     if not busy_ns.size:
-        # If nothing was busy, there are no bins; the heat map then gets one bin for the whole run.
+        # If nothing was busy, there are no bins. The heat map then shows one empty bin for the whole run.
         busy_ns, bin_ns = np.zeros((len(busy_ns), 1), np.uint64), result.summary["time"]["elapsed_ns"]
     edges = bin_edges(result, bin_ns, busy_ns.shape[1])
     names = [f"{row} {number}" for number in range(len(busy_ns))]

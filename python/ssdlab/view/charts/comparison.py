@@ -34,7 +34,7 @@ DRAWN = (*HEADLINES, BY_NAME["latency.read.p99_ns"], BY_NAME["latency.write.p99_
 MOST_CHANGE = 1_000.0
 """Maximum change drawn, in percent; larger changes would flatten the other bars."""
 MOST_LENGTHS = 3
-"""Maximum ratio of the longest to the shortest run time at which all runs share a time axis."""
+"""Runs share a time axis if the longest run takes at most this many times as long as the shortest run."""
 
 
 def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:
@@ -129,7 +129,9 @@ def percentiles(comparison: Comparison, op: str = "read") -> Chart:
 
 
 def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """Returns the ratio of the times of `other` to the times of `first`, at every step of either percentile curve."""
+    """Returns the ratio of the times of `other` to the times of `first`, at each percentile where one of the two curves
+    has a step.
+    """
     x = np.union1d(first[0], other[0])
     x = x[x <= min(first[0][-1], other[0][-1])]
     here, there = (of[1][np.clip(np.searchsorted(of[0], x, side="right") - 1, 0, None)] for of in (other, first))

@@ -42,8 +42,8 @@ def _strengths(result: TableResult, which: Which) -> Numbers:
         # differences stay pale.
         limit = max(1.0, float(np.nanmax(np.abs(result.difference))))
         return result.difference / limit
-    # The published values and our values share a colour scale, unless reference cells (anchors) make their levels
-    # incomparable.
+    # The published values and our values share a colour scale, except in tables with reference cells (anchors), where
+    # their levels cannot be compared.
     values: Array = getattr(result, which)
     shown = values if result.table.comparison.anchor else np.array([result.document, result.ours])
     low, high = float(np.nanmin(shown)), float(np.nanmax(shown))

@@ -16,9 +16,7 @@ def _half_octaves(highest: int) -> Numbers:
 
 
 def _shares(values: Counts, weights: Counts, colour: str, title: str, of: str) -> Panel:
-    """Draws the distribution of the weights over the values, in percent of the total weight; the value axis is
-    logarithmic.
-    """
+    """Draws a weighted histogram of the values, in percent of the total weight; the value axis is logarithmic."""
     edges = _half_octaves(int(values.max()))
     counts, _ = np.histogram(values, edges, weights=weights.astype(float))
     across = Axis(title, "short count", float(edges[0]), float(edges[-1]), log=True)

@@ -145,7 +145,9 @@ def _over_the_run(result: Result) -> CourseColumns:
 PARTS_SHOWN = 6
 """Maximum number of response-time parts that are drawn in different colours."""
 COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
-"""Colours of the parts of response times other than host reads and writes. The largest part gets the first colour."""
+"""Colours of response-time parts, except host reads and host writes, which have fixed colours. The largest part gets
+the first colour.
+"""
 
 
 def parts(result: Result) -> Chart:
@@ -231,7 +233,7 @@ def percentiles(result: Result) -> Chart:
                 lowest = min(lowest, float(np.nanmin(y)))
     if not lines:
         return nothing(NO_TIME, 3.6)
-    # The axis begins at a tenth of the lowest response time. If it began at the shortest wait, which may be a
-    # nanosecond, the curves of the response times would be flat.
+    # Starts the axis at a tenth of the lowest response time. The shortest wait may be a nanosecond, and an axis that
+    # started there would flatten the response-time curves.
     y_axis = durations(name_of_times(result.config), low=lowest / 10)
     return Chart([Panel(lines, percentile_axis(right), y_axis)], 3.6)

@@ -38,7 +38,7 @@ def utilisation(result: Result) -> Chart:
 
 
 def reclaim_cost(result: Result) -> Chart:
-    """Draws the cumulative distribution of reclaim costs: as time or, if time is not modelled, as pages copied."""
+    """Draws the cumulative distribution of reclaim costs: in time or, if time is not modelled, in pages copied."""
     log = _log(result)
     if not log.reclaim_times.size:
         return nothing(NO_RECLAIMS, 2.8)

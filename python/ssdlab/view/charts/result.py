@@ -29,8 +29,8 @@ def write_amplification(result: Result) -> Chart:
 
 
 def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
-    """Returns the upper end of the write-amplification axis, and a note on the epochs that exceed it. If the axis
-    included these epochs, it would flatten the curve in all other epochs.
+    """Returns the upper end of the write-amplification axis, and a note on the epochs above it. Including these epochs
+    would flatten the rest of the curve.
     """
     finite = each[np.isfinite(each)]
     top = max(float(np.percentile(finite, 99)) * 1.25, 1.5)

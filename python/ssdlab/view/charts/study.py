@@ -47,7 +47,7 @@ def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
 
 
 def _along(values: Sequence[str], title: str) -> tuple[list[float], Axis]:
-    """Returns the positions of axis values, and the axis of a chart with these values as labels."""
+    """Returns the positions of the values along a chart axis, and the axis with the values as labels."""
     at, numeric = _positions(values)
     wide = numeric and is_wide(min(at), max(at))
     ticks = [(at[index], text.path(values[index])) for index in range(0, len(values), -(-len(values) // MOST_LABELS))]

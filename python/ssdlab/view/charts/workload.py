@@ -94,7 +94,7 @@ def sizes(result: TraceAnalysis) -> Chart:
 
 
 def _requests_axis(result: TraceAnalysis) -> tuple[Numbers, Axis]:
-    """Returns the edges of the windows, counted in requests, and an axis for them."""
+    """Returns the edges of the windows as request numbers, and an axis for them."""
     edges = np.append(result.windows.first_request, sum(result.requests.values())).astype(float)
     title = f"requests (windows of {text.count(result.window_requests)})"
     return edges, Axis(title, "short count", float(edges[0]), float(edges[-1]), whole=True)

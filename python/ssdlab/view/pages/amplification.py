@@ -13,7 +13,7 @@ LEGEND = (
 
 
 def page(validation: Amplification) -> Page:
-    """Returns a page with a row for each row of the reference table."""
+    """Returns the report page, with a table row for each simulated row of the reference table."""
     rows = f"{sum(outcome.passed for outcome in validation.outcomes)} of {validation.asked} rows"
     worst = max((abs(outcome.difference) for outcome in validation.outcomes), default=0.0)
     return Page(

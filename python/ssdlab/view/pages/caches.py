@@ -9,7 +9,7 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 FEW = 100
-"""Minimum number of units in a sampled cache for a reliable estimate of its miss ratio."""
+"""Number of units that a sampled cache must hold for a reliable estimate of its miss ratio."""
 
 
 def page(simulation: CacheSimulation | MissRatioCurves) -> Page:

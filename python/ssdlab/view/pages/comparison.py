@@ -217,12 +217,12 @@ def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) ->
 
 
 def _names_of_times(comparison: Comparison) -> list[str]:
-    """Returns the names that the cases use for the times of requests: response time, service time, or both."""
+    """Returns the terms for request times that apply to the cases: response time, service time, or both."""
     return [*dict.fromkeys(name_of_times(run.config) for run in comparison.results.values())]
 
 
 def _titles(comparison: Comparison) -> dict[str, str]:
-    """Returns titles by section name, for the sections whose title differs from their name."""
+    """Returns the titles of sections whose title differs from their name, by section name."""
     titles, names = _below(comparison), _names_of_times(comparison)
     if len(names) > 1:
         titles[TIMES] = " or ".join(names).capitalize()

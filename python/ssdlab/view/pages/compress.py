@@ -16,7 +16,7 @@ FIGURES = {
     "rate": "Throughput by number of threads",
 }
 BY_PAGE = ("ratio", "compress", "decompress")
-"""Names of the figures with curves over page sizes; these figures are omitted for a single page size."""
+"""Names of the figures with curves over page sizes; these figures are omitted if there is only one page size."""
 MOST_FILES, MOST_SHOWN = 1000, 24
 """Maximum number of files in the table, on a page and on a terminal; `compress.csv` has all files."""
 HEADERS = (

@@ -6,7 +6,7 @@ from ssdlab.view.pages.figures import INTERVALS, estimated
 
 
 def page(curves: Curves) -> Page:
-    """Builds the report page of curves: a table with a column per curve and a row per value along the curves."""
+    """Builds the report page of curves: a table with a column per curve and a row per value on the horizontal axis."""
     along, between = curves.values
     cells = {(cell.x, cell.by): cell.estimate for cell in curves.cells}
     headers = (curves.x, *(between if curves.by else (curves.outcome.figure,)))

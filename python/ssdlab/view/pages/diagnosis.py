@@ -96,8 +96,8 @@ class _Sentence(Formatter):
 
 _SENTENCE = _Sentence()
 _Words = tuple[str, ...]
-"""Templates of a finding's headline and of its pieces of evidence. A piece of evidence is omitted if a field of its
-template is missing.
+"""Templates for the headline of a finding and for each piece of evidence. A piece of evidence is omitted if the finding
+lacks a field of its template.
 """
 
 _BUSY = ("busy: {busy}; {outstanding:decimal} requests outstanding{where} on average",)
@@ -237,7 +237,7 @@ def _templates(about: str, name: str, evidence: Mapping[str, float]) -> _Words:
 
 
 def _values(finding: Finding) -> dict[str, Any]:
-    """Returns the values that fill in the text of a finding: its evidence, and words that depend on the evidence."""
+    """Returns the values of the placeholders in a finding's text: evidence, and words that depend on the evidence."""
     about, name, evidence = finding["about"], finding["name"], finding["evidence"]
     resources = ("dies", "channels", "link", "controller", "cache")
     valid = evidence.get("valid_share_of_victims")
@@ -386,7 +386,7 @@ def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
     changes = diagnosis.to_dict()["what_ifs"]
     remarks = []
     if any(finding["name"] in UNFINISHED for finding in diagnosis.findings):
-        # Garbage collection comes in bursts. Runs that end at different points of a burst may differ for this reason.
+        # Garbage collection comes in bursts, so runs may differ merely because they end at different points of a burst.
         remarks.append("the drive has not settled: differences may be due to the timing of GC")
     rates = [
         (change["name"], change["before"]["iops"] or 0.0, change["after"]["iops"] or 0.0)

@@ -15,7 +15,7 @@ RATES = {
     "trace": "the daily writes of the trace",
     "replay": "the daily writes of the replay, because the requests have no timestamps",
 }
-"""Descriptions of the write rate that is used if `--dwpd` is not given."""
+"""Descriptions of the write rate used if `--dwpd` is not given, by the origin of the rate."""
 
 
 def page(advice: DriveAdvice) -> Page:
@@ -130,7 +130,7 @@ def _advised(advice: DriveAdvice) -> list[str]:
 
 
 def _none(advice: DriveAdvice) -> str:
-    """Returns the advice for the case that no drive meets the requirements."""
+    """Returns the advice to give if no drive meets the requirements."""
     lasting = [choice for choice in advice.choices if advice.lasts(choice) is not False]
     if lasting:
         closest = min(lasting, key=lambda choice: choice.p99_ns.mean if choice.p99_ns else float("inf"))

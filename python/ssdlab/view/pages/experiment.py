@@ -193,7 +193,7 @@ def sentences(result: TableResult) -> list[str]:
 
 
 def _changes(result: TableResult) -> list[str]:
-    """Returns the mean and range of each row of a table of changes."""
+    """Returns lines of text with the mean and range of each row in a table of changes; empty for other tables."""
     anchor = result.table.change_to
     if anchor is None:
         return []
@@ -242,7 +242,7 @@ def _claim(result: TableResult) -> list[str]:
 
 
 def _missed(result: TableResult, missed: Missed) -> str:
-    """Describes why a claim fails in a cell, row or column: the cell's value, or the label that has the best value."""
+    """Describes why a claim fails: states the value of a cell, or the label with the best value in a row or column."""
     if missed.value is not None:
         return f"{number_format(result.document, result.ours)(missed.value)} {result.table.unit}".rstrip()
     off = "" if missed.excess is None else f": {missed.claimed} is {missed.excess:.2f} % off"

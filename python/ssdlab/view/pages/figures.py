@@ -28,12 +28,12 @@ _FORM_NAMES: dict[object, Form] = {write: name for name, write in FORMS.items()}
 
 
 def form_of(metric: Metric) -> Form:
-    """Returns the format in which an axis shows the values of a metric."""
+    """Returns the axis format for values of a metric."""
     return "number" if metric.format is text.count else _FORM_NAMES.get(metric.format, "number")
 
 
 def form_name(figure: str) -> Form:
-    """Returns the name of the format in which an axis shows the values of a metric."""
+    """Returns the axis format for values of the metric with the given name, which `model.metrics` need not list."""
     if figure in BY_NAME:
         return form_of(BY_NAME[figure])
     return next((name for end, name in BY_END if figure.endswith(end)), "number")

@@ -12,8 +12,8 @@ FAR = 0.2
 """Minimum relative deviation at which a fitted drive counts as missing a measured value."""
 
 EMPTY = -0.5
-"""Relative deviation of the model's random-write rate from the measured rate below which the measured drive is assumed
-to have been empty.
+"""The measured drive is assumed to have been empty if the relative deviation of the model's random-write rate from the
+measured rate is below this value.
 """
 
 MOST_FIGURES = 15

@@ -154,7 +154,7 @@ def _named(point: Point) -> str:
 
 
 def _answered(screening: Screening, answer: Answer) -> str:
-    """Returns sentences that state to what extent the runs confirm a claim of the screening."""
+    """Returns text that says how well the runs confirm a claim of the screening."""
     figure = screening.figure(answer.claim.figure)
     said = answer.claim.says[0].upper() + answer.claim.says[1:]
     reached = f"{answer.reached} of {answer.screened} screened points reach this mean gain"

@@ -12,7 +12,7 @@ from ssdlab.view.page import Beside, Facts, Page, Section, Table
 from ssdlab.view.pages.tables import operation_cells, response_times
 
 BEHIND = 0.1
-"""Mean delay of replies, as a share of the mean response time, above which the page reports the delay."""
+"""The page reports the delay of replies if the mean delay exceeds this share of the mean response time."""
 
 
 def page(service: Service) -> Page:

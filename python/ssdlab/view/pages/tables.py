@@ -35,8 +35,8 @@ CAUSES = {
     "map_gc": Cause("map collection", YELLOW),
     "recovery": Cause("recovery", GREY),
     "padding": Cause("padding", SKY),
-    # This cause shares its colour with log and map causes. They never occur together, because an SLC cache needs a map
-    # in RAM.
+    # Shares its colour with log and map causes, which never occur together with it because an SLC cache needs a map in
+    # RAM.
     "fold": Cause("fold of the SLC cache", GREEN),
     "parity": Cause("parity", GREY),
 }
@@ -89,7 +89,7 @@ def below(title: str, summary: Summary) -> str:
 
 
 def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
-    """Returns the metrics of a run by section, as labels and values; sections shown as tables are left out."""
+    """Returns the labels and formatted values of a run's metrics, by section. Omits sections shown as tables."""
     result: dict[str, list[tuple[str, str]]] = {}
     titles = {section: under(section, layer) for section, layer in above(summary).items()}
     titles.setdefault(LIFETIMES, lifetime_title(summary))
@@ -102,7 +102,7 @@ def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
 
 
 def operations(summary: Summary) -> tuple[list[str], list[tuple[str, list[int]]]]:
-    """Returns the causes that flash operations had, and the counts by cause for each type of operation."""
+    """Returns the causes of the run's flash operations, and for each type of operation its counts by cause."""
     flash: Mapping[str, Mapping[str, int]] = summary["flash"]
     found = {cause for kind in OPERATIONS for cause in flash.get(kind, {})}
     causes = [cause for cause in CAUSES if cause in found]

@@ -137,7 +137,7 @@ def _overview(analysis: TraceAnalysis, figures: Mapping[str, Any], kinds: list[s
 
 
 def _top(columns: Any, kinds: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """For the rows with the most requests, yields each row's index, its requests by operation, and its share of all
+    """Yields the rows with the most requests: for each row its index, its requests by operation, and its share of all
     requests.
     """
     totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)

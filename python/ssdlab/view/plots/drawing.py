@@ -48,7 +48,7 @@ LEGEND_COLUMNS = 4
 ROWS_IN_SMALL = 8
 """If an axis has more names than this, the names get a small font."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
-"""Number of characters available to all names along an axis together, and minimum number of characters per name."""
+"""Total number of characters available for the names along an axis, and minimum number of characters per name."""
 STRONGEST = 0.55
 """Maximum colour strength of cells that contain text, so that the text stays readable."""
 DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}
@@ -116,7 +116,7 @@ class Drawing(Figure):
         return whole[whole.index("<svg") :]
 
     def saved(self, format: FigureFormat, **options: Any) -> bytes:
-        """Returns the figure as a file; equal figures give equal bytes."""
+        """Returns the contents of a figure file. Identical figures give byte-identical files."""
         buffer = io.BytesIO()
         layout = self.get_layout_engine()
         with matplotlib.rc_context(self.look):
@@ -130,7 +130,7 @@ class Drawing(Figure):
 
 
 def nothing(axes: Axes, why: str) -> None:
-    """Leaves the axes empty except for a text that states why there is nothing to draw."""
+    """Replaces the contents of the axes with a text that states why there is nothing to draw."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes)
 
@@ -193,7 +193,7 @@ def _draw(axes: Axes, panel: Panel, *, named: bool) -> None:
         right.spines["right"].set_visible(True)
         right.grid(visible=False)
         _scale(right, "y", panel.right)
-        # Draws the left axis, with its lines, over the right axis.
+        # Draws the left axis and its contents on top of the right axis.
         axes.set_zorder(right.get_zorder() + 1)
         axes.patch.set_visible(False)
     for height in panel.dividers:

@@ -30,7 +30,7 @@ _LEGEND = {
 
 
 def render(explanation: Explanation) -> str:
-    """Returns the page as HTML; equal explanations give equal bytes."""
+    """Returns the page as HTML. Identical explanations give byte-identical HTML."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("ssdlab.view.stepper", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )

@@ -1,7 +1,7 @@
 """Draws steps as SVG for slides and documents: a picture of each step, or one animation.
 
-The simulator supplies each picture as data (crate `ssdlab-explain`): names, uses and pages of the blocks. Pictures have
-the same colours as the page.
+The simulator (crate `ssdlab-explain`) supplies the data of each picture: names, uses and pages of the blocks. Pictures
+have the same colours as the page.
 """
 
 import math
@@ -139,8 +139,8 @@ class _Lane:
         return f"Request {begun} of {len(requests)}: {op} {page}{f'–{page + count - 1}' if count > 1 else ''}"
 
     def _around(self, after: int) -> list[int]:
-        """Returns the numbers of the spans (ranges of steps) that contain the last step, longer spans first. Spans of
-        requests are left out.
+        """Returns the indices of the spans (ranges of steps) that contain the latest step, longer spans first. Omits
+        the spans of requests.
         """
         spans = enumerate(self._recording["spans"])
         return [at for at, span in spans if span["from"] < after <= span["to"] + 1 and span["span"] != "request"]
