@@ -1,7 +1,7 @@
 """A local web server for a saved result. It serves the result's page, the files next to the page, and the operations
 that the page omits from a Gantt chart.
 
-Operations are read when first requested and kept in memory, which takes about ten megabytes at most.
+Operations are read when first requested and kept in memory, where they take at most about 10 MB.
 """
 
 import hmac
@@ -123,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
             except ConfigError as error:
                 return self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
             return self._answer(answer.encode(), TYPES[".json"])
-        # Only files directly in the folder are served, so that no path leads out of it.
+        # Serves only files directly in the folder, so that no path can lead out of the folder.
         files = {path.name: path for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
         path = files.get(name or self.server.page.name)
         if path is None:

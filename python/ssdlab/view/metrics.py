@@ -17,7 +17,9 @@ from ssdlab.view.pages.tables import OPERATIONS
 
 SECOND_NS = 1e9
 POWERS = range(10, 37)
-"""Base-2 exponents of the upper bounds of response-time buckets in nanoseconds, from one microsecond to one minute."""
+"""Exponents of the response-time bucket bounds, which are powers of two in nanoseconds, from about one microsecond to
+about one minute.
+"""
 
 
 class Metrics(Collector):

@@ -19,7 +19,7 @@ FACT_COLUMNS = 42, 16
 GAP = 2
 """Number of spaces between two columns of a table."""
 INDENT = "  "
-"""Indent of rows below the title of their table, and of the second and further lines of a name that is wrapped."""
+"""Indent of rows below a table title, and of continuation lines of a wrapped row name."""
 LABEL = 55
 """Maximum width of the first column; longer row names are wrapped."""
 WORDS = 32

@@ -1,4 +1,4 @@
-"""Words for the times of requests in a run: service times if no request can queue, otherwise response times."""
+"""Terms for request times in a run: service times if no request can queue, otherwise response times."""
 
 from ssdlab.model.config import Config
 
@@ -9,7 +9,7 @@ def served_alone(config: Config) -> bool:
 
 
 def name_of_times(config: Config) -> str:
-    """Returns the word for the times of requests: response time or service time."""
+    """Returns the term for request times: response time or service time."""
     return "service time" if served_alone(config) else "response time"
 
 

@@ -89,7 +89,7 @@ class DriveFit(Finding):
 
     @property
     def config(self) -> Config:
-        """The fitted drive in full size."""
+        """The fitted drive at full size."""
         return self.base.changed(self._settings())
 
     def _settings(self) -> dict[str, str]:

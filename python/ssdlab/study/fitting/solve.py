@@ -34,8 +34,8 @@ LONGEST = 0.9
 """Largest change of a parameter's logarithm in one step of the search."""
 
 ENOUGH = 0.003
-"""The search ends if a step changes every logarithm by less than this, or reduces the misfit by less than this
-fraction.
+"""The search ends after a step that changes every parameter's logarithm by less than this value, or reduces the misfit
+by less than this fraction.
 """
 
 LARGE = 3.0
@@ -50,8 +50,8 @@ WIDE = 2 * DETERMINED
 """Change of a parameter's logarithm for computing its uncertainty, applied in both directions."""
 
 CONTRADICTS = 9.0
-"""If a parameter's base value raises the sum of squared residuals by more than this, it contradicts the metrics. The
-limit corresponds to three standard deviations.
+"""The base value of a parameter contradicts the metrics if it raises the sum of squared residuals by more than this.
+The limit corresponds to three standard deviations.
 """
 
 VAGUE = 0.7

@@ -27,8 +27,8 @@ def read(path: Path, written: str, device: str | None) -> list[Measured]:
     """Returns the loads in a CSV table, with their metrics.
 
     Args:
-        path: The file, for messages.
-        written: Text of the file.
+        path: Path of the file, shown in messages.
+        written: Contents of the file.
         device: Selects the rows with this value in the column `device`; None for all rows.
 
     Raises:
@@ -73,7 +73,7 @@ class _Row:
         self.row = {name: (value or "").strip() for name, value in row.items() if name is not None}
 
     def number(self, name: str) -> float | None:
-        """Returns a number above 0; None for an empty cell or a missing column."""
+        """Returns the number in a cell, which must be above 0; None if the cell is empty or the column is missing."""
         written = self.row.get(name, "")
         if not written:
             return None

@@ -160,7 +160,7 @@ def open_fleet(path: str | os.PathLike[str]) -> Fleet:
     """Opens the fleet in a folder. If the fleet is still in progress, only its finished runs are included.
 
     Raises:
-        ConfigError: If the folder contains no fleet that this version can read.
+        ConfigError: If the folder contains no fleet that this version of ssdlab can read.
     """
     folder = Path(path)
     if not (folder / VOLUMES / INDEX).exists() or not (folder / STUDY).is_dir():

@@ -64,7 +64,7 @@ class Figure:
     small: bool
     """True if a smaller value is better."""
     gain: str
-    """Wording of a gain in the metric, such as `fewer erases`."""
+    """Phrase for a gain in the metric, such as `fewer erases`."""
 
 
 @dataclass(frozen=True)

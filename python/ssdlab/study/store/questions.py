@@ -1,4 +1,4 @@
-"""Analyses of a study: selection of the runs, axes and methods for effects, curves and the Pareto front."""
+"""Analyses of a study (effects, curves and the Pareto front): selects their runs, axes and methods."""
 
 import math
 from collections.abc import Sequence

@@ -14,7 +14,7 @@ from ssdlab.study.sweep.axes import PRESET
 from ssdlab.study.sweep.plan import Builder
 
 NOTHING_LEFT = "all runs have finished, but some have no value; omit these axis values, or choose another metric"
-"""Remedy for points without a value if all runs of the study have finished."""
+"""Remedy for points that have no value although all runs of the study have finished."""
 
 REMARK_KEYS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")
 """Key prefixes of the settings that affect the notes on runs."""

@@ -112,7 +112,7 @@ def question(
     checked, shown, seeds = fitted(distinct(_axes(axes)), base), several(outcomes), whole("seeds", seeds)
     check_outcomes(shown)
     if seeds > 1:
-        # Fails before the runs, instead of after them, if the library for confidence intervals is missing.
+        # Fails before any run, rather than after all runs, if the library for confidence intervals is missing.
         student(seeds - 1)
     source = None if trace is None else source_of(trace)
     if source is not None and not isinstance(source, TraceFile):
@@ -192,7 +192,7 @@ def open_study(path: str | os.PathLike[str]) -> Study:
     """Opens the study at a folder or address. If the study is still in progress, only its finished runs are included.
 
     Raises:
-        ConfigError: If `path` contains no study that this version can read.
+        ConfigError: If `path` contains no study that this version of ssdlab can read.
     """
     return Study.read(place(os.fspath(path)))
 

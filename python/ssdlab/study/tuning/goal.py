@@ -12,7 +12,7 @@ from ssdlab.study.survey.outcome import check_figure, is_large, null
 from ssdlab.study.sweep.quantity import quantity
 
 UNITS = {"_ns": ("ns", "a time such as 20ms"), "_bytes": ("bytes", "a size such as 64MiB")}
-"""For each suffix of metric names: the unit of a bound on such a metric, and an example of a bound."""
+"""Unit of a bound on a metric, and an example of a bound, by the suffix of the metric's name."""
 
 
 class Goal(NamedTuple):

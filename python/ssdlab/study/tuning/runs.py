@@ -21,7 +21,7 @@ from ssdlab.study.work.workers import Workers
 
 
 class Runs:
-    """Executes the runs of points, and measures the points from their results.
+    """Executes the runs of points, and derives the measured values of the points from the results.
 
     Args:
         base: Configuration that the points' settings override.
@@ -29,7 +29,7 @@ class Runs:
         aims: Goals and constraints to measure.
         store: Folder of the study.
         workers: Workers that execute runs.
-        monitor: Called with the number of finished runs of a phase.
+        monitor: Called with the number of finished runs in the current phase.
     """
 
     def __init__(

@@ -31,8 +31,8 @@ class Taking(NamedTuple):
     reads: bool = True
     """True if reads are replayed."""
     pages: bool = False
-    """True to replay whole pages. A request then starts at the page of its first byte, and covers as many pages as its
-    size fills. So an unaligned request touches no extra page.
+    """True to replay whole pages: each request starts at the page of its first byte, and its size is rounded up to
+    whole pages. An unaligned request therefore touches no extra page.
     """
     seconds: float = 0.0
     """Simulated time in seconds up to which the recording is replayed; 0 for no limit."""

@@ -8,7 +8,7 @@ from ssdlab import text
 from ssdlab.study.work.run import Outcome, Run
 
 DEATHS = 3
-"""Number of workers that a run may kill before it counts as failed."""
+"""Number of worker deaths after which a run counts as failed."""
 
 
 class WorkerDied(Exception):  # noqa: N818 (an event, like KeyboardInterrupt)

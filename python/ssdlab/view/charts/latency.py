@@ -22,7 +22,9 @@ def _timed(result: Result) -> None:
 
 
 def _internal(result: Result) -> Sequence[Area]:
-    """Returns an area on the right axis: the share of die time spent on internal work. Empty without activity."""
+    """Returns an area on the right axis: the share of die time spent on internal work. Empty if no internal work was
+    recorded.
+    """
     activity = result.activity
     if activity is None or not activity.internal_busy_ns.any():
         return []

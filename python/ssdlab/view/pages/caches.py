@@ -29,7 +29,7 @@ def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
 
 
 def _drawn(simulation: CacheSimulation | MissRatioCurves) -> list[Section]:
-    """Returns the section with the miss-ratio curves; for a single cache size, there is only a table."""
+    """Returns the section with the miss-ratio curves; none for a single cache size, because a table then suffices."""
     if len(simulation.capacities) == 1:
         return []
     note = "Misses per access by cache size; caches start empty."

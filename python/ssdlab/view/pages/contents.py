@@ -15,7 +15,7 @@ def page_of(experiment: Experiment | Screening) -> Page:
 
 
 def factors_page(screening: Screening) -> Page:
-    """Builds the report page of a screening: its factors with their levels, and the number of runs for each form, such
+    """Builds the report page of a screening: its factors with their levels, and the number of runs for each size, such
     as `short`.
     """
     items: list[Item] = []

@@ -65,7 +65,7 @@ WORK = {
     "collection": "garbage collection",
     "merges": "merges",
 }
-"""Names of the types of work that dies do."""
+"""Names of the types of work that keep dies busy."""
 
 HOST = {
     "drive": "waiting for the drive",

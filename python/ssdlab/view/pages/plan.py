@@ -60,7 +60,7 @@ def _how(plan: CachePlan) -> str:
 
 
 def _verdict(plan: CachePlan) -> str:
-    """Returns the plan's advice in words."""
+    """Returns sentences that state whether, and how, to compress the cache."""
     best, raw = plan.best, plan.raw_us
     if not plan.compress and plan.share is None:
         return f"Do not compress: no compressed share is faster than a raw cache ({raw:.1f} us per page)."

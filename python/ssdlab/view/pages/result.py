@@ -180,7 +180,7 @@ def _times(result: Result) -> Iterator[Section]:
 
 
 def _several_slow(result: Result) -> bool:
-    """True if the chart of slow requests has more than two dots; otherwise the table of times suffices."""
+    """True if the chart of slow requests has more than two dots; otherwise, the table of times suffices."""
     course = result.activity and result.activity.course
     return course is not None and len(course.slowest.op) > 2
 

@@ -68,7 +68,7 @@ Rows = list[tuple[str, list[str]]]
 
 
 def above(summary: Summary) -> dict[str, str]:
-    """Returns the sections with metrics of requests below a cache or block layer, each with the name of that layer."""
+    """Returns the sections whose metrics cover requests below a cache or block layer, with the name of that layer."""
     cache = summary["cache"]
     if cache is None:
         return {"Host": "block layer"} if (summary["drive"] or {}).get("block") else {}

@@ -104,7 +104,7 @@ def _sets(point: Finalist | Trial) -> str:
 
 
 def _so_far(tuned: Tuned) -> list[str]:
-    """Describes, in sentences, the best trial of a search that has not yet run fresh seeds."""
+    """Describes the best trial of a search whose best points have not been repeated with fresh seeds yet."""
     trials = [trial for trial in tuned.trials if trial.measured.error is None]
     if not trials:
         return []
