@@ -12,8 +12,8 @@ use ssdlab_trace::Request;
 
 use crate::caches::{CacheChoice, LOOK_EVERY, Watch, watched};
 
-/// A batch of successive accesses. `items` is the number of distinct items from the start of the trace to the end of
-/// the batch.
+/// A batch of consecutive accesses. `items` is the number of distinct items accessed from the start of the trace to the
+/// end of the batch.
 #[derive(Debug)]
 struct Part {
     accesses: Vec<Access>,
@@ -41,7 +41,7 @@ impl Followers {
         Self { granularity, caches: Vec::new(), uses: 0 }
     }
 
-    /// Adds a cache, which is simulated from the next access on.
+    /// Adds a cache and simulates it from the next access onwards.
     ///
     /// # Errors
     /// Fails if the parameters of the cache are invalid, or its policy needs to know future requests.
@@ -70,7 +70,7 @@ impl Followers {
         Ok(())
     }
 
-    /// Returns the number of item accesses so far, without trims.
+    /// Returns the number of item accesses so far, excluding trims.
     pub fn uses(&self) -> u64 {
         self.uses
     }

@@ -110,8 +110,8 @@ impl Buffer {
                 FlushPolicy::Eager => None,
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
-                    // In a small buffer, both fill levels could round to the same number of pages. The time of a flush
-                    // would then depend on how often [`Self::flush_next`] is called.
+                    // The fill levels must differ. If both rounded to the same number of pages, as in a small buffer,
+                    // the time of a flush would depend on how often [`Self::flush_next`] is called.
                     Some((high, share(low).min(high - 1)))
                 }
             },
@@ -185,7 +185,7 @@ impl Buffer {
     }
 
     /// Returns the next slot to program, with its page; `None` if the policy programs no page now. `gathered` is the
-    /// number of pages that have been taken for programming but still wait for more pages to be programmed with them.
+    /// number of pages that have been taken for programming and wait in an incomplete program unit.
     pub fn flush_next(&mut self, gathered: u32) -> Option<(u32, Held)> {
         if let Some((high, low)) = self.marks {
             let filled = self.waiting;
@@ -212,7 +212,8 @@ impl Buffer {
         None
     }
 
-    /// Returns the page that will be programmed after `count` others; `None` if no more than `count` pages wait.
+    /// Returns the logical page at position `count` (from 0) in the order of programming; `None` if no more than
+    /// `count` pages wait.
     pub fn ahead(&self, count: usize) -> Option<u32> {
         self.order.get(count).map(|&(slot, _)| self.slots[slot as usize].lpn)
     }

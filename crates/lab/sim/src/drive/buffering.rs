@@ -1,4 +1,4 @@
-//! The write buffer in operation: accepts pages of writes, programs them, and serves reads and trims of buffered pages.
+//! Operation of the write buffer: accepts pages of writes, programs them, and serves reads and trims of buffered pages.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
 use crate::setup::drive::{Pace, WriteBuffer};
 
-/// Consecutive pages of a write, which wait for buffer space.
+/// A run of consecutive pages of a write that waits for buffer space or a token.
 #[derive(Clone, Copy, Debug)]
 struct StalledWrite {
     index: u32,
@@ -52,10 +52,10 @@ pub(super) struct BufferStage {
     stalled: VecDeque<StalledWrite>,
     /// Requests that wait for earlier pages to be programmed, oldest first.
     flushes: VecDeque<WaitingFlush>,
-    /// True if pages of the latest waiting request may still be part of an incomplete program unit.
+    /// True if pages that the latest waiting flush covers may still be in an incomplete program unit.
     incomplete: bool,
-    /// Number of buffered pages whose programming had not started when measuring began; `held_at_start` counts all
-    /// buffered pages at that time.
+    /// Number of pages that were waiting to be programmed when measuring began. `held_at_start` also counts the pages
+    /// that were being programmed at that time.
     waiting_at_start: u32,
     held_at_start: u32,
 }
@@ -106,7 +106,7 @@ impl BufferStage {
         self.buffer.held()
     }
 
-    /// Returns the number of runs of pages that wait for buffer space.
+    /// Returns the number of page runs that wait for buffer space or a token.
     pub fn stalled(&self) -> usize {
         self.stalled.len()
     }

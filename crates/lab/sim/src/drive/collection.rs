@@ -10,14 +10,14 @@ use super::event_loop::Owner;
 use super::parts::TimedParts;
 use crate::setup::drive::Collect;
 
-/// State of garbage collection in advance, for each plane.
+/// Per-plane state of garbage collection in advance.
 pub(super) struct CollectionAhead {
     collect: Collect,
     /// Planes that may need garbage collection and are not being collected.
     due: Vec<u32>,
     /// Planes in which collection has found nothing to do since the last write.
     clean: Vec<u32>,
-    /// For each plane, true from the first collection step that does something until a step that finds nothing to do.
+    /// For each plane, true if its latest collection step did any work.
     is_active: Vec<bool>,
     /// Number of pages that the current step frees in each plane; see [`Self::freed_by`].
     freed_pages: Vec<i64>,

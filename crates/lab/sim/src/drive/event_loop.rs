@@ -34,7 +34,7 @@ pub(super) enum Owner {
     Collection(u32),
     /// The job prefetches a page into this slot of the read cache.
     ReadAhead(u32),
-    /// The job completes program units with padding.
+    /// The job pads incomplete program units.
     Padding,
 }
 
@@ -95,7 +95,7 @@ impl<P: TimedParts> TimedDrive<P> {
             }
             let mut flash_ns = self.stack.sinks.flash.next_ns();
             if flash_ns == NEVER && self.stack.sinks.flash.under_way() > 0 {
-                // An erase waits for copies that are part of an incomplete program unit.
+                // A pending erase waits for pages copied to an incomplete program unit, so the unit is padded.
                 self.complete_units(true);
                 flash_ns = self.stack.sinks.flash.next_ns();
             }
@@ -138,7 +138,7 @@ impl<P: TimedParts> TimedDrive<P> {
     fn advance_component(&mut self, component: Component) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         match component {
-            // Host requests and collection start at the beginning of the next round of the loop.
+            // The next iteration of the loop starts host requests and collection.
             Component::Host | Component::Collection => {}
             Component::FrontEnd => {
                 self.advance_front()?;
@@ -178,7 +178,7 @@ impl<P: TimedParts> TimedDrive<P> {
     /// loop is over.
     fn issue_requests(&mut self, host: &mut HostReplay<'_>, until: Until) -> Result<Option<u64>, SimError> {
         loop {
-            // In a live run, the caller collects the completed requests, so the host does not.
+            // In a live run, the caller collects the completed requests, so they are not passed to the host replay.
             if until == Until::Complete {
                 for Completed { request, time_ns, latency_ns } in self.completed.drain(..) {
                     host.completed(&request, time_ns, latency_ns);

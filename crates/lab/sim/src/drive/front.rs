@@ -30,8 +30,8 @@ pub(crate) struct Queues {
     /// Total number of requests that have arrived so far, over all queues.
     arrived: u64,
     arbitration: Arbitration,
-    /// Index of the queue being served, and the number of requests that the drive may still take from this queue in
-    /// this round.
+    /// Index of the queue being served, and the number of requests that the drive may still take from this queue in its
+    /// turn.
     turn: (usize, u32),
 }
 
@@ -229,7 +229,7 @@ pub(crate) struct FrontEnd {
     pub commands: Pipe<u32>,
     pub incoming: Pipe<Transfer>,
     pub in_dram: Pipe<Transfer>,
-    /// Data transfers delayed because their requests fetch map entries from host memory.
+    /// Data transfers that are delayed until map entries have been fetched from host memory.
     pub looked_up: Pipe<Transfer>,
     /// Requests that thermal throttling delays.
     pub throttled: Pipe<u32>,

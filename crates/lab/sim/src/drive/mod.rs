@@ -67,7 +67,7 @@ use front::{FrontEnd, Queues};
 #[derive(Clone, Copy, Debug)]
 struct InFlightRequest {
     request: Request,
-    /// Number of the request in the host cache; 0 without a cache.
+    /// Number that the host cache gave to the request; 0 without a cache.
     cache_number: u32,
     /// Identifier of the request in the block layer, if there is a block layer.
     block: Option<RequestId>,
@@ -77,14 +77,14 @@ struct InFlightRequest {
     taken_ns: u64,
     /// Time when the FTL or the buffer received the request. A write counts as received once all its data has arrived.
     submitted_ns: u64,
-    /// Time when the first flash operation of a read began, if the read has several parts; [`NEVER`] before.
+    /// Time when the first flash operation of a read began, if the read has several parts; [`NEVER`] until then.
     began_ns: u64,
-    /// Time that the request spent waiting in its queue, plus the time from its submission until its service began.
+    /// Waiting time of the request: in its queue, and from its submission until its service began.
     waited_ns: u64,
     queue: u16,
     /// Sequence number of the request, in the order in which the drive received requests; starts at 1.
     number: u64,
-    /// True if the drive held requests of the opposite direction (reads or writes) when it took this request.
+    /// True if the drive held writes when it took this read, or reads when it took this write.
     met_other: bool,
     /// For a write, the number of bytes that have arrived; for a read, the number of bytes that have left the flash or
     /// the buffer.
@@ -219,7 +219,8 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(outcome)
     }
 
-    /// Returns the controller's counters; `None` without read-ahead, map cache in host memory and thermal throttling.
+    /// Returns the controller's counters; `None` if the drive has neither read-ahead nor a map cache in host memory nor
+    /// thermal throttling.
     fn controller_counters(&self) -> Option<ControllerCounters> {
         let (own_map_memory, read_cache) = (&self.stack.sinks.own_map_memory, &self.read_cache);
         if own_map_memory.is_none() && read_cache.is_none() && self.throttle.is_none() {

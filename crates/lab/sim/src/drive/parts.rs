@@ -38,6 +38,6 @@ where
     type Meter = M;
 }
 
-/// The same FTL, checker and meter on a flash model that does not simulate time. A drive runs in this form before and
-/// after the replay.
+/// A combination with the FTL, checker and meter of `P`, but a flash model that does not simulate time. A drive has
+/// these types before and after the replay.
 pub(crate) type Untimed<P> = Combined<<P as Parts>::Ftl, UntimedFlash, <P as Parts>::Checker, <P as Parts>::Meter>;

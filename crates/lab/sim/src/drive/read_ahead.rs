@@ -49,8 +49,8 @@ pub(super) struct Counts {
 pub(super) struct ReadCache {
     options: ReadAhead,
     page: PageSize,
-    /// For each stream, the end address in bytes and the number of requests so far. The most recently read stream comes
-    /// last.
+    /// For each stream, the byte address where it currently ends, and its number of requests so far. The most recently
+    /// read stream comes last.
     streams: VecDeque<(u64, u32)>,
     slots: Vec<Slot>,
     slot_of: FxHashMap<u32, u32>,

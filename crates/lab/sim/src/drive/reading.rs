@@ -110,7 +110,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 }
 
-/// True if all operations are reads that a host read waits for.
+/// Returns true if `emitted` contains only operations that a host read waits for: reads of host pages and map loads.
 fn has_only_awaited_reads(emitted: &Counts) -> bool {
     let awaited = emitted.reads[Cause::Host as usize] + emitted.reads[Cause::MapLoad as usize];
     emitted.reads.iter().sum::<u64>() == awaited && emitted.programmed() == 0 && emitted.erased() == 0

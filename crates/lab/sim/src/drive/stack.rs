@@ -27,7 +27,7 @@ pub(crate) struct Stack<P: Parts> {
     /// Number of requests served, in all phases.
     pub requests: u64,
     pub host: HostCounters,
-    /// Meter of how strongly writes are concentrated on few pages; `None` if this is not measured.
+    /// Meter for the concentration of writes on few pages; `None` if it is not measured.
     pub concentration: Option<Box<Concentration>>,
 }
 

@@ -247,8 +247,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.part_done(index, began_ns, 2);
     }
 
-    /// Continues a request after the flash has read a part of its data. The data of this part moves into or out of the
-    /// DRAM `dram_passes` times.
+    /// Continues a request after the flash has read a part of its data. The data of this part crosses the DRAM
+    /// interface `dram_passes` times.
     pub(super) fn part_done(&mut self, index: u32, began_ns: u64, dram_passes: u32) {
         let in_flight = &mut self.requests[index];
         in_flight.began_ns = in_flight.began_ns.min(began_ns.max(in_flight.submitted_ns));
@@ -262,8 +262,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Ends the service of a request by buffer and flash, which began at `began_ns`, and returns the request to the
-    /// host. The remaining data of a read moves into or out of the DRAM `dram_passes` times.
+    /// Ends the service of a request in buffer and flash, which began at `began_ns`, and returns the request to the
+    /// host. The remaining data of a read crosses the DRAM interface `dram_passes` times.
     pub(super) fn served(&mut self, index: u32, began_ns: u64, dram_passes: u32) {
         let in_flight = &mut self.requests[index];
         in_flight.waited_ns = (in_flight.taken_ns - in_flight.issued_ns) + (began_ns - in_flight.submitted_ns);
@@ -364,7 +364,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Completes a request of the host or the cache. `index` is the drive's request, if the request reached the drive.
+    /// Completes a request of the host or the cache. `index` identifies the request in the drive, if the request
+    /// reached the drive.
     #[inline(always)]
     fn finish(&mut self, done: &HostRequest, index: Option<u32>, waited_ns: u64) {
         let HostRequest { request, cache_number, issued_ns } = done;
@@ -405,8 +406,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Records that a request begins to wait for buffer space, or for fewer flash operations in flight. None of its own
-    /// flash operations has started yet.
+    /// Records that a request begins to wait for buffer space, or until fewer flash operations are in flight. None of
+    /// the request's own flash operations has started yet.
     pub(super) fn wait_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {
             attribution.wait_for_flash(index, &self.stack.sinks.flash);

@@ -81,7 +81,7 @@ pub(crate) struct BlockStage {
     max_sectors: u32,
     device_bytes: u64,
     kind: BlockLayerKind,
-    /// True if processes plug requests until they sleep (multi-queue layer).
+    /// True if the requests of a process stay in its plug until it sleeps (multi-queue layer).
     plug: bool,
     /// True if every process goes to sleep after it has issued requests. In a closed loop, a process sleeps until a
     /// completion. In the multi-queue layer, a process that goes to sleep also releases its plug.
@@ -94,7 +94,7 @@ pub(crate) struct BlockStage {
     has_submitted: Vec<bool>,
     /// Host requests whose bios have all ended.
     done: Vec<u32>,
-    /// Bios of a completed request; the vector is kept only to reuse its memory.
+    /// Scratch buffer for the bios of a completed request; kept to reuse its memory.
     ended: Vec<Bio>,
     marks: Marks,
     /// Counters of the block layer when measuring began.
@@ -327,7 +327,7 @@ impl BlockStage {
             Operation::Flush => (Op::Flush, 0),
         };
         let bytes = u32::try_from(u64::from(sectors) * SECTOR).expect("requests are shorter than 4 GiB");
-        // A process has the number of its stream in the trace.
+        // The process number is the number of the stream in the trace.
         let time_ns = now_ns - self.start_ns;
         let request = Request { time_ns, offset: start * SECTOR, bytes, op, flags, stream: pid as u16 };
         if let Some(dispatched) = &mut self.dispatched {

@@ -30,7 +30,7 @@ pub struct Fitted {
 }
 
 impl AddressMapper {
-    /// Creates a mapper for the device of `setup`, with the rule `setup.fit`.
+    /// Creates a mapper for the device of `setup`; `setup.fit` is the rule for addresses past its end.
     pub fn new(setup: &Setup) -> Self {
         let capacity_bytes = setup.capacity_bytes();
         let untouched_bytes = match setup.fit {

@@ -113,8 +113,8 @@ impl BackingQueue {
         waits
     }
 
-    /// Adds a backing request and returns its number. `host` is the host request that waits for it; `fence` is a
-    /// backing request that must complete first.
+    /// Adds a backing request and returns its number. `host` is the host request, if any, that waits for the new
+    /// request; `fence` is a backing request, if any, that must complete before it.
     pub fn add(&mut self, request: Request, why: Why, host: Option<u32>, fence: Option<u32>) -> u32 {
         let pages = self.page.touched(request.offset, request.end());
         let flushes = self.flushes + self.epochs.len() as u64 - 1;
@@ -181,7 +181,7 @@ impl BackingQueue {
         }
     }
 
-    /// Releases flushes whose writes are complete.
+    /// Releases flushes whose preceding writes and trims are complete.
     fn release_flushes(&mut self) {
         while let Some(&Epoch { writes: 0, flush: Some(flush) }) = self.epochs.front() {
             self.epochs.pop_front();

@@ -70,7 +70,7 @@ pub(crate) struct CacheStage {
     /// Number of dirty pages written to the layer below.
     written_back: u64,
     done: VecDeque<u32>,
-    /// Host requests that waited for a backing request; kept only to reuse the memory.
+    /// Scratch buffer for the host requests that waited for a backing request; kept to reuse its memory.
     freed: Vec<u32>,
     times: Times,
 }
@@ -225,7 +225,7 @@ impl CacheStage {
     }
 
     /// Returns true if a writer must wait. `dirtied` is the number of pages dirtied up to and including its write; the
-    /// writer waits while more of these pages are dirty than the limit allows.
+    /// writer waits while more of these pages than the limit are still dirty.
     fn is_above_limit(&self, dirtied: u64) -> bool {
         let counters = self.cache.write_back.counters();
         let clean = self.written_back + counters.overwritten + counters.discarded;

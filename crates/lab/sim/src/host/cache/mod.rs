@@ -1,10 +1,10 @@
-//! A cache of the host above the drive.
+//! The host's cache above the drive.
 //!
 //! Copying, restoring and compressing a page take time. The request that touches a page waits for this work, and for
 //! the work on the victim that it evicts from the uncompressed pool. This follows the cost function before figure 12 of
 //! Harper 2018. The codec times in that paper cover all threads together, so the host works on one page at a time.
 //!
-//! An event-driven drive has the cache as a component of its event loop ([`in_time`]). For a drive that serves requests
+//! In an event-driven drive, the cache is a component of the event loop ([`in_time`]). For a drive that serves requests
 //! one by one, the cache is the source of requests ([`source`]), so that the drive's loop still works in batches.
 
 mod backing_queue;
@@ -140,8 +140,8 @@ impl Cache {
         }
     }
 
-    /// Returns the results of the measured phase, in which host requests spent `cache_ns` in the cache and had a mean
-    /// latency of `mean_ns`.
+    /// Returns the results of the measured phase, given the total time `cache_ns` of host requests in the cache and
+    /// their mean latency `mean_ns`.
     fn summary(&self, cache_ns: u64, mean_ns: Option<f64>) -> CacheSummary {
         let did = self.totals - self.start;
         let (counters, touched) = (did.counters, did.touched());

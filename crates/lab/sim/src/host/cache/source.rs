@@ -112,8 +112,9 @@ impl<'s, 'm> Cached<'s, 'm> {
         Setup { cache: None, fit: Fit::Error, warmup_requests, ..setup.clone() }
     }
 
-    /// Returns the cache's results in the measured phase, true if the run was stopped, and the number of wrapped
-    /// requests. `latency` holds the latencies below the cache; it is empty if time is not modelled.
+    /// Returns the cache's results in the measured phase, a flag that is true if the run was stopped, and the number of
+    /// requests that wrapped around the device. `latency` holds the latencies below the cache; it is empty if time is
+    /// not modelled.
     ///
     /// # Errors
     /// Returns the error that ended the run, if any.

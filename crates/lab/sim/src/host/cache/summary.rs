@@ -61,8 +61,8 @@ pub struct WaitSummary {
     pub utilisation: f64,
 }
 
-/// Rates and response times of the requests that a cache sends to the layer below, for host requests and for
-/// write-back.
+/// Rates and response times of the backing requests: the requests that a cache sends to the layer below to serve host
+/// requests and to write back dirty pages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BelowSummary {
     /// Backing requests completed per second; all rates are `None` if no time passed.

@@ -19,7 +19,7 @@ const LOOK_AHEAD: usize = 1 << 22;
 /// State of one stream of the trace.
 #[derive(Debug)]
 struct Stream {
-    /// Number of further requests that the stream may issue.
+    /// Free slots: number of requests that the stream may issue now.
     slots: u32,
     /// Requests that have arrived and wait for a slot.
     waiting: VecDeque<Request>,

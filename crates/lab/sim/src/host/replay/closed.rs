@@ -1,4 +1,4 @@
-//! The closed loop: a fixed number of requests is outstanding, issued in trace order.
+//! The closed loop: keeps a fixed number of requests outstanding and issues requests in trace order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -62,7 +62,7 @@ impl Cycles {
 /// Think times of streams, each from a completion to the stream's next request.
 pub(super) struct ThinkTimes {
     think_ns: u64,
-    /// End time of each think time in progress, with the stream that thinks.
+    /// End time of each think time in progress, with the number of its stream.
     ends: BinaryHeap<Reverse<(u64, u16)>>,
     pub cycles: Cycles,
 }

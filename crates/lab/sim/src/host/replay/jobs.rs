@@ -16,7 +16,7 @@ use crate::run::monitor::Control;
 /// State of one job.
 struct JobState {
     job: Job,
-    /// Requests read from the source but not issued yet, in reverse order.
+    /// Requests read from the source but not issued yet, last request first.
     waiting: Vec<Request>,
     outstanding: u32,
     /// Number of requests issued since the job's last pause.
@@ -143,7 +143,7 @@ impl JobReplay {
 }
 
 impl JobState {
-    /// Returns the next step of the job at `now_ns`.
+    /// Returns the job's next action at `now_ns`.
     fn step(&mut self, number: usize, reader: &mut TraceReader<'_>, now_ns: u64) -> Result<Step, SimError> {
         let Job { depth, think_ns, think_requests, runtime_ns, .. } = self.job;
         let end_ns = self.outcome.start_ns.saturating_add(runtime_ns);

@@ -72,7 +72,7 @@ pub(crate) struct HostReplay<'s> {
 }
 
 impl<'s> HostReplay<'s> {
-    /// Creates a replay of up to `limit` requests; `issued` is the number of requests issued before.
+    /// Creates a replay of up to `limit` requests; `issued` is the number of requests issued before this replay.
     pub fn new(
         source: &'s mut dyn Source,
         monitor: &'s mut dyn Monitor,

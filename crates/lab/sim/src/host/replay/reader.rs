@@ -50,7 +50,7 @@ pub(crate) struct TraceReader<'s> {
 }
 
 impl<'s> TraceReader<'s> {
-    /// Creates a reader of up to `limit` requests; `issued` is the number of requests issued before.
+    /// Creates a reader of up to `limit` requests; `issued` is the number of requests issued before this replay.
     pub fn new(
         source: &'s mut dyn Source,
         monitor: &'s mut dyn Monitor,
@@ -86,8 +86,8 @@ impl<'s> TraceReader<'s> {
         (at_end || self.bytes_since_report > REPORT_BYTES) && self.control == Control::Continue
     }
 
-    /// Calls `results` with the number of issued requests and passes the results to the monitor, if
-    /// [`Monitor::watches`] is true.
+    /// If [`Monitor::watches`] is true, calls `results` with the number of issued requests and passes the result to the
+    /// monitor.
     #[cold]
     pub fn watch(&mut self, results: impl FnOnce(u64) -> SoFar) {
         if self.monitor.watches() {
@@ -172,8 +172,8 @@ impl<'s> TraceReader<'s> {
         (self.bytes_since_report, self.events_since_report) = (0, 0);
     }
 
-    /// Counts flash events. Returns true if a report is due. Long requests may keep the flash busy for a long time
-    /// while no other request is issued.
+    /// Counts flash events and returns true if a report is due. Flash events trigger reports too, because long requests
+    /// may keep the flash busy for a long time while no other request is issued.
     #[inline(always)]
     pub fn worked(&mut self, events: u32) -> bool {
         self.events_since_report += events;

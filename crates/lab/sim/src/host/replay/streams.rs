@@ -1,9 +1,9 @@
 //! Replays streams independently: each stream is a closed loop, or a process that waits for reads and synchronous
 //! writes.
 //!
-//! The host looks up to [`LOOK_AHEAD`] requests ahead in the trace for requests of streams that are allowed to issue. A
-//! stream whose next request is further ahead waits. Asynchronous writes of processes stay in trace order: write-back
-//! cannot precede the writes that dirtied its pages.
+//! To find a request of a stream that may issue one, the host reads ahead in the trace and holds back up to
+//! [`LOOK_AHEAD`] requests. A stream whose next request is further ahead waits. Asynchronous writes of processes stay
+//! in trace order: write-back cannot precede the writes that dirtied its pages.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ struct AsyncWrites {
     waiting: VecDeque<(u64, Request)>,
     /// Number of the first request in the trace that has not been issued.
     oldest: u64,
-    /// For each request from number `oldest` on: true if the request has been issued.
+    /// For each request, starting with number `oldest`: true if the request has been issued.
     issued: VecDeque<bool>,
 }
 
