@@ -49,7 +49,7 @@ pub struct PreconditionSummary {
 }
 
 impl PreconditionSummary {
-    /// Adds a completed run; `counts` are the flash operations since the device was made.
+    /// Adds the writes of a completed run to the totals; `counts` are the flash operations since the device was made.
     pub(crate) fn add_run(&mut self, counts: &Counts) {
         self.runs_pages_written += counts.programs[Cause::Host as usize] - self.host_pages_written;
         self.count(counts);
@@ -89,13 +89,15 @@ pub(crate) trait Device {
     /// Writes `count` logical pages from `first`.
     fn write(&mut self, first: Lpn, count: u32);
 
-    /// Overwrites `count` of the first `pages` pages at random. `ahead` holds the pages drawn for the next writes.
+    /// Overwrites `count` pages, drawn at random from the first `pages` pages. `ahead` holds the pages drawn for the
+    /// next writes.
     fn overwrite(&mut self, pages: u64, count: u64, ahead: &mut [u32; LOOKAHEAD], rng: &mut Rng);
 
     /// Serves a request of the trace.
     fn take(&mut self, request: &Request);
 
-    /// Preconditions a sample of the device, if the set-up requires it.
+    /// Preconditions the device by sampling if the set-up requires this or the device is large; otherwise returns
+    /// `None`.
     fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
     /// Loads into the drive's RAM the map entries that a used drive would have cached there.
@@ -367,14 +369,14 @@ struct OverwriteProgress {
     write_amplification: Option<f64>,
 }
 
-/// Returns the number of writes in a window over which write amplification is measured.
+/// Returns the length, in page writes, of a window over which write amplification is measured.
 fn window(pages: u64) -> u64 {
     pages.div_ceil(WINDOWS_PER_PASS)
 }
 
-/// Returns the number of windows before write amplification can be steady. Nothing is collected before the flash is
-/// full. Until the flash has been written once more, victims have few valid pages, so write amplification is low but
-/// not steady.
+/// Returns the minimum number of windows before write amplification can be steady. Nothing is collected before the
+/// flash is full. Until the flash has been written once more, victims have few valid pages, so write amplification is
+/// low but not steady.
 fn least_windows(pages: u64, flash_pages: u64) -> u64 {
     ((2 * flash_pages - pages) / window(pages)).max(WINDOWS_PER_PASS)
 }

@@ -120,22 +120,22 @@ pub struct DriveSummary {
 /// Busy times of dies and channels over time, in bins of equal length from the start of measuring.
 #[derive(Clone, Debug)]
 pub struct Activity {
-    /// Length of a bin of the die columns, in nanoseconds. Bins double in length as time advances, so the bins of other
-    /// columns may have other lengths.
+    /// Bin length of the die columns, in nanoseconds. Bin lengths double as time advances, so other columns may have
+    /// different bin lengths.
     pub die_bin_ns: u64,
     /// Busy time of the cells of each die, by bin.
     pub dies_busy_ns: Vec<Vec<u64>>,
-    /// Length of a bin of `channels_busy_ns`, in nanoseconds.
+    /// Bin length of `channels_busy_ns`, in nanoseconds.
     pub channel_bin_ns: u64,
     /// Busy time of each channel, by bin.
     pub channels_busy_ns: Vec<Vec<u64>>,
-    /// Length of a bin of `internal_busy_ns`, in nanoseconds.
+    /// Bin length of `internal_busy_ns`, in nanoseconds.
     pub internal_bin_ns: u64,
     /// Time that the cells spent on collection, merges and the map, summed over the dies, by bin.
     pub internal_busy_ns: Vec<u64>,
-    /// Length of a bin of `outstanding_ns`, in nanoseconds.
+    /// Bin length of `outstanding_ns`, in nanoseconds.
     pub queue_bin_ns: u64,
-    /// Number of outstanding requests, integrated over the time of each bin in nanoseconds.
+    /// For each bin, the number of outstanding requests integrated over time in nanoseconds.
     pub outstanding_ns: Vec<u64>,
     /// Flash operations in the recorded window. Each transfer and each cell operation is a separate segment.
     ///
@@ -294,7 +294,7 @@ impl Meters {
         self.streams[stream] = Some(Box::default());
     }
 
-    /// Returns metrics and columns, with the results of latency attribution.
+    /// Returns the metrics and the columns for plots, including the results of latency attribution.
     pub fn finish(
         mut self,
         geometry: &Geometry,

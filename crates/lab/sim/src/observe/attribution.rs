@@ -8,9 +8,9 @@
 //! or link), the time since it left the previous station is charged to this station. Below the FTL, the flash reports
 //! the time by [`StallCause`].
 //!
-//! Some waits are not for a request's own flash operations. A request may wait in its queue because too many flash
+//! A request does not always wait for its own flash operations: it may wait in its queue because too many flash
 //! operations are in flight, or wait for buffer space. Such a wait is divided among the causes in proportion to the
-//! work that the dies do meanwhile; idle time does not count.
+//! work that the dies do in the meantime; idle time does not count.
 
 use ssdlab_core::{InBucket, numbered};
 use ssdlab_nand::backend::Flash;
@@ -27,7 +27,7 @@ struct InDrive {
     entered_ns: u64,
     /// Time up to which the request's latency has been charged.
     charged_ns: u64,
-    /// True while the request waits for buffer space, or for fewer flash operations in flight.
+    /// True while the request waits for buffer space, or until fewer flash operations are in flight.
     waits_for_flash: bool,
 }
 
@@ -47,10 +47,10 @@ impl InDrive {
 pub(crate) struct LatencyAttribution {
     /// Latency attribution of each request in the drive, indexed by the request's number in the drive.
     in_drive: Vec<InDrive>,
-    /// Total time of all dies by stall cause, at the moment when a request began to wait for buffer space or for fewer
-    /// flash operations in flight. One entry for each request in the drive, indexed by its number in the drive.
+    /// For each request in the drive, by its number: the total time of all dies by stall cause, recorded when the
+    /// request began to wait for buffer space or until fewer flash operations are in flight.
     dies_before: Vec<StallTimes>,
-    /// Total time of all dies by stall cause, at the moment when measuring began.
+    /// Total time of all dies by stall cause when measuring began.
     dies_at_start: StallTimes,
     intervals: Intervals,
     /// Latency breakdowns of the run's requests, by operation and response-time bucket.
@@ -98,8 +98,8 @@ impl LatencyAttribution {
         self.in_drive[number as usize].charge_stalls(stalls, flash.now_ns());
     }
 
-    /// Records that a request begins to wait for buffer space, or for fewer flash operations in flight, unless it
-    /// already waits.
+    /// Records that a request begins to wait for buffer space, or until fewer flash operations are in flight. Does
+    /// nothing if the request already waits.
     pub fn wait_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         if std::mem::replace(&mut self.in_drive[number as usize].waits_for_flash, true) {
             return;

@@ -106,7 +106,7 @@ pub struct BreakdownByPercentile {
 }
 
 impl BreakdownByPercentile {
-    /// Computes the breakdowns from the requests of each bucket, in ascending order of response times.
+    /// Computes the breakdowns from one breakdown per histogram bucket, in ascending order of response time.
     fn of(buckets: &[(u16, LatencyBreakdown)]) -> Self {
         let mut all = LatencyBreakdown::default();
         buckets.iter().for_each(|(_, requests)| all.add(requests));

@@ -17,7 +17,8 @@ const ENOUGH_PAIRS: u64 = 200;
 pub(crate) struct Concentration {
     /// Number of writes to each page in the sample, by scrambled page number.
     writes: Vec<u32>,
-    /// Bit mask for scrambled page numbers. Pages whose masked number is an index of `writes` are in the sample.
+    /// Bit mask for scrambled page numbers. A page is in the sample if its masked number is a valid index into
+    /// `writes`.
     mask: u32,
     logical_pages: u32,
     all: u64,

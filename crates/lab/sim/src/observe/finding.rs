@@ -12,7 +12,7 @@ use crate::setup::what_if::WhatIf;
 pub enum Subject {
     /// Limits of throughput.
     Throughput,
-    /// What host requests above a cache wait for.
+    /// Reasons why host requests wait if the host has a cache.
     Host,
     /// Causes of slow reads.
     SlowReads,

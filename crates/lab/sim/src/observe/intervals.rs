@@ -12,7 +12,7 @@ use crate::observe::breakdown::{ByBucket, PART_NAMES, PARTS, PartTimes};
 /// Maximum number of intervals. At this maximum, each interval is about a hundredth of the run, and a report page can
 /// show all intervals.
 const MOST: usize = 128;
-/// Log2 of the initial interval length in nanoseconds: about the latency of a request.
+/// Log2 of the initial interval length in nanoseconds. This length is about the latency of a request.
 const FIRST_SHIFT: u32 = 16;
 
 /// Number of operation types that are counted: reads and writes, in the order of [`Op`].
@@ -23,8 +23,8 @@ const KINDS: usize = 2;
 /// Requests completed in one interval.
 #[derive(Clone, Debug, Default)]
 struct Interval {
-    /// Number of requests in each histogram bucket, as pairs (bucket, count) in ascending order. Indexed by operation,
-    /// and by response or waiting time.
+    /// Number of requests in each histogram bucket, as pairs (bucket, count) in ascending order of bucket. Indexed by
+    /// operation, and by response or waiting time.
     counts: [[Vec<(u16, u32)>; KINDS]; OPS],
     /// Sums of the parts of response times (see [`PartTimes`]), by operation.
     parts_ns: [PartTimes; OPS],

@@ -10,8 +10,8 @@ pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
     (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
 }
 
-/// A drive keeps up with the trace if it falls behind by at most this share of simulated time. The lag is the time from
-/// the last arrival to the last completion, minus the mean service time.
+/// A drive keeps up with the trace if its lag is at most this share of the simulated time. The lag is the time from the
+/// last arrival to the last completion, minus the mean service time.
 const BEHIND: f64 = 0.05;
 
 /// Rates of requests over the measured phase.
@@ -34,14 +34,14 @@ pub struct TimeSummary {
 }
 
 impl TimeSummary {
-    /// Returns the time from the last arrival to the last completion if the drive did not keep up. `service` holds the
-    /// service times of a drive that works on many requests at once.
+    /// Returns the time from the last arrival to the last completion if the drive did not keep up, otherwise `None`.
+    /// `service` holds the service times of a drive that works on many requests at once.
     pub(crate) fn fell_behind_ns(&self, latency: &LatencyByOp, service: Option<&LatencyByOp>) -> Option<u64> {
         let requests = latency.all?.count;
         let service_ns = match service {
             Some(service) => service.all?.mean_ns,
-            // A drive that serves requests one by one is busy only with service, so busy time per request is service
-            // time.
+            // A drive that serves requests one by one is busy only while it serves a request, so its busy time per
+            // request is the service time.
             None => self.busy_ns as f64 / requests as f64,
         };
         self.behind_ns.filter(|&behind_ns| behind_ns as f64 - service_ns > BEHIND * self.elapsed_ns as f64)

@@ -88,7 +88,7 @@ struct End<'a> {
     check: Option<CheckSummary>,
 }
 
-/// Results that only a drive with timing has.
+/// Results available only from a drive with timing.
 pub(crate) struct OfDrive {
     pub summary: DriveSummary,
     pub activity: Activity,

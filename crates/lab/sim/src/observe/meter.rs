@@ -18,7 +18,8 @@ pub(crate) trait Meter: FlashSink {
     /// Discards all measurements so far.
     fn restart(&mut self) {}
 
-    /// Returns the measurements; `cost_ns` returns the time of a merge, if time is modelled.
+    /// Returns the measurements. `cost_ns` converts the cost of a merge to a duration; it returns `None` if time is not
+    /// modelled.
     fn figures(&mut self, _host_pages_written: u64, _cost_ns: &dyn Fn(MergeCost) -> Option<u64>) -> Measured {
         Measured::default()
     }
@@ -58,7 +59,8 @@ pub struct Merges {
 }
 
 counters! {
-    /// Lengths of sequential runs that the host wrote, and the number of their pages in sequential log blocks.
+    /// Counts of the sequential runs that the host wrote, of their pages, and of the pages written to sequential log
+    /// blocks.
     pub struct CaptureCounters {
         sub_streams: "runs", "Sequential sub-streams: runs of at least two pages.";
         captured_sub_streams: "runs", "Sub-streams with at least one page in a sequential log block.";
@@ -81,7 +83,7 @@ pub struct CaptureSummary {
     pub random_pages: u64,
     /// Share of the sub-streams that were captured at least in part; `None` without sub-streams.
     pub hit_ratio: Option<f64>,
-    /// Share of the pages of captured sub-streams that were captured; `None` without captured sub-streams.
+    /// Captured share of the pages of captured sub-streams; `None` without captured sub-streams.
     pub hit_quality: Option<f64>,
     /// Share of the random pages that were captured; `None` without random pages.
     pub error_capture: Option<f64>,
@@ -122,10 +124,9 @@ pub struct LogSummary {
     pub retired_blocks: u64,
     /// Mean share of the pages of a log block that had been programmed when the block was retired.
     pub utilisation_mean: Option<f64>,
-    /// Metrics of the pages captured by sequential log blocks, for all streams together; `None` for a log without such
-    /// blocks.
+    /// Capture metrics of the sequential log blocks, for all streams together; `None` for a log without such blocks.
     pub capture: Option<CaptureSummary>,
-    /// Metrics of the pages captured by sequential log blocks, by stream, if the trace has stream numbers.
+    /// Capture metrics of the sequential log blocks by stream, if the trace has stream numbers.
     pub capture_by_stream: Vec<CaptureSummary>,
 }
 

@@ -28,7 +28,7 @@ pub struct ReplaySummary {
     pub queue_depth: Option<u32>,
     /// Time between the first and the last request, by the timestamps of the trace before scaling.
     pub recorded_ns: u64,
-    /// Requests that arrived per second of an open replay; `None` if time is not modelled or no time passed.
+    /// Arrival rate of an open replay, in requests per second; `None` if time is not modelled or no time passed.
     pub arrivals_per_s: Option<f64>,
     /// Number of incomplete requests when the last request of an open replay arrived, including this request; `None` if
     /// the drive serves one request at a time.

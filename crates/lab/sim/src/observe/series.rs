@@ -122,9 +122,9 @@ impl Series {
         }
     }
 
-    /// Returns the number of pages that the host wrote, and the number of pages programmed, in the latest epochs. Uses
-    /// the smallest number of latest epochs that contain at least `host_pages` host writes. `None` if the host wrote
-    /// fewer pages in the whole run.
+    /// Returns the number of pages that the host wrote, and the number of pages programmed, in the last epochs of the
+    /// run: as few epochs as contain at least `host_pages` host writes together. `None` if the host wrote fewer pages
+    /// in the whole run.
     pub(crate) fn latest(&self, host_pages: u64) -> Option<Written> {
         let mut latest = Written::default();
         self.epochs.iter().rev().find_map(|Epoch { tally, .. }| {

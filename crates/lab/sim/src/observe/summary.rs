@@ -43,7 +43,8 @@ pub struct DeviceSummary {
     pub spare_of_physical: f64,
     /// Number of blocks reserved by the FTL for open and free blocks, merges or a map in flash; included in `blocks`.
     pub reserve_blocks: u32,
-    /// `op_over_logical` without the reserved blocks. See also [`CollectionSummary::effective_op`].
+    /// Like `op_over_logical`, but the reserved blocks do not count as spare capacity. See also
+    /// [`CollectionSummary::effective_op`].
     pub op_without_reserve: f64,
     /// Number of program/erase cycles that a block endures.
     pub endurance_cycles: u32,
@@ -193,15 +194,15 @@ pub struct Summary {
     pub flash: FlashSummary,
     /// Pages programmed per page that the host wrote; `None` if the host wrote nothing.
     pub write_amplification: Option<f64>,
-    /// Number of logical pages that the host wrote, in device capacities. Below twice the size of the flash, write
-    /// amplification still reflects the preconditioning.
+    /// Number of logical pages that the host wrote, as a multiple of the device capacity. Below twice the size of the
+    /// flash, write amplification still reflects the preconditioning.
     pub capacities_written: f64,
     /// Rates of host requests, if time is modelled; with a cache above a serial drive, rates below the cache.
     pub time: Option<TimeSummary>,
     /// Response times of the requests in `time`, if time is modelled.
     pub latency: Option<LatencyByOp>,
-    /// Metrics of channels, dies, queues, buffer and requests in the drive, if modelled. With a cache, the requests are
-    /// the requests below the cache.
+    /// Metrics of channels, dies, queues, buffer and requests in the drive, if modelled. With a cache, these are the
+    /// requests below the cache.
     pub drive: Option<DriveSummary>,
     /// Metrics of merges and of sequential log blocks, for a log-block FTL.
     pub log: Option<LogSummary>,

@@ -44,8 +44,8 @@ use crate::setup::{Method, Overwrite, Setup};
 const LARGE_PAGES: u32 = 1 << 24;
 /// Minimum number of pages in the sampled part of the device, so that random variations average out.
 const PART_PAGES: u64 = 1 << 22;
-/// Before each copy of its state, the sampled part is overwritten further, by up to 1/STRIDE of its pages. This causes
-/// dozens of collections in each plane.
+/// Each time before its state is copied, the sampled part is overwritten further, by up to 1/STRIDE of its pages. This
+/// causes dozens of collections in each plane.
 const STRIDE: u64 = 32;
 
 type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;
@@ -220,7 +220,7 @@ fn finish<P: Parts<Flash: Resume>>(
 struct InStep {
     /// Number of host pages that fill one block in each plane of the sampled part of the drive.
     round: u64,
-    /// Number of host pages that the open blocks of each copy of the sampled planes hold.
+    /// Number of host pages in the open blocks of each copy of the sampled planes.
     phase: u64,
 }
 

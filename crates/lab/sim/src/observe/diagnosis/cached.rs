@@ -6,8 +6,8 @@ use crate::observe::finding::{Finding, Subject};
 use crate::observe::summary::Summary;
 use crate::setup::what_if::WhatIf;
 
-/// Returns the times that host requests spent below the cache, at the dirty limit, and in the cache. `None` unless
-/// there is a cache above an event-driven drive.
+/// Returns the times that host requests spent below the cache, waiting at the dirty limit, and in the cache. `None`
+/// unless there is a cache above an event-driven drive.
 fn parts_ns(summary: &Summary) -> Option<[f64; 3]> {
     let cache = summary.cache.as_ref()?;
     let waits = cache.waits.as_ref()?;

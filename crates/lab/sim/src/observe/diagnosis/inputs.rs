@@ -14,7 +14,8 @@ use crate::setup::{Clock, Setup};
 const MISSES: f64 = 0.5;
 
 /// Number of flash capacities that the host must write before write amplification depends only on the host's requests.
-/// Collection begins after one capacity; all blocks have been collected after another, as in `run/steady.rs`.
+/// Collection begins after the first capacity; by the end of the second, all blocks have been collected, as in
+/// `run/steady.rs`.
 const SETTLES_AFTER: f64 = 2.0;
 
 /// Write amplification counts as unsteady if its value in the last part of the run differs from its value in the whole
@@ -31,8 +32,8 @@ pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
 }
 
 /// Returns how many device capacities the host has written, and how many it must write until write amplification
-/// becomes steady. `None` if enough was written, if repeated replays became steady, or if the trace preconditioned the
-/// drive.
+/// becomes steady. `None` if enough was written, if write amplification became steady over repeated replays, or if the
+/// trace preconditioned the drive.
 pub(super) fn too_short(outcome: &Outcome) -> Option<(f64, f64)> {
     let summary = &outcome.summary;
     let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);

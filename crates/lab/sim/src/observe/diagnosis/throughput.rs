@@ -26,7 +26,7 @@ const SATURATED: f64 = 0.7;
 /// The load of several resources counts as uneven if the maximum is this many times the mean.
 const UNEVEN: f64 = 2.0;
 
-/// Mean number of pages in outstanding requests below which the requests cannot be spread over the dies.
+/// If the outstanding requests have fewer pages than this on average, they cannot be spread over the dies.
 const SPREADABLE: f64 = 1.5;
 
 /// Minimum number of outstanding requests per die that keeps the drive busy.
@@ -114,7 +114,7 @@ fn causes(
     causes.into_iter().map(|(_, cause)| cause).collect()
 }
 
-/// Returns the share of the latencies that their largest single part takes. Ignores the parts that [`waiting`] reports.
+/// Returns the largest share of the latencies that a single part takes, ignoring the parts that [`waiting`] reports.
 fn served(all: &LatencyBreakdown) -> f64 {
     const WAITED: [usize; 6] = [
         StallCause::Collection as usize,
@@ -191,7 +191,7 @@ fn link(summary: &Summary, front: &Front, time: &TimeSummary) -> f64 {
     if front.full_duplex { out.max(inward) } else { out + inward }
 }
 
-/// A type of work that dies do: stall cause, name, and the changes that reduce this work.
+/// A type of die work: its stall cause, its name, and the what-if changes that reduce it.
 type Work = (StallCause, &'static str, &'static [WhatIf]);
 
 fn work(summary: &Summary) -> [Work; 5] {
@@ -254,7 +254,7 @@ fn uneven(name: &'static str, of: &Spread) -> Finding {
     Finding::new(Subject::Throughput, name, of.max).with("busiest", of.max)
 }
 
-/// Returns the types of waits of requests, each with its share of the latencies and the changes that shorten it.
+/// For each type of wait, returns its share of the latencies and a finding with the what-if changes that shorten it.
 fn waiting(
     setup: &Setup,
     options: &DriveOptions,
