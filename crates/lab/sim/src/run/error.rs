@@ -23,13 +23,13 @@ pub enum SimError {
         write_bytes(request.offset.saturating_add(request.bytes) - capacity_bytes), write_bytes(*capacity_bytes)
     )]
     BeyondDevice {
-        /// Number of the request in the order of issue, from 1; readers of the trace replace this number by a line
+        /// Number of the request in the order of issue, from 1; readers of the trace replace this number with a line
         /// number.
         request: Placed,
         /// Capacity of the device in bytes.
         capacity_bytes: u64,
     },
-    /// A request arrives past the limit of simulated time.
+    /// A request's arrival time exceeds the limit of simulated time.
     #[error(
         "request {number} arrives at {time_ns} ns{}, past the limit of 292 years of simulated time; raise \
          host.replay.open.speed",

@@ -49,11 +49,13 @@ pub fn run_with_states(
     source: &mut dyn Source,
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, SimError> {
-    // A drive file is loaded before any request is read from the source, so the run can start again.
+    // Drive files are loaded before any request is read from the source, so the run can be restarted if a file is
+    // unusable.
     with_cached_drive(states, monitor, |states, monitor| run_once(setup, states, source, monitor))
 }
 
-/// Calls `once`. If the file of a preconditioned drive cannot be used, removes the file and calls `once` again.
+/// Calls `once`. If `once` fails because the file of a preconditioned drive is unusable, removes the file and calls
+/// `once` again.
 pub(crate) fn with_cached_drive<T>(
     states: States<'_>,
     monitor: &mut dyn Monitor,
@@ -92,7 +94,7 @@ fn run_once(
     Ok(outcome)
 }
 
-/// Replays the requests that the cache passes on, against a device that serves requests one by one.
+/// Replays requests through a cache above a device that serves requests one by one.
 fn run_through_cache(
     setup: &Setup,
     states: States<'_>,

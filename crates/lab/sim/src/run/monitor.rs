@@ -88,7 +88,7 @@ pub enum Control {
 
 /// Watches a run. It is called every few thousand requests, and during long periods without a new request.
 pub trait Monitor {
-    /// Receives the progress of the run; may end the run.
+    /// Receives a progress report; decides if the run continues.
     fn report(&mut self, status: &Status) -> Control;
 
     /// Returns true if the results are no longer needed, so that the run can end without completing the requests in

@@ -17,13 +17,13 @@ pub struct Outcome {
     /// Number of logical pages that the host wrote in warm-ups.
     pub warmup_pages: u64,
     /// Effective number of written pages, as a share of the logical pages: uniform writes to this share of the pages
-    /// would be equally concentrated. `None` after few writes, without [`crate::Setup::attribution`], and for FTLs
-    /// other than page mapping.
+    /// would be equally concentrated. `None` if there were too few writes, if [`crate::Setup::attribution`] is off, or
+    /// if the FTL is not page mapping.
     pub written_share: Option<f64>,
     /// Number of pages copied plus number of blocks erased by garbage collection in advance, in the measured phase.
     pub collected_ahead: u64,
-    /// Think time of a process as a share of the time between its requests; `None` without think time or without event
-    /// clock.
+    /// Think time of a process as a share of the time between its requests; `None` without think time or without the
+    /// event clock.
     pub thinking_share: Option<f64>,
     /// Time series of the measured phase.
     pub series: Series,

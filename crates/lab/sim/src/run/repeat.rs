@@ -84,13 +84,12 @@ pub(crate) struct Replays<'s> {
 }
 
 impl<'s> Replays<'s> {
-    /// Creates the replays of a source whose times start again with each replay. Later replays add an offset to these
-    /// times.
+    /// Creates the replays of a source whose request times restart with each replay, so later replays add an offset.
     pub fn new(source: &'s mut dyn Source) -> Self {
         Self { source, shifts: true, shift_ns: 0, requests: 0, first_ns: 0, last_ns: 0 }
     }
 
-    /// Creates the replays of a source whose times already continue from replay to replay.
+    /// Creates the replays of a source whose request times already continue from one replay to the next.
     pub fn as_they_come(source: &'s mut dyn Source) -> Self {
         Self { shifts: false, ..Self::new(source) }
     }

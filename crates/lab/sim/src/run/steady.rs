@@ -17,7 +17,7 @@ pub struct RepeatSummary {
     pub replays: u64,
     /// True if write amplification became steady; `None` unless the trace is repeated until it is steady.
     pub steady: Option<bool>,
-    /// Number of logical pages written in all replays, in device capacities.
+    /// Number of logical pages written in all replays, as a multiple of the device capacity.
     pub capacities_written: f64,
     /// Write amplification of each complete replay without its warm-up; `None` if the replay wrote nothing.
     pub write_amplification: Vec<Option<f64>>,

@@ -27,8 +27,8 @@ pub struct DriveOptions {
     pub thermal: Option<Thermal>,
     /// Rule that decides when garbage is collected in advance, and how many blocks are freed.
     pub collect: Collect,
-    /// Maximum number of flash operations in flight per die, on average. At this limit, a drive without a write
-    /// buffer takes no further requests, and a drive with one programs no further pages from the buffer.
+    /// Maximum number of flash operations in flight per die, on average. At this limit, a drive without a write buffer
+    /// takes no further requests, and a drive with a write buffer programs no further pages from the buffer.
     pub backlog: u32,
 }
 
@@ -129,7 +129,7 @@ impl Controller {
         Self { processors: 1, page_work: Nanos::ZERO, read: times, write: times }
     }
 
-    /// Returns the controller times of requests with this operation.
+    /// Returns the controller times for requests with operation `op`.
     pub(crate) const fn times(&self, op: Op) -> &CommandTimes {
         if matches!(op, Op::Read) { &self.read } else { &self.write }
     }
@@ -218,23 +218,22 @@ pub enum Pace {
 /// Read-ahead of sequential streams into a read cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadAhead {
-    /// Number of sequential reads, each starting where the previous read ended, after which pages are read in advance;
-    /// above 0.
+    /// Number of sequential reads, each starting where the previous read ended, that trigger read-ahead; at least 1.
     pub requests: u32,
     /// Number of pages to read in advance after a read, at least 1.
     pub pages: u32,
-    /// Number of pages in the read cache, at least `pages`.
+    /// Capacity of the read cache in pages; must be at least `pages`.
     pub cache_pages: u32,
 }
 
 /// Host memory (NVMe host memory buffer) that holds the FTL's map cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostMemory {
-    /// Number of map entries in the controller's own memory; at least `fetched_entries`.
+    /// Number of map entries that fit into the controller's own memory; must be at least `fetched_entries`.
     pub own_entries: u32,
     /// Number of consecutive map entries that are fetched from host memory together, at least 1.
     pub fetched_entries: u32,
-    /// Delay of a request that needs entries from host memory.
+    /// Delay added to a request if its look-ups fetch any entries from host memory.
     pub latency: Nanos,
 }
 
@@ -249,7 +248,8 @@ pub struct Thermal {
     pub release: f64,
     /// Thermal resistance between drive and ambient, in kelvin per watt.
     pub resistance: f64,
-    /// Time in which the temperature difference from ambient falls to 1/e if there are no requests; above 0.
+    /// Time constant of cooling: without requests, the temperature difference from ambient falls to 1/e in this time;
+    /// above 0.
     pub time_constant: Nanos,
     /// Heat per byte that the host reads, in nanojoules.
     pub read_energy: f64,

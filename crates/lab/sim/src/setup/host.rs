@@ -14,7 +14,7 @@ pub enum Replay {
         depth: u32,
         /// True if `depth` applies to each stream, not to all streams together.
         per_stream: bool,
-        /// Think time between the completion of a request and the issue of the next request in its place.
+        /// Think time between the completion of a request and the issue of the request that replaces it.
         think: Nanos,
     },
     /// Each process (stream) continues when the read or synchronous write that it waits for completes. An asynchronous
@@ -107,13 +107,13 @@ pub enum Fit {
     Wrap,
     /// The address is multiplied by capacity / `extent_bytes`, and rounded down to a page.
     Scale {
-        /// First byte past the last address of the trace.
+        /// Byte address just past the highest address that the trace uses.
         extent_bytes: u64,
     },
 }
 
-/// Returns the default options of the block layer that the scheduler belongs to. The defaults suit a drive without a
-/// volatile cache. The simulation later sets the size of the device.
+/// Returns the default options of the block layer (single-queue or multi-queue) that has this scheduler. The defaults
+/// suit a drive without a volatile cache. The simulation later sets the size of the device.
 ///
 /// # Panics
 /// Panics if no scheduler has this name.

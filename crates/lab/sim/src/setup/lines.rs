@@ -24,8 +24,8 @@ impl Setup {
             ProgramOrder::Any => "any",
             ProgramOrder::Ascending => "ascending",
         };
-        // Messages report only the first difference. So settings come before the values that follow from them; the map,
-        // for example, comes before the number of blocks.
+        // Messages report only the first difference, so settings come before the values derived from them; the map, for
+        // example, comes before the number of blocks.
         let mut lines = Vec::new();
         ftl_lines(&self.ftl, &mut lines);
         lines.extend([

@@ -41,7 +41,7 @@ impl Clock {
 pub enum Overwrite {
     /// The device is not overwritten.
     None,
-    /// Random pages are overwritten. The number of overwrites is this multiple of the number of filled pages.
+    /// Random pages are overwritten. The number of page writes is this value times the number of filled pages.
     Passes(f64),
     /// Uniformly random pages of the device are overwritten until write amplification is stable.
     Steady(Method),
@@ -129,8 +129,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Creates an erased drive without time model or checks. The host issues the requests of the trace once, one at a
-    /// time.
+    /// Creates the set-up of an erased drive without a time model or checks. The host replays the trace once, one
+    /// request at a time.
     pub const fn new(geometry: Geometry, logical_pages: u32, ftl: FtlChoice) -> Self {
         Self {
             geometry,

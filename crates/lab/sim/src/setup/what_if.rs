@@ -183,8 +183,8 @@ fn with_ftl(setup: &Setup, ftl: FtlChoice) -> Setup {
     Setup { geometry: Geometry { blocks, ..setup.geometry }, ..changed }
 }
 
-/// Returns the set-up with twice the spare blocks (beyond capacity and reserve) or log blocks, and an equal number of
-/// blocks in each plane.
+/// Returns the set-up with twice as many spare blocks (beyond capacity and reserve) or, for a log-block FTL, twice as
+/// many log blocks. The number of blocks is rounded up to be equal in all planes.
 fn with_spare(setup: &Setup) -> Option<Setup> {
     let geometry = &setup.geometry;
     let data_blocks = setup.logical_pages.div_ceil(geometry.pages_per_block);

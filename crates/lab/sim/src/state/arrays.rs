@@ -100,7 +100,7 @@ fn in_parallel<T: Send>(pieces: Vec<T>, work: impl Fn(T) -> io::Result<()> + Syn
         Ok(())
     };
     thread::scope(|scope| {
-        // All threads draw from the same pieces, so all work is done even if the system starts fewer threads than
+        // All threads take pieces from the same queue, so all work is done even if the system starts fewer threads than
         // requested.
         let threads = (0..others).filter_map(|_| thread::Builder::new().spawn_scoped(scope, all).ok());
         let threads: Vec<_> = threads.collect();

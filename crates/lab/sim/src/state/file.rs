@@ -44,7 +44,7 @@ pub(super) enum Unusable {
     Missing,
     /// The file is complete, but holds a drive with other settings.
     Differs(Difference),
-    /// The file is not the file of a saved drive, is damaged, or cannot be read.
+    /// The file is not a saved-drive file, is damaged, or cannot be read.
     Unreadable(String),
 }
 
@@ -74,7 +74,7 @@ pub fn is_kept(file: &File) -> bool {
     file.read_exact_at(&mut magic, 0).is_ok() && magic == *MAGIC
 }
 
-/// Opens the file of a drive that was saved with these settings, to load its state.
+/// Opens a saved-drive file to load its state. Fails if the drive was saved with settings other than `lines`.
 pub(super) fn open(path: &Path, lines: &[Line]) -> Result<Reader, Unusable> {
     let mut file = File::open(path)?;
     let (mut magic, mut format) = ([0; MAGIC.len()], [0; 4]);
@@ -116,7 +116,7 @@ fn head(frames_at: u64) -> Vec<u8> {
 }
 
 impl Reader {
-    /// Checks that no data is left in the file.
+    /// Checks that the whole file has been read.
     pub fn finish(mut self) -> Result<(), Unusable> {
         match self.frames.fill_buf()? {
             [] if self.next_array == self.frames_at => Ok(()),

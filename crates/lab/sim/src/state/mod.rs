@@ -36,8 +36,8 @@ pub struct States<'a> {
     pub save: Option<&'a Path>,
 }
 
-/// Returns the settings that determine a set-up's preconditioned drive, as text. `None` if preconditioning is faster
-/// than loading.
+/// Returns, as text, the settings that determine a set-up's preconditioned drive. `None` if caching the drive is not
+/// worthwhile, or if its state depends on the trace.
 pub fn cache_key(setup: &Setup) -> Option<String> {
     /// Number of pages that can be preconditioned in about 0.1 s.
     const WORTHWHILE_PAGES: f64 = (1_u32 << 18) as f64;
@@ -57,8 +57,7 @@ fn cached_lines(setup: &Setup) -> Vec<Line> {
     [shape(setup), preconditioning(setup)].concat()
 }
 
-/// Returns the settings that must be equal for a drive to continue from a saved drive. Settings of the time model may
-/// differ.
+/// Returns the settings that must match if a run continues from a saved drive. Settings of the time model may differ.
 fn shape(setup: &Setup) -> Vec<Line> {
     let mut lines = setup.lines();
     lines.push(line("check", setup.check));
@@ -109,8 +108,8 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// Loads the device from a saved drive or preconditions it. The set-up may require that requests of `trace` overwrite
-/// the device.
+/// Loads the device from a saved drive or preconditions it. `trace` is used if the set-up overwrites the device with
+/// the trace.
 pub(crate) fn prepare(
     stack: &mut dyn Device,
     origin: Origin<'_>,
