@@ -1,7 +1,7 @@
-//! Page compressors behind one trait, one file each, registered in [`CODECS`].
+//! Page compressors behind one trait. Each codec has its own file and is registered in [`CODECS`].
 //!
-//! To add a codec, write its file with an `INFO` and an implementation of [`Codec`], and register it here; another
-//! crate calls [`Registry::register`]. Parsing, help and tests read the table of codecs.
+//! To add a codec, write its file with an `INFO` and an implementation of [`Codec`], and register it here. Other crates
+//! register codecs with [`Registry::register`]. Parsing, help and tests read the table of codecs.
 
 mod libdeflate;
 mod lz4;

@@ -1,5 +1,5 @@
-//! A codec that compresses nothing, but has a given compression ratio and given times. It models hardware and codecs
-//! that are not available.
+//! A codec that compresses nothing but has a given compression ratio and given times. It stands in for hardware or
+//! codecs that are not available.
 
 use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 

@@ -50,12 +50,12 @@ fn cpu_ns(clock: ClockId) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Returns the processor time of all threads of this process so far, in nanoseconds.
+/// Returns the processor time that all threads of this process have used so far, in nanoseconds.
 pub fn process_cpu_ns() -> u64 {
     cpu_ns(ClockId::ProcessCPUTime)
 }
 
-/// Returns the processor time of the calling thread so far, in nanoseconds.
+/// Returns the processor time that the calling thread has used so far, in nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
     cpu_ns(ClockId::ThreadCPUTime)
 }
@@ -71,7 +71,7 @@ impl Stopwatch {
         Self { began: Instant::now(), cpu_ns: thread_cpu_ns() }
     }
 
-    /// Returns the time since the previous call, or since the start for the first call.
+    /// Returns the time since the previous call or, in the first call, since the start.
     pub fn lap(&mut self) -> Time {
         let now = Self::start();
         let time = Time {

@@ -26,7 +26,7 @@ pub struct Options {
     /// Maximum compressed size, as a fraction of the page size, at which a page is kept compressed. Even at 1, a page
     /// that does not shrink is kept uncompressed.
     pub keep: f64,
-    /// True if each page gets a new codec and a new output buffer, as in the program of Harper 2018.
+    /// True if each page gets a new codec and a new output buffer, as in Harper's program (2018).
     pub fresh: bool,
     /// Number of timed runs, after one untimed run that checks the restored pages.
     pub runs: usize,
@@ -41,7 +41,7 @@ pub enum Error {
     /// The codec could not allocate its context.
     #[error("codec {0} could not be set up: {1}")]
     Codec(CodecSpec, io::Error),
-    /// The codec did not restore a page of this many bytes correctly.
+    /// The codec did not correctly restore a page of the given length in bytes.
     #[error("codec {0} did not restore a page of {1} bytes correctly, so its times are meaningless")]
     Wrong(CodecSpec, usize),
     /// The system could not start all threads.
@@ -267,8 +267,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         self.stop.store(true, Relaxed);
     }
 
-    /// Compresses the pages of this thread. Each compressed page is written to the position in `out` that the
-    /// uncompressed page would have.
+    /// Compresses the pages of this thread. Writes each compressed page to `out`, at the offset of the uncompressed
+    /// page.
     fn compress(
         &self,
         codec: &mut dyn Codec,

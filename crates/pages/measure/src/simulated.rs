@@ -28,7 +28,8 @@ struct Running {
     /// Arrival time of the latest request, in nanoseconds. Arrival times are unique and identify requests.
     latest_ns: u64,
     done: Vec<(Request, Nanos)>,
-    /// Completion times of completed requests, by arrival time, until the waiting threads have read them.
+    /// Completion times of completed requests, keyed by arrival time. Each waiting thread removes the entry of its
+    /// request.
     complete: FxHashMap<u64, u64>,
 }
 

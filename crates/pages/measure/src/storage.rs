@@ -205,7 +205,7 @@ pub struct FixedCost<C> {
     pub contents: C,
     /// Latency of a page read or write.
     pub cost: Duration,
-    /// Way in which a thread waits until the latency of its read or write has passed.
+    /// Method by which a thread waits for the latency of its read or write.
     pub wait: Wait,
 }
 

@@ -46,7 +46,7 @@ impl Balance {
             restore_us,
             margin_bytes,
             frame_bytes,
-            // Large enough for all evicted pages if pages shrink to a quarter of their size.
+            // The margin could hold this many compressed pages if pages shrank to a quarter of their size.
             evicted: Ghosts::new(4 * frames),
             demoted: 0,
             nearly_compressed: 0,

@@ -94,7 +94,7 @@ impl CodecPool {
         Ok(Some(Borrowed { contexts: self, context: Some(context) }))
     }
 
-    /// Waits until a codec context is available. Another thread may still take this context first.
+    /// Waits until a codec context is available. Another thread may take the context before the caller does.
     pub fn wait(&self) {
         let mut state = self.state.lock();
         while state.idle.is_empty() && state.contexts == self.max_contexts {
@@ -104,13 +104,13 @@ impl CodecPool {
         }
     }
 
-    /// Counts a codec context as removed after a thread has discarded it.
+    /// Records that a thread has discarded a codec context.
     fn discard(&self) {
         self.change(|state| state.contexts -= 1);
     }
 
-    /// Changes the state of the pool and notifies all waiting threads, because a woken thread may no longer need a
-    /// codec context.
+    /// Changes the pool's state. Notifies all waiting threads rather than one, because a woken thread may no longer
+    /// need a codec context.
     fn change(&self, change: impl FnOnce(&mut CodecPoolState)) {
         let mut state = self.state.lock();
         change(&mut state);
@@ -255,7 +255,8 @@ pub fn job_result<'a, E>(result: &DemotionResult<E>, out: &'a [u8]) -> JobResult
     }
 }
 
-/// Guards jobs: if a panic of the loader drops the guard, the jobs are cancelled and their pages stay unchanged.
+/// Returns a guard for jobs. If a panic in the loader drops the guard, the jobs are cancelled and their pages stay
+/// unchanged.
 pub fn cancel_on_drop<J: IntoIterator<Item = Job>>(
     shard: &SharedShard,
     jobs: J,

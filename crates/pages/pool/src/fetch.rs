@@ -31,7 +31,8 @@ pub struct Fetch<'a, L: Loader> {
     room: Room<'a, L>,
 }
 
-/// Page in flight that this thread must bring in, with the resources for it that were acquired under the shard's lock.
+/// Page in flight that this thread must bring in, and the resources that it acquired for the page under the shard's
+/// lock.
 struct Claim<'a> {
     flight: Flight<'a>,
     context: Option<Borrowed<'a>>,

@@ -15,7 +15,7 @@ use crate::sync::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// so both should share a cache line.
 #[repr(C, align(128))]
 pub struct SharedShard {
-    /// Number of hits in the uncompressed pool, counted while threads share the lock.
+    /// Number of hits in the uncompressed pool. Atomic, because threads that count hits share the lock.
     pub raw_hits: AtomicU64,
     state: RwLock<Shard>,
     /// Gate for waiting threads. A waiting thread locks the gate before it unlocks the shard, so that no change is

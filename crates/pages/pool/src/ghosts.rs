@@ -7,7 +7,7 @@ const WAYS: usize = 4;
 
 /// Recently evicted pages. The age of a page is the number of evictions after the page's own eviction.
 pub struct Ghosts {
-    /// Tag of each page, and sequence number of the page's eviction. Number 0 marks an empty entry.
+    /// Buckets of entries: the page's tag and the sequence number of its eviction. Number 0 marks an empty entry.
     buckets: Box<[[(u32, u32); WAYS]]>,
     evictions: u32,
 }

@@ -1,7 +1,8 @@
 //! Tests of thread interleavings with shuttle: `cargo test -p ssdlab-pool --features shuttle`.
 //!
 //! Shuttle switches threads at every lock. Lost updates, missed wake-ups and deadlocks appear within a few thousand
-//! runs. A failure prints a schedule that replays it. Every run ends with an audit and a check that no write is lost.
+//! runs. A failed test prints a schedule that reproduces the failure. Every run ends with an audit and a check that no
+//! write is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

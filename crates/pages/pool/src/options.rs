@@ -15,7 +15,7 @@ pub enum Share {
         /// 3.
         percent: f64,
     },
-    /// The share adapts: memory moves to the pool where more memory saves more time.
+    /// Adaptive share: memory moves to the pool where more memory saves more time.
     ///
     /// Each shard counts two types of events. With another sixteenth of the budget, the compressed pool would have
     /// avoided misses on recently dropped pages; each avoided miss saves `miss_us - restore_us`. With the same
@@ -131,8 +131,8 @@ impl Options {
 
     /// Returns the maximum compressed size, in bytes, at which a page is kept compressed.
     pub(crate) fn max_stored_bytes(&self) -> usize {
-        // The result is less than a page, because a stored length equal to the page size marks a page stored
-        // uncompressed.
+        // The result is at least one byte less than a page, because a stored length equal to the page size marks a page
+        // stored uncompressed.
         (f64::from(self.page_bytes) * self.max_stored_percent / 100.0).min(f64::from(self.page_bytes - 1)) as usize
     }
 

@@ -31,8 +31,8 @@ pub trait Policy: Send + Sync {
     /// Grows the policy so that slots `0..slots` can be used.
     fn grow(&mut self, slots: usize);
 
-    /// Returns the maximum memory in bytes needed to grow by `more` slots. Lists and timestamps need at most 40 bytes
-    /// per slot.
+    /// Returns the maximum memory in bytes needed to grow by `more` slots. The default suits lists and timestamps,
+    /// which need at most 40 bytes per slot.
     fn growth_bytes(&self, more: usize) -> usize {
         more * 40
     }

@@ -15,7 +15,7 @@ pub struct Numbers {
     ids: Vec<PageId>,
     /// Number of dense numbers assigned so far.
     assigned: u32,
-    /// Reusable numbers of removed pages, starting with the page removed first.
+    /// Reusable numbers of removed pages, in order of removal.
     removed: List,
     links: Links,
 }
@@ -67,7 +67,7 @@ impl Numbers {
         self.next[previous as usize] = next;
     }
 
-    /// Inserts a page. Returns its number, and a flag that is true if another page had this number before.
+    /// Inserts a page. Returns its number, and a flag that is true if the number belonged to another page before.
     pub fn insert(&mut self, id: PageId) -> (u32, bool) {
         if let Some(number) = self.find(id) {
             self.links.remove(&mut self.removed, number);
