@@ -45,7 +45,7 @@ pub enum StorageError {
 
 /// File of pages, accessed with direct I/O where the file system allows it.
 ///
-/// The last page may be short in the file; the missing part of the page reads as zeros.
+/// The file may end within the last page; the missing part of the page reads as zeros.
 #[derive(Debug)]
 pub struct PagedFile {
     path: PathBuf,

@@ -7,7 +7,8 @@ use std::time::Duration;
 /// Interval at which the caller's `go_on` is called.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Waits until all senders to `ends` are dropped; sets `stop` when `go_on` returns false.
+/// Waits until all senders of the channel `ends` are dropped. Calls `go_on` periodically and sets `stop` once `go_on`
+/// returns false.
 pub(crate) fn until_ended(ends: &Receiver<()>, stop: &AtomicBool, go_on: &mut dyn FnMut() -> bool) {
     while ends.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
         if !go_on() {

@@ -41,7 +41,8 @@ pub enum Incompressible {
 /// Threads that compress the victims of the uncompressed pool: calling threads or background workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demotion {
-    /// The thread that needs a frame compresses one page at a time. Deterministic with one shard and one thread.
+    /// A thread that needs a frame compresses a page itself, one page at a time. Deterministic with one shard and one
+    /// thread.
     Synchronous,
     /// Background workers compress in bulk. A thread that needs a frame before the workers have freed one compresses a
     /// page itself.

@@ -199,7 +199,7 @@ impl<L: Loader> Drop for Pool<L> {
     fn drop(&mut self) {
         self.inner.worker_queue.stop();
         for worker in self.workers.drain(..) {
-            // The result is ignored, because the worker has already caught and counted its own panics.
+            // The result of the join is ignored, because the worker has already caught and counted its own panics.
             let _ = worker.join();
         }
         if !std::thread::panicking() {

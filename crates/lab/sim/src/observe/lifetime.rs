@@ -9,7 +9,7 @@ const DAYS_PER_YEAR: f64 = 365.25;
 /// Usual warranty period in years, used to convert lifetime into drive writes per day.
 const WARRANTY_YEARS: f64 = 5.0;
 
-/// Source of the host's write rate that a lifetime projection assumes.
+/// Source of the host write rate that a lifetime projection assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteRate {

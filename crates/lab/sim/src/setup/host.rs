@@ -156,11 +156,11 @@ pub struct CacheOptions {
     pub compressed: Option<CompressedOptions>,
     /// Write mode: write-back or write-through.
     pub writes: WriteMode,
-    /// Share of the uncompressed pages that may be dirty, in percent.
+    /// Maximum percentage of the uncompressed pages that may be dirty.
     pub dirty_percent: u32,
-    /// Share of the uncompressed pages above which dirty pages are written back in the background, in percent. A value
-    /// above `dirty_percent` has no effect. Without [`Clock::Event`] this share has no effect either, and must be
-    /// [`Self::USUAL_BACKGROUND_PERCENT`].
+    /// Percentage of the uncompressed pages. While more pages than this are dirty, dirty pages are written back in the
+    /// background. A value above `dirty_percent` has no effect. Without [`Clock::Event`] this percentage has no effect
+    /// either, and must be [`Self::USUAL_BACKGROUND_PERCENT`].
     ///
     /// [`Clock::Event`]: crate::Clock::Event
     pub background_percent: u32,

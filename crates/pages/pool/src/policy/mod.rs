@@ -85,7 +85,7 @@ impl Choice {
         matches!(self.kind, Kind::Simulated(..))
     }
 
-    /// Builds the policy for a pool of about `pages` pages, initially without slots.
+    /// Builds the policy for a pool of about `pages` pages. The policy has no slots yet.
     pub(crate) fn build(&self, pages: usize) -> Result<Box<dyn Policy>, ConfigError> {
         match &self.kind {
             Kind::Own(info) => Ok((info.role)(pages)),

@@ -150,7 +150,7 @@ impl CacheStage {
         )
     }
 
-    /// Returns the time at which the next page work ends, or [`NEVER`] if no page work is in progress.
+    /// Returns the earliest end time of page work in progress, or [`NEVER`] if there is none.
     pub fn next_ns(&self) -> u64 {
         self.working.front().map_or(NEVER, |&(time_ns, _)| time_ns)
     }
