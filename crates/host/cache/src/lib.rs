@@ -5,8 +5,8 @@
 //! decides what is cached; [`POLICIES`] lists the policies with their parameters.
 //!
 //! [`AccessTrace`] holds the accesses of a whole trace, so that any policy and cache size can be simulated. A [`Bank`]
-//! feeds batches to many simulations as they arrive. Miss-ratio curves are exact in one pass for some policies
-//! ([`PolicyRules::one_pass`]), or estimated from a [`Sample`].
+//! feeds each batch of accesses to many simulations as it arrives. Miss-ratio curves are exact in one pass for some
+//! policies ([`PolicyRules::one_pass`]), or estimated from a [`Sample`].
 //!
 //! A [`WriteBackCache`] serves requests, and accesses the drive only for misses and write-back. Its pages are
 //! uncompressed, but some may be in a [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.

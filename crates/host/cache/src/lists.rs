@@ -39,14 +39,15 @@ struct Ends {
     units: u64,
 }
 
-/// `N` lists of items `0..items`, where `items` can grow.
+/// `N` lists of items numbered `0..items`; [`Self::grow`] extends this range.
 #[derive(Clone, Debug)]
 pub struct Lists<const N: usize> {
     nodes: HugeVec<Node>,
     ends: [Ends; N],
 }
 
-/// Appends copies of `value` until `values` has at least `len` entries; if it must grow, its length at least doubles.
+/// Extends `values` to at least `len` entries with copies of `value`; if `values` must grow, its length at least
+/// doubles.
 pub(crate) fn grow<T: Copy>(values: &mut HugeVec<T>, value: T, len: usize) {
     if len > values.len() {
         let mut larger = HugeVec::filled(value, len.max(values.len() * 2));

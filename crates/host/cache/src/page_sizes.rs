@@ -23,7 +23,7 @@ pub struct PageSizes {
     pub spread: f64,
     /// Share of incompressible pages, 0 to 1.
     pub incompressible: f64,
-    /// Longest compressed page worth keeping, relative to the page size, 0 to 1.
+    /// Maximum length of a compressed page that is worth keeping, as a share of the page size, 0 to 1.
     pub max_stored: f64,
 }
 
@@ -46,7 +46,7 @@ impl PageSizes {
 
     /// Returns the compressed length of `page` in bytes; None if the page is too long to keep compressed.
     pub fn stored_bytes(&self, page: u64, page_bytes: u32, seed: u64) -> Option<u32> {
-        // Multiplication by the golden ratio makes neighbouring pages and seeds independent.
+        // Spreads page numbers with the golden ratio, so that neighbouring pages and seeds get independent draws.
         let mut draws = Rng::named(seed ^ page.wrapping_mul(0x9E37_79B9_7F4A_7C15), "page size");
         if draws.unit() < self.incompressible {
             return None;

@@ -138,8 +138,8 @@ impl Pools {
         }
     }
 
-    /// Accesses a page; returns true if either pool held the page. Appends pages that leave the uncompressed pool to
-    /// `victims`; `page` maps items to page numbers.
+    /// Accesses a page; returns true if either pool held the page. `victims` receives the items of the pages that leave
+    /// the uncompressed pool; `page` maps items to page numbers.
     pub fn access(&mut self, item: u32, touch: Touch, page: impl Fn(u32) -> u64, victims: &mut Vec<u32>) -> bool {
         let first = victims.len();
         let raw = self.raw.access(Access::new(item, 1), victims);
@@ -171,7 +171,7 @@ impl Pools {
         self.raw.remove(item);
         if let Some(pool) = &mut self.compressed {
             self.counts.compressed_trimmed += u64::from(pool.take(item));
-            // The policy may still have a ghost entry for the page; removes that too.
+            // Also removes the ghost entry that the policy may still have for the page.
             pool.policy.remove(item);
         }
     }

@@ -34,8 +34,8 @@ pub struct SketchOptions {
     pub doorkeeper: bool,
 }
 
-/// A sketch of recent access frequencies. It takes 16 to 32 bytes per item of cache capacity. The doorkeeper takes
-/// another one to two bytes per access of a sample.
+/// A sketch of recent access frequencies. It takes 16 to 32 bytes per item of cache capacity. The doorkeeper takes one
+/// to two bytes more per access in a sample.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     /// Counters of the sketch in row-major order.

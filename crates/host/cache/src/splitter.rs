@@ -51,7 +51,7 @@ impl Granularity {
 /// Effect of a trim on cached items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trims {
-    /// A trim drops the object that its first byte identifies, or the pages that it fully covers.
+    /// A trim removes the object that its first byte identifies, or the pages that it covers completely.
     Drop,
     /// A trim has no effect.
     Ignore,
@@ -64,7 +64,7 @@ pub struct Splitter {
     granularity: Granularity,
     trims: Trims,
     universe: Universe,
-    /// Ids and sizes of pending accesses: the hash slots of their ids are still being prefetched.
+    /// Ids and sizes of pending accesses, whose hash slots are still being prefetched.
     pending: Vec<(u64, u32)>,
     filter: Option<HashFilter>,
 }
@@ -106,7 +106,7 @@ impl Splitter {
         Ok(Self { filter: Some(filter), ..Self::new(granularity, trims)? })
     }
 
-    /// Returns the filter, and the ids of all items from number `first` on.
+    /// Returns the ids of the items with number `first` or higher, and the filter.
     ///
     /// # Panics
     /// Panics if the splitter has no filter.

@@ -120,7 +120,7 @@ impl WriteBackCounters {
     }
 }
 
-/// Largest merged backing request in bytes; request lengths are 32-bit.
+/// Maximum size of a merged backing request in bytes; request lengths are 32-bit.
 const MERGED_BYTES_MAX: u32 = 1 << 30;
 
 const DIRTY: u8 = 0;
@@ -233,7 +233,7 @@ impl WriteBackCache {
         (place, self.dirty.has(item))
     }
 
-    /// Processes a request; sends its backing requests to `below` in an order that keeps data correct.
+    /// Processes a request, and passes the resulting backing requests to `below` in an order that keeps data correct.
     pub fn submit<F: FnMut(Request, Why)>(&mut self, request: &Request, below: &mut F) -> Result<(), CacheError> {
         let mut context = RequestContext { request: *request, below };
         match request.op {

@@ -36,7 +36,7 @@ impl Flags {
     pub const SYNC: Self = Self(1);
     /// The bio reads or writes file system metadata.
     pub const META: Self = Self(1 << 1);
-    /// The process sends no related request after this one, so idling for it is pointless.
+    /// The process sends no related request after this one, so the scheduler need not idle for the process.
     pub const NOIDLE: Self = Self(1 << 2);
     /// The submitter waits for this bio, so a plugged queue is unplugged at once (single-queue layer).
     pub const UNPLUG: Self = Self(1 << 3);
@@ -51,7 +51,8 @@ impl Flags {
     pub const DISCARD: Self = Self(1 << 7);
     /// Read-ahead; no scheduler of this crate uses the flag.
     pub const READAHEAD: Self = Self(1 << 8);
-    /// Background write-back, started periodically or because many pages are dirty; used by writeback throttling.
+    /// Background write-back, which starts periodically or when many pages are dirty; writeback throttling uses the
+    /// flag.
     pub const BACKGROUND: Self = Self(1 << 9);
 
     /// True if any of `flags` is set.
@@ -121,7 +122,7 @@ impl Bio {
         self.start + self.sectors as u64
     }
 
-    /// True for a read, or a write with [`Flags::SYNC`].
+    /// True if the bio is a read, or a write with [`Flags::SYNC`].
     pub fn is_sync(&self) -> bool {
         self.direction == Direction::Read || self.flags.any(Flags::SYNC)
     }

@@ -104,7 +104,7 @@ impl Request {
         self.start + self.sectors as u64
     }
 
-    /// True for a read, or a write with [`Flags::SYNC`].
+    /// True if the request is a read, or a write with [`Flags::SYNC`].
     pub fn is_sync(&self) -> bool {
         self.direction == Direction::Read || self.flags.any(Flags::SYNC)
     }

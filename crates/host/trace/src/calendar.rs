@@ -6,8 +6,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MINUTE_S: u64 = 60;
 const DAY_S: u64 = 24 * 60 * MINUTE_S;
 const DAY_NS: u64 = DAY_S * SECOND_NS;
-/// Largest step back in time between two lines that is attributed to disorder. A larger step back means that midnight
-/// has passed.
+/// Largest step back in time between two lines that is taken to mean that the lines are out of order. A larger step
+/// means that midnight has passed.
 const DISORDER_NS: u64 = 60 * MINUTE_S * SECOND_NS;
 
 const NOT_A_TIME: &str = "is not a number, a clock time such as 17:58:57.814, or a date such as 2026-01-02T03:04:05";
@@ -81,7 +81,7 @@ impl Calendar {
     }
 }
 
-/// Parses a number of one or two digits, at most `most`.
+/// Parses a one-digit or two-digit number that is at most `most`.
 fn small(text: &[u8], most: u64) -> Result<u64, &'static str> {
     if !(1..=2).contains(&text.len()) {
         return Err(NOT_A_TIME);
@@ -95,7 +95,7 @@ fn clock(text: &[u8]) -> Result<u64, &'static str> {
     let mut next = || parts.next().ok_or(NOT_A_TIME);
     let (hours, minutes, seconds) = (small(next()?, 23)?, small(next()?, 59)?, next()?);
     let before_point = seconds.split(|&byte| byte == b'.').next().unwrap_or_default();
-    // Accepts second 60, for leap seconds.
+    // Accepts a seconds value of 60, for leap seconds.
     small(before_point, 60)?;
     let seconds_ns = fraction(seconds, SECOND_NS).map_err(|_| NOT_A_TIME)?;
     Ok((hours * 60 + minutes) * MINUTE_S * SECOND_NS + seconds_ns)

@@ -15,7 +15,7 @@ use crate::{Op, ReadOptions, Request, TraceError};
 
 /// Number of requests decoded per call; few enough to stay in the CPU cache.
 pub(crate) const BATCH: usize = 4096;
-/// Length in bytes of the longest line accepted.
+/// Maximum length of a line in bytes.
 const LINE_MAX: usize = 64 << 10;
 /// Number of lines examined to recognize a format.
 const SNIFF_LINES: usize = 32;
@@ -39,11 +39,10 @@ pub trait Decoder: Send {
 /// A text format with one entry per line. If the type implements `Default`, its default value is a parser at the start
 /// of a file.
 pub trait LineFormat: Send + Sized + 'static {
-    /// Beginning of a first line that identifies the format; empty if the first lines of this format do not identify
-    /// it.
+    /// Text at the start of the first line that identifies the format; empty if the first line does not identify it.
     const HEADER: &'static [u8] = b"";
 
-    /// Beginning of every header line; empty if [`Self::line`] itself recognizes the headers.
+    /// Text at the start of every header line; empty if [`Self::line`] itself recognizes the headers.
     const HEADER_START: &'static [u8] = Self::HEADER;
 
     /// Column layout (`--columns`) that reads the same lines and accepts numbers in any notation; empty if no such
@@ -100,12 +99,12 @@ pub trait LineFormat: Send + Sized + 'static {
         self.separator().map_or(0, |separator| 1 + memchr_iter(separator, line).count())
     }
 
-    /// Returns the number of times that the request on the last line is issued.
+    /// Returns the repeat count of the request on the line parsed last.
     fn repeats(&self) -> u32 {
         1
     }
 
-    /// Returns [`Self::LAYOUT`] if that column layout would accept the text that this format rejects.
+    /// Returns [`Self::LAYOUT`] if that column layout accepts the text at which this format reports the fault.
     fn layout_for(fault: &Fault<'_>) -> Option<&'static str> {
         let text = fault.text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(fault.text);
         let is_valid = match fault.why {
@@ -149,7 +148,7 @@ pub trait RecordFormat: Send + Sized + 'static {
         Self::default()
     }
 
-    /// Examines the start of the file. An error here stops the reading, because every record would fail.
+    /// Examines the start of the file. An error here aborts reading, because every record would fail.
     fn begin(&self, _head: &[u8]) -> Result<(), String> {
         Ok(())
     }
@@ -219,7 +218,7 @@ impl DecodeState {
         }
     }
 
-    /// Counts a bad line or record and keeps the first message.
+    /// Counts a bad line or record, and keeps the error message of the first one.
     ///
     /// # Errors
     /// Returns `error` itself unless bad data is skipped.
@@ -277,7 +276,7 @@ pub(crate) struct Lines<F> {
     begun: bool,
     /// Number of fields of the last complete line.
     fields: usize,
-    /// True inside an overlong line that is being skipped.
+    /// True while an overlong line is being skipped.
     discarding: bool,
 }
 
@@ -376,8 +375,8 @@ impl<F: LineFormat> Decoder for Lines<F> {
             while out.len() < most && result.is_ok() {
                 let Some(length) = memchr(b'\n', &bytes[done..]) else { break };
                 result = self.line(&bytes[done..done + length], input, intake, out);
-                // A line whose error stops the reading stays in the input window, so that the next call reports the
-                // same error.
+                // A line whose error aborts reading stays in the input window, so that the next call reports the same
+                // error.
                 done += if result.is_ok() { length + 1 } else { 0 };
             }
             let left = bytes.len() - done;

@@ -24,7 +24,7 @@ pub struct Supported {
 
 impl Supported {
     /// Properties of a format that holds only reads and writes, with addresses in bytes and times in ns, without flags
-    /// and process names.
+    /// or process names.
     pub const TRANSFERS: Self = Self {
         ops: &[Op::Read, Op::Write],
         names_op: true,

@@ -10,7 +10,7 @@ pub enum TraceError {
     Io {
         /// Name of the file that could not be accessed.
         path: String,
-        /// Error message of the system, with a remedy.
+        /// Error message of the operating system, with a remedy.
         why: String,
     },
     /// A line or record violates its format.
@@ -78,7 +78,7 @@ impl TraceError {
     }
 }
 
-/// Returns a path for a message, with control characters escaped so that it stays on one line.
+/// Formats a path for messages; escapes control characters, so that the path stays on one line.
 pub(crate) fn shown(path: &std::path::Path) -> String {
     let text = path.to_string_lossy();
     text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()

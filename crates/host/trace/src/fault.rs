@@ -1,6 +1,6 @@
 //! Faults in one line or record, described without its position in the file.
 
-/// Last part of a message about an unknown operation.
+/// Fault description for an unknown operation, as in [`Fault::why`].
 pub(crate) const NOT_AN_OP: &str = "is not a known operation";
 
 /// Fault in a field. Cheap to create, because format detection creates many faults.
@@ -40,7 +40,7 @@ impl<'a> Fault<'a> {
         [before, b"0", after].concat()
     }
 
-    /// Returns a function that takes the description of a fault and creates the fault of `field`, written as `text`.
+    /// Returns a function that creates the fault of `field`, written as `text`, from a description of the fault.
     pub fn of(field: &'static str, text: &'a [u8]) -> impl Fn(&'static str) -> Self {
         move |why| Self::new(field, text, why)
     }

@@ -7,9 +7,9 @@ use crate::fault::Fault;
 
 pub(crate) const NOT_WHOLE: &str = "is not a whole number";
 const NOT_A_NUMBER: &str = "is not a number";
-/// Last part of a message about surplus fields after the last field of a format.
+/// Fault description for surplus fields after the last field of a format.
 pub(crate) const SURPLUS: &str = "follows the last column: an extra field, or a second record on this line";
-/// Last part of a message about a second record on the same line.
+/// Fault description for a second record on the same line.
 pub(crate) const JOINED: &str = "is a second record on this line";
 pub(crate) const TOO_LARGE: &str = "does not fit 64 bits";
 

@@ -11,7 +11,7 @@ pub use popularity::Popularity;
 
 use thiserror::Error;
 
-/// Number of steps in which the search varies the compressed share of the memory.
+/// Resolution of the search: it varies the compressed share of the memory in steps of 1 / `STEPS`.
 const STEPS: u32 = 1_000;
 
 /// Error: a parameter is out of range.
@@ -209,8 +209,8 @@ impl Plan {
         first_below_zero(|share| self.at(share, corrections).us - other.at(share, corrections).us)
     }
 
-    /// Returns the page read time, in microseconds, of the fastest device on which compression pays off; None if it
-    /// pays off on no device. It also pays off on all slower devices.
+    /// Returns the page read time, in microseconds, of the fastest device on which compression pays off; None if there
+    /// is no such device. Compression also pays off on all slower devices.
     pub fn device_break_even_us(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_hits = self.raw_hit_ratio();
         let fast = Self { memory: Memory { device_us: 0.0, ..self.memory.clone() }, compressor: self.compressor };
@@ -227,8 +227,9 @@ impl Plan {
     }
 }
 
-/// Returns the smallest time that at most a fraction `share` of the requests exceeds. `times` lists pairs (time,
-/// fraction of the requests that take this time); all remaining requests take no time.
+/// Returns the (1 - `share`) quantile of the request time: the smallest time that at most a fraction `share` of the
+/// requests exceed. `times` lists pairs (time, fraction of the requests that take this time); all remaining requests
+/// take no time.
 fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
     times.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut slower = 0.0;

@@ -69,7 +69,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 const S: u8 = 0;
 const Q: u8 = 1;
-/// Number of the linked list that holds the history of LRU evictions. The next list holds the history of LFU evictions.
+/// Index of the list that holds the history of LRU evictions; the next list holds the history of LFU evictions.
 const HISTORY: u8 = 2;
 
 /// Mark bits of an item. Demoted: the item was moved from LRU queue S to LRU queue Q. New: the item was inserted after
@@ -127,7 +127,7 @@ struct Cacheus {
     s_share: u64,
     /// Number of items that are marked as demoted.
     demoted: u64,
-    /// Number of items marked as new in the history of LRU evictions.
+    /// Number of items in the history of LRU evictions that are marked as new.
     new_in_history: u64,
     /// True until the cache evicts its first item.
     cold: bool,

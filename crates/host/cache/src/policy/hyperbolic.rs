@@ -106,7 +106,7 @@ impl Policy for Hyperbolic {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Uses the time of the next access, because the eviction makes room for that access.
+        // Evicts at the time of the next access, for which the eviction makes room.
         self.evict(self.now + 1)
     }
 

@@ -61,8 +61,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Factor that reduces the penalty for an eviction mistake that is noticed N accesses after the eviction. N is the
-/// largest number of items ever cached.
+/// Factor by which the penalty for an eviction mistake shrinks if the evicted item is accessed again N accesses after
+/// its eviction, where N is the largest number of items ever cached.
 const DISCOUNT: f64 = 0.005;
 
 /// Weights of LRU and LFU.
@@ -91,7 +91,7 @@ impl Weights {
 }
 
 const CACHED: u8 = 0;
-/// Number of the list that holds the history of LRU evictions. The next list holds the history of LFU evictions.
+/// Index of the list that holds the history of LRU evictions; the next list holds the history of LFU evictions.
 const HISTORY: u8 = 1;
 
 /// State of an evicted item while it is in a history list.
@@ -164,7 +164,7 @@ impl Policy for LeCaR {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Evicts at the time of the next access, because the eviction makes room for the item of that access.
+        // Evicts at the time of the next access, for which the eviction makes room.
         self.evict(self.now + 1)
     }
 

@@ -85,9 +85,9 @@ const AGES_LEAST: u64 = 64;
 const SPAN: u64 = 32;
 const SAMPLE: usize = 32;
 const SUSPECTS: usize = 8;
-/// One in this many inserted or hit items becomes an explorer.
+/// An inserted or hit item becomes an explorer with a probability of 1 / `EXPLORERS`.
 const EXPLORERS: u64 = 32;
-/// Fixed-point value by which one event increases a count.
+/// Value of one event (hit or eviction) in the fixed-point counts.
 const ONE: u64 = 1 << 20;
 
 /// Hit densities by class and age.
@@ -95,8 +95,8 @@ const ONE: u64 = 1 << 20;
 struct Densities {
     /// Number of distinct ages, a power of two; the last age includes all higher ages.
     ages: usize,
-    /// Hits by class and age. The class follows from the sum of an item's ages at its last two hits: class 0 starts at
-    /// a sum of `ages`, each further class starts at half the sum of the previous class, and the last class is for a
+    /// Hits by class and age. The class of an item depends on the sum of its ages at its last two hits: class 0 holds
+    /// sums of `ages` or more, the lower bound of the sum halves with each further class, and the last class holds a
     /// sum of 0.
     hits: Vec<u64>,
     evictions: Vec<u64>,
@@ -122,8 +122,7 @@ impl Densities {
         }
     }
 
-    /// Converts a number of accesses since an item's insertion or last hit to an age, which is measured in coarser
-    /// units.
+    /// Converts a number of accesses since an item's insertion or last hit to an age, in units of 2^`shift` accesses.
     fn age(&self, accesses: u64) -> usize {
         (accesses >> self.shift).min(self.ages as u64 - 1) as usize
     }
@@ -284,7 +283,7 @@ impl Policy for Lhd {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Evicts at the time of the next access, because the eviction makes room for the item of that access.
+        // Evicts at the time of the next access, for which the eviction makes room.
         self.evict(self.now + 1)
     }
 

@@ -103,7 +103,7 @@ struct LruK {
 }
 
 impl LruK {
-    /// Adds a use to an item's history; shifts the times of earlier uses forward by `period`.
+    /// Records a use in an item's history, and adds `period` to the times of its earlier uses.
     fn note(&mut self, item: u32, period: u64) {
         let history = &mut self.history[item as usize * self.k..][..self.k];
         for i in (1..history.len()).rev() {
@@ -181,7 +181,7 @@ impl Policy for LruK {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Evicts at the time of the next access, because the eviction makes room for the item of that access.
+        // Evicts at the time of the next access, for which the eviction makes room.
         self.evict(self.now + 1)
     }
 

@@ -178,8 +178,8 @@ macro_rules! listed {
     };
 }
 
-/// Implements the rest of a [`Policy`] that keeps its cached items in the heap or bag `$heap`; `alone` means that the
-/// policy has no other per-item state.
+/// Implements the remaining methods of a [`Policy`] that keeps its cached items in the heap or bag `$heap`. With
+/// `alone`, the policy has no other per-item state, and the macro also implements `remove`, `grow` and `bytes`.
 macro_rules! held {
     ($heap:ident, alone) => {
         fn remove(&mut self, item: u32) {
@@ -235,9 +235,11 @@ pub struct PolicyRules {
     pub needs_future: bool,
     /// Largest capacity that the policy supports, in units.
     pub largest: u64,
-    /// Computes the misses of all cache sizes in one pass; only for stack algorithms with default parameters.
+    /// Method that computes the misses of all cache sizes in one pass; only for stack algorithms with default
+    /// parameters.
     pub one_pass: Option<OnePass>,
-    /// Builds an empty cache from its parameters, its capacity in units, and a number of items.
+    /// Builds an empty cache, given its parameters, its capacity in units, and the number of items that its tables must
+    /// hold.
     pub build: &'static (dyn Fn(&Settings, u64, u32) -> Box<dyn Policy> + Send + Sync),
 }
 

@@ -100,7 +100,7 @@ struct Mq {
     now: u64,
     /// Time, in accesses per cached item, after which an unused item drops to the next lower queue.
     lifetime: u64,
-    /// Number of cached items: the current number and the highest so far.
+    /// Current number of cached items, and the highest number so far.
     cached: u64,
     most_items: u64,
     queues: u8,

@@ -1,4 +1,4 @@
-//! QD-LP-FIFO: a small FIFO demotes newcomers quickly, and the main cache, a CLOCK of two bits, promotes lazily.
+//! QD-LP-FIFO: a small FIFO demotes newcomers quickly, and the main cache, a two-bit CLOCK, promotes items lazily.
 //!
 //! ```text
 //! hit(x):    increment uses(x), up to 3

@@ -97,7 +97,7 @@ impl ThreeQueues {
         remembered
     }
 
-    /// Inserts an item. Calls `gone` for each evicted item, with the item, its queue and its size.
+    /// Inserts an item. Calls `gone(item, queue, size)` for each evicted item.
     pub fn insert(&mut self, item: u32, size: u32, mut gone: impl FnMut(u32, u8, u32)) {
         let known_before = self.rules.fills_main && self.leave_ghost(item);
         while self.used() + u64::from(size) > self.capacity {
@@ -183,7 +183,7 @@ impl Policy for ThreeQueues {
 }
 
 /// Implements the methods shared by all three-queue policies. `$queues` is the field with the queues; `$other` is the
-/// field with the state of each item.
+/// field with the other per-item state.
 macro_rules! queued {
     ($queues:ident, $other:ident) => {
         fn contains(&self, item: u32) -> bool {

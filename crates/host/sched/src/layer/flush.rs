@@ -1,4 +1,4 @@
-//! Flushes, FUA and barriers. They bypass the scheduler.
+//! Flushes, FUA and barriers, which bypass the scheduler.
 //!
 //! Multi-queue layer (block/blk-flush.c): a request has up to three steps: flush, data, flush. Flushes are shared: one
 //! flush is at the device at a time, and the next flush serves all requests that arrived in the meantime. Other
@@ -85,7 +85,7 @@ impl Flushes {
 }
 
 impl BlockLayer {
-    /// Returns the steps of a bio with flush, FUA or barrier; `None` for an ordinary bio.
+    /// Returns the steps that a bio with a flush, FUA or barrier flag requires; `None` for an ordinary bio.
     pub(super) fn steps(&self, bio: &Bio) -> Option<Steps> {
         let demands = |flags| bio.flags.any(flags);
         if !demands(Flags::FLUSH | Flags::FUA | Flags::BARRIER) {
@@ -154,7 +154,7 @@ impl BlockLayer {
         id
     }
 
-    /// If `id` was a step of a flush sequence, starts the next step of the sequence. Otherwise returns false.
+    /// If `id` was a step of a flush sequence, starts the next step and returns true. Otherwise returns false.
     pub(super) fn step_done(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) -> bool {
         let queue = self.requests[id].cpu;
         let flushes = &mut self.queues[queue].flushes;

@@ -123,8 +123,8 @@ impl BlockLayer {
         self.queues.iter_mut().for_each(|queue| queue.runs = true);
     }
 
-    /// After a completion, marks the queues that are due to run: only the request's queue, or all queues if the
-    /// scheduler may have refused to serve other queues.
+    /// Marks the queues that are due to run after a completion: all queues if the scheduler dispatches separately for
+    /// each hardware queue, because it may have refused to serve the other queues; otherwise only the request's queue.
     #[inline(never)]
     pub(super) fn run_after(&mut self, queue: u16) {
         if self.info.role.by_queue { self.run_all() } else { self.queues[queue].runs = true }

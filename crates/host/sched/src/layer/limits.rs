@@ -89,8 +89,8 @@ impl Limits {
         self.batchers.get(&pid).is_some_and(|b| b.left == BATCH_REQUESTS || (b.left > 0 && now < b.since + BATCH_NS))
     }
 
-    /// Puts a request back into the pool. Returns true if a waiting bio of the same type (synchronous or not) may try
-    /// again.
+    /// Puts a request back into the pool. Returns true if a waiting bio of the same type (synchronous or asynchronous)
+    /// may try again to get a request.
     pub fn give_back(&mut self, sync: bool) -> bool {
         let kind = usize::from(sync);
         self.used[kind] -= 1;

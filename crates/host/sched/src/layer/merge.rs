@@ -96,7 +96,7 @@ enum Side {
 }
 
 impl BlockLayer {
-    /// Merges `bio` into a waiting request; returns false if it fits no request.
+    /// Merges `bio` into a waiting request; returns false if no waiting request can take it.
     #[inline]
     pub(super) fn merge(&mut self, bio: &Bio) -> bool {
         if self.plug_merge(bio) {

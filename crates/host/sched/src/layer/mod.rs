@@ -146,8 +146,8 @@ impl BlockLayer {
         held_back
     }
 
-    /// Allocates a request for a bio and returns true. If no request is free, or other bios of the same type
-    /// (synchronous or not) wait, the bio waits too.
+    /// Allocates a request for a bio and returns true. If no request is free, or if other bios of the same type
+    /// (synchronous or asynchronous) are already waiting, queues the bio and returns false.
     #[inline(always)]
     fn enter_or_wait(&mut self, bio: &Bio, steps: Option<Steps>, now: u64) -> bool {
         let queue = self.queue_of(bio.pid);
@@ -203,7 +203,7 @@ impl BlockLayer {
                     self.counters.plugs += 1;
                 }
                 self.insert(id, now);
-                // Flushes count as in flight but do not use up the request limit, so the difference is clamped at 0.
+                // Flushes count as in flight but not towards the request limit, so the subtraction saturates at 0.
                 let waiting = self.queues[0].limits.total().saturating_sub(self.queues[0].in_flight);
                 if waiting >= self.options.unplug_threshold && self.unplug_queue() {
                     self.counters.unplugs_threshold += 1;
@@ -370,7 +370,7 @@ impl BlockLayer {
         }
     }
 
-    /// Ends a request; its resources may go to a waiting bio.
+    /// Ends a completed request, and hands its resources to a waiting bio if there is one.
     #[inline]
     fn end(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let rq = self.requests.free(id);

@@ -13,7 +13,7 @@ pub enum BlockLayerKind {
     MultiQueue,
 }
 
-/// Merges that are attempted (`nomerges` in sysfs).
+/// Kinds of merges that the layer attempts (`nomerges` in sysfs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoMerges {
     /// All possible merges are attempted.

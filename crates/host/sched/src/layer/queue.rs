@@ -27,7 +27,7 @@ impl BlockLayer {
         }
     }
 
-    /// Inserts the lone request into the scheduler, if there is such a request.
+    /// Inserts the lone request into the scheduler, if there is one.
     #[inline]
     pub(super) fn settle(&mut self) {
         if let Some((id, arrived)) = self.lone.take() {

@@ -15,7 +15,7 @@ pub enum Submitted {
     /// bios is kept. The submitting process sleeps until [`BlockLayer::woken`](super::BlockLayer::woken) returns the
     /// bio.
     MustWait,
-    /// The bio is done: it was a flush of a device without volatile cache.
+    /// The bio is already complete: it is a flush, and the device has no volatile cache.
     Ended,
 }
 

@@ -7,13 +7,13 @@
 //!
 //! | kind | maximum in flight |
 //! |---|---|
-//! | `SYNC`, metadata, or any while a writer waited for dirty pages in the last second | the depth |
+//! | `SYNC`, metadata, or any write within a second after a writer waited for dirty pages | the depth |
 //! | other | half; a quarter within 100 ms of a read |
 //! | background write-back, discards | a quarter |
 //!
 //! `SYNC` writes without `NOIDLE` count as `O_DIRECT` and are never throttled. Writes of kswapd are treated like other
-//! writes. The device's depth is its number of slots, as for SCSI; for NVMe Linux takes `nr_requests`, which is the
-//! same without a scheduler.
+//! writes. The device's depth is its number of slots, as for SCSI. For NVMe, Linux uses `nr_requests`, which equals the
+//! number of slots if there is no scheduler.
 
 use std::collections::VecDeque;
 
@@ -32,9 +32,9 @@ const WINDOW_NS: u64 = 100 * MS;
 const WRITE_SAMPLES: u32 = 3;
 /// After this many consecutive inconclusive windows, the depth moves one step towards the default (`RWB_UNKNOWN_BUMP`).
 const UNKNOWN_WINDOWS: u32 = 5;
-/// Time for which a lower limit on writes applies after a read was submitted or completed.
+/// Time after the submission or completion of a read during which a lower limit on writes applies.
 const NEAR_NS: u64 = 100 * MS;
-/// Time for which the limit on writes is raised after a writer had to wait for dirty pages.
+/// Time after a writer had to wait for dirty pages during which the limit on writes is raised.
 const DIRTY_WAIT_NS: u64 = 1_000 * MS;
 
 counters! {

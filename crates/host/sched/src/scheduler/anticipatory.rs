@@ -1,4 +1,4 @@
-//! `anticipatory`: batches of synchronous and of asynchronous requests, with idling for the process served last
+//! `anticipatory`: alternates batches of synchronous and asynchronous requests, and idles for the process served last
 //! (block/as-iosched.c of Linux 2.6.32, the last kernel to include it).
 //!
 //! Every batch has a time limit. A batch of asynchronous requests also has a limit on its number of requests, which
@@ -71,7 +71,7 @@ const TUNABLES: &[Parameter] = &[
 /// Array indexes of the two request types, asynchronous and synchronous.
 const ASYNC: usize = 0;
 const SYNC: usize = 1;
-/// Maximum backward distance in sectors, and the factor by which backward distances are weighted.
+/// Maximum backward distance in sectors, and the factor by which backward distances are multiplied.
 const BACK_MAX: u64 = 1 << 20;
 const BACK_PENALTY: u64 = 2;
 /// Upper limit on measured think times. Once the scheduler has idled for this long, any request counts as close.
@@ -128,7 +128,7 @@ struct Anticipatory {
     /// True if the last request of the awaited process has completed; `awaited_since` is the time of its completion.
     ended: bool,
     awaited_since: u64,
-    /// Mean think time and seek distance of new processes, times 256.
+    /// Mean think time and seek distance of new processes, times 256; used for processes without samples.
     new_think: u64,
     new_seek: u64,
     fifo_expire: [u64; 2],

@@ -146,12 +146,12 @@ struct Queue {
     /// Unused part of the queue's last slice; negative if the queue exceeded its slice.
     residual: i64,
     idle_window: bool,
-    /// True if the device idles, or has idled, for this queue.
+    /// True if the device idles, or has idled, for this queue in its current slice.
     waits: bool,
     must_dispatch: bool,
     fifo_checked: bool,
-    /// True if the queue was served out of turn because its next request was close. It may be served so only once
-    /// before its next regular turn.
+    /// True if the queue was served out of turn because its next request was close. It may be served out of turn only
+    /// once before its next regular turn.
     cooperated: bool,
     /// Mean distance between consecutive requests of the process, in sectors.
     seek: Mean,
@@ -204,7 +204,7 @@ impl Queue {
     }
 }
 
-/// CFQ's state of a process.
+/// State that CFQ keeps for a process.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     think_time: Mean,
@@ -414,7 +414,7 @@ impl Cfq {
         Some(queue)
     }
 
-    /// True if the queue may have one more request at the device.
+    /// True if another request of the queue may be dispatched now.
     fn may_dispatch(&self, queue: usize, now: u64) -> bool {
         let q = &self.queues[queue];
         if (q.idle_window && self.in_driver[0] > 0) || (!q.sync && self.in_driver[1] > 0) {

@@ -39,7 +39,7 @@ pub(super) const ANTIC_EXPIRE: Parameter = Parameter {
            The default is ssdlab's choice.",
 };
 
-/// Costs of requests in device time, by direction.
+/// Cost of a request in device time, by direction.
 #[derive(Debug)]
 pub(super) struct CostModel {
     base: [u64; 2],

@@ -40,7 +40,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     },
 };
 
-/// The parameters are shared with `mq-deadline`, which has taken over their names and defaults.
+/// The parameters are shared with `mq-deadline`, which uses the same names and defaults.
 pub(super) const READ_EXPIRE: Parameter = Parameter {
     name: "read_expire",
     unit: Unit::Millis,

@@ -98,7 +98,7 @@ impl Fios {
         }
     }
 
-    /// Gives a process its timeslice for the current epoch, unless it already has it.
+    /// Gives a process its timeslice for the current epoch, unless the process has already received it.
     fn refill(&mut self, pid: u32) -> &mut Task {
         let task = self.tasks.entry(pid).or_default();
         // An overrun carries over to later epochs, but unused time does not. Every epoch that the process skipped also

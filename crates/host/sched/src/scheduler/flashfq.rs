@@ -7,7 +7,7 @@
 //! - *Throttled dispatch*: a request waits while it is ahead of the slowest active process by more than `throttle_ms`
 //!   of virtual time.
 //! - *Anticipation*: a process whose last request has just completed stays active for `antic_expire`, so that other
-//!   processes do not run ahead while it thinks.
+//!   processes do not run ahead during its think time.
 //!
 //! Implemented from memory of the paper; only its abstract and introduction could be checked. Simplifications: costs
 //! are linear with fixed coefficients (see the tunables) instead of calibrated; virtual time is the start tag of the

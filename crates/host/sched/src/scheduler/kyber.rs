@@ -7,9 +7,9 @@
 //! domains whose own 99th percentile is too high are scaled.
 //!
 //! Histograms have eight buckets, each a quarter of the target wide. They are evaluated with 500 samples, or after a
-//! second with fewer samples. Requests wait in a list of their CPU, where bios merge with the eight latest requests.
-//! When the queue of a domain is empty and a token is free, the domain's requests in the lists of all CPUs move to this
-//! queue, CPU by CPU.
+//! second with fewer samples. Requests wait in a list per CPU, in which a bio may merge with one of the eight latest
+//! requests. When the queue of a domain is empty and a token is free, the domain's requests in the lists of all CPUs
+//! move to this queue, CPU by CPU.
 //!
 //! Each hardware queue has its own domains and takes turns among them; tokens, latencies and limits are shared by the
 //! whole device.
@@ -230,7 +230,7 @@ impl Kyber {
         &mut self.queues[queue].domains[domain(rq.direction, rq.flags)]
     }
 
-    /// Returns the domain to serve and the position, from 1, of its next request in the batch.
+    /// Returns the domain to serve, and the position of its next request in the batch, counted from 1.
     fn choose(&self, queue: u16, force: bool) -> Option<(usize, u64)> {
         let HardwareQueue { domains, current, batching } = &self.queues[usize::from(queue)];
         let ready = |&index: &usize| !domains[index].is_empty() && (force || self.domains[index].tokens.is_free());

@@ -86,7 +86,7 @@ impl Fifo {
         self.order.oldest().and_then(|slot| self.at(slot))
     }
 
-    /// Returns the `count` latest requests, newest first.
+    /// Returns the latest `count` requests, newest first.
     pub fn newest(&self, count: usize) -> impl Iterator<Item = RequestId> {
         let newest = self.order.newest().and_then(|slot| self.at(slot));
         std::iter::successors(newest, |&id| self.before(id)).take(count)

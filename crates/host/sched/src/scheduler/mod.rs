@@ -4,7 +4,7 @@
 //! The property tests, the configuration and the list of schedulers are based on this table.
 //!
 //! Process state is kept for the scheduler's lifetime, so that the statistics of a process survive its pauses. A trace
-//! has at most 65,536 processes of some hundred bytes each.
+//! has at most 65,536 processes, each of which takes a few hundred bytes.
 
 mod anticipatory;
 mod bfq;
@@ -37,7 +37,7 @@ use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 use crate::tunable::TunableError;
 
-/// Search method for requests that a bio can merge with.
+/// Method of finding requests that a bio can merge with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeIndex {
     /// A bio merges at the back of any waiting request, found by a hash of end sectors, or at the front of the request
@@ -190,7 +190,7 @@ fn tunables(info: &SchedulerInfo, changes: &[(String, u64)]) -> Result<Settings,
 /// Checks changes to the default tunables of a scheduler without building the scheduler.
 ///
 /// # Errors
-/// Fails if a tunable does not exist, is out of range or exceeds the device.
+/// Fails if a tunable does not exist, is out of range or exceeds the capacity of the device.
 pub fn check_tunables(
     info: &SchedulerInfo,
     changes: &[(String, u64)],

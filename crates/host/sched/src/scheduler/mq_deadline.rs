@@ -205,7 +205,7 @@ impl IoScheduler for MqDeadline {
     /// The batch continues if the request lies at or beyond the batch's position; otherwise a new batch begins.
     fn pass(&mut self, rq: &Request) -> bool {
         let own = rq.priority.class as usize;
-        // Other priority classes have requests waiting or at the device, and this class may have to wait for them.
+        // If other priority classes have requests waiting or at the device, this class may have to wait for them.
         if self.classes.iter().enumerate().any(|(index, class)| index != own && class.queued > 0) {
             return false;
         }

@@ -28,7 +28,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     },
 };
 
-/// Number of latest requests that a bio may merge with (`blk_bio_list_merge`).
+/// Number of most recent requests that a bio may merge with (`blk_bio_list_merge`).
 pub(super) const CHECKED: usize = 8;
 
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 //! `pardispatcher`: serves regions of the device in turn; each turn is a sorted batch of reads or writes (Wang, Huang,
 //! He, Zhou, Li, He: A Novel I/O Scheduler for SSD with Improved Performance and Lifetime).
 //!
-//! The paper describes a derivative of the deadline scheduler of Linux 2.6.32. It leaves the following points open. If
-//! another choice is reasonable, there is a tunable.
+//! The paper describes a derivative of the deadline scheduler of Linux 2.6.32. It leaves the following points open.
+//! Where another choice is reasonable too, a tunable selects it.
 //!
 //! | | left open | our choice | tunable |
 //! |---|---|---|---|
-//! | A1 | "4GB"; requests across a boundary | 4 GiB, or the whole device if smaller; a request belongs to the region it begins in; the paper's index range has one region too many if the size divides the capacity | `region_size` |
+//! | A1 | "4GB"; requests across a boundary | 4 GiB, or the whole device if smaller; a request belongs to the region it begins in; the paper's index range has one region too many if the region size divides the capacity | `region_size` |
 //! | A2 | deadlines; "periodically checking" | deadlines as in `deadline`, checked when a turn begins | `read_expire`, `write_expire`; `expiry_scan`: interval at which all regions are scanned and the one with the oldest overdue request is served next |
 //! | A3 | direction of a region's first turn | reads | `first_direction` |
 //! | A4 | `generic_make_request` assigns requests to regions | the scheduler's hooks assign them; they run later, with the same effect | |

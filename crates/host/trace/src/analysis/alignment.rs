@@ -1,9 +1,9 @@
-//! Counts the alignment of addresses and sizes.
+//! Counts requests by the alignment of their addresses and sizes.
 
 use super::by_kind::{ByKind, KINDS};
 use crate::Request;
 
-/// Largest alignment that is counted separately, as the binary logarithm of a number of bytes.
+/// Binary logarithm of the largest alignment in bytes that is counted separately.
 const LARGEST: u32 = 20;
 
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Workload analysis for the design of caches and address maps, in one pass: positions, distances between requests,
 //! sizes, working set, sequentiality, arrivals.
 //!
-//! Memory is at most about 240 MiB at any trace length. All counts are exact, with three limits:
+//! Memory use is at most about 240 MiB, however long the trace is. All counts are exact, with three limits:
 //!
 //! - Above 1,048,576 address ranges, the ranges get wider.
 //! - Distances above 65,535 ranges and sizes above 65,536 sectors are counted in steps of 1.6 %.
@@ -46,8 +46,8 @@ const DEVIATIONS: u64 = 1 << 16;
 /// Request sizes of fewer than this many sectors are counted exactly.
 const SIZES: u64 = (1 << 16) + 1;
 
-/// Number of requests by which the states of pages are prefetched ahead; hash slots are prefetched twice as far ahead.
-/// If the working set is large, the states do not fit into any CPU cache.
+/// Prefetch distance of page states, in requests; hash slots are prefetched twice as far ahead. If the working set is
+/// large, the page states do not fit into any CPU cache.
 const AHEAD: usize = 8;
 
 /// Analysis of the requests added so far.
@@ -76,7 +76,7 @@ impl Analysis {
     ///
     /// # Errors
     ///
-    /// Fails if the range size is not 512 B to 1 TiB.
+    /// Fails if the range size is outside of 512 B to 1 TiB.
     pub fn new(range_bytes: u64) -> Result<Self, TraceError> {
         if !RANGE_BYTES.contains(&range_bytes) {
             let why = format!("range size {range_bytes} bytes is invalid; use 512B to 1TiB");

@@ -8,7 +8,7 @@ use crate::Request;
 
 /// Maximum number of open runs per operation.
 const OPEN: usize = 32;
-/// End address of an entry without a sequential run; no request begins at this address.
+/// End address that marks an unused entry; no request begins at this address.
 const NOWHERE: u64 = u64::MAX;
 
 /// A sequential run: each request begins where the previous request of the run ended.

@@ -12,8 +12,8 @@ use super::by_kind::{ByKind, KINDS};
 pub(super) struct Tally {
     limit: u64,
     exact: Vec<ByKind>,
-    /// Counts of values at and above the limit, one histogram per operation, allocated on first use. A latency
-    /// histogram also suits values that are not latencies.
+    /// Counts of values at and above the limit, one histogram per operation, allocated on first use. Latency histograms
+    /// also work for other values.
     beyond: Option<Box<[LatencyHistogram; KINDS]>>,
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Windows {
     list: Vec<Window>,
     /// Number of requests per window.
     width: u64,
-    /// Number of requests missing from the last window until it is complete.
+    /// Number of requests that the last window can still take.
     left: u64,
 }
 

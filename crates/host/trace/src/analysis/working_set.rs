@@ -83,7 +83,8 @@ impl WorkingSet {
     }
 
     /// Marks the bytes from `offset` up to but not including `end` as touched in window `now`; windows are numbered
-    /// from 1. Adds the pages that are new to this window to `fresh`, the counts by merge level (see [`LEVELS`]).
+    /// from 1. Adds the number of pages that are new to this window to `fresh`, which counts pages by merge level (see
+    /// [`LEVELS`]).
     pub(super) fn touch(&mut self, offset: u64, end: u64, write: bool, now: u16, fresh: &mut [u64; LEVELS]) {
         if end <= offset {
             return;
@@ -138,7 +139,8 @@ impl WorkingSet {
         }
     }
 
-    /// Returns the index of a page group, which is created if necessary; `None` if the group is not part of the sample.
+    /// Returns the index of a page group, and creates the group if necessary; `None` if the group is not part of the
+    /// sample.
     #[inline]
     fn find(&mut self, number: u64) -> Option<usize> {
         let hash = hash(number);

@@ -33,8 +33,8 @@ const SECTOR: u64 = 512;
 /// Timestamp that blkparse prints for the last nanosecond before the reference time. It is -1 ns as an unsigned 64-bit
 /// number, with the seconds truncated to 32 bits.
 const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;
-/// Maximum time by which an event may precede the reference time. Parsed times count from this much before the
-/// reference time, so they are never negative.
+/// Maximum time by which an event may precede the reference time. Parsed times are counted from this long before the
+/// reference time, so that they are never negative.
 const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 
 /// Parser of blkparse text.

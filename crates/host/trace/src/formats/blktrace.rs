@@ -62,7 +62,7 @@ fn version(head: &[u8]) -> Option<u8> {
     magics.into_iter().find(|magic| magic >> 8 == MAGIC >> 8).map(|magic| magic as u8)
 }
 
-/// Formats a device number like blkparse.
+/// Formats a device number as blkparse does.
 pub(super) fn device_name(major: u64, minor: u64) -> String {
     format!("{major},{minor}")
 }

@@ -196,7 +196,7 @@ impl ColumnText {
             _ => None,
         };
         let is_number = |field: &&[u8]| field.first().is_some_and(u8::is_ascii_digit);
-        // The key of an object may begin with a character other than a digit.
+        // An object key need not begin with a digit.
         let keyed = self.target != Target::Drive;
         let numbers = [TIME, SIZE].into_iter().chain((!keyed).then_some(OFFSET));
         let is_op = field(OP).map(|op| Op::parse(op).is_some());

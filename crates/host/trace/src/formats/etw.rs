@@ -77,7 +77,7 @@ impl EventColumns {
 struct Etw {
     completed: bool,
     in_header: bool,
-    /// Columns of each of the [`EVENTS`].
+    /// Columns of each event in [`EVENTS`].
     columns: [Option<EventColumns>; EVENTS.len()],
 }
 

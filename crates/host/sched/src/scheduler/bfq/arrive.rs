@@ -1,4 +1,4 @@
-//! Insertion of a request: statistics of its process, and effects on the queue in service.
+//! Insertion of a request: updates the statistics of its process and the state of the queue in service.
 
 use super::Bfq;
 use super::budget::Reason;
@@ -14,7 +14,7 @@ const BUSY_WINDOW_NS: u64 = 200 * MS;
 const LARGE_ENOUGH_SECTORS: u32 = 32;
 
 impl Bfq {
-    /// Updates the mean think time of the queue's process: the time between a completion and the next request.
+    /// Updates the mean think time of the queue's process: the mean time between a completion and the next request.
     pub(super) fn update_think(&mut self, queue: usize) {
         let (now, max) = (self.clock.now, 2 * self.tunables.slice_idle);
         let q = &mut self.queues[queue];

@@ -8,10 +8,10 @@ use crate::request::Request;
 
 /// Factor by which the charge for an asynchronous request is multiplied.
 const ASYNC_CHARGE: u64 = 3;
-/// Largest budget in sectors until the rate of the device is estimated.
+/// Maximum budget in sectors until the rate of the device has been estimated.
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
-/// Value that `Bfq::budgets` must reach before the maximum budget follows the estimated rate of the device. It takes 11
-/// service periods.
+/// Value that `Bfq::budgets` must reach before the maximum budget follows the estimated rate of the device; this takes
+/// 11 service periods.
 const ENOUGH_BUDGETS: u64 = 194;
 /// Minimum duration of a measured service period. For a shorter period, the queue is charged a fixed time.
 const MIN_TURN_US: u32 = 1_000;
@@ -19,7 +19,7 @@ const MIN_TURN_US: u32 = 1_000;
 const SHORT_TURN_US: u32 = 20_000;
 /// Distance from the previous request above which a request counts as a seek.
 const FAR_SECTORS: u64 = 800;
-/// Minimum size of a request that never counts as a seek on an SSD.
+/// Requests of at least this many sectors never count as seeks on an SSD.
 const SMALL_SECTORS: u32 = 64;
 
 /// Reason why the service period of a queue ends.

@@ -8,7 +8,7 @@ use crate::request::RequestId;
 const WAKE_NS: u64 = 4 * MS;
 /// Number of consecutive times that one queue must wake another to count as its waker.
 const WAKES: u32 = 3;
-/// Minimum size in sectors of requests that are not injected while an SSD has other requests.
+/// Requests of at least this many sectors are not injected on an SSD while it executes other requests.
 const LARGE_SECTORS: u32 = 64;
 /// An injection limit is reset if it has not been lowered for this long.
 const RESET_NS: u64 = 1_000 * MS;
@@ -18,8 +18,8 @@ const SETTLE_NS: u64 = 100 * MS;
 const SAMPLE_APART_NS: u64 = 10 * MS;
 
 impl Bfq {
-    /// Checks if the queue of the latest completion wakes this queue. Skipped unless this queue's process has a long
-    /// think time.
+    /// Checks if the queue whose request completed last wakes this queue. Does nothing if this queue's process has a
+    /// short think time.
     pub(super) fn detect_waker(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let Some(other) = self.completed_last.filter(|&other| other != queue) else { return };
@@ -153,7 +153,7 @@ impl Bfq {
         chosen
     }
 
-    /// Returns `slice_idle` as misread by the kernel, which takes the number of nanoseconds for a number of jiffies.
+    /// Returns `slice_idle` as misread by the kernel, which mistakes the number of nanoseconds for a number of jiffies.
     /// Because of this error, a queue counts as idle for long only if `slice_idle` is 0.
     fn slice_idle_jiffies(&self) -> i64 {
         self.clock.jiffies.ticks(self.tunables.slice_idle)

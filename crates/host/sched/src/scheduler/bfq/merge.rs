@@ -7,12 +7,12 @@ use crate::MS;
 use crate::bio::Priority;
 use crate::scheduler::owner::Owner;
 
-/// Time after its first service during which a queue may merge with another queue.
+/// A queue may merge with another queue only within this time after it was first served.
 const EARLY_NS: u64 = 100 * MS;
 /// Maximum distance between requests of one sequential stream.
 const NEAR_SECTORS: u64 = 8 * 1024;
-/// Two queues may merge permanently if they were created no further apart than this. The merge happens when the queue
-/// has reached this age.
+/// Two queues may merge permanently if they were created within this time of each other. A postponed merge takes place
+/// once the queue has reached this age.
 const STABLE_NS: u64 = 600 * MS;
 
 impl Bfq {

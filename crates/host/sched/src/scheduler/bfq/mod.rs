@@ -18,7 +18,7 @@
 //! Differences from the kernel:
 //!
 //! - No cgroups and no exits of processes, because traces have neither; no devices with several actuators.
-//! - Queues merge when a request arrives. In the kernel, they merge already when a bio looks for a request to merge
+//! - Queues merge when a request arrives. In the kernel, they already merge when a bio looks for a request to merge
 //!   with.
 //! - If two queues are near a request, the kernel takes the lower one in its red-black tree; the model takes the nearer
 //!   queue.
@@ -93,7 +93,7 @@ struct Idling {
 struct InjectionSample {
     /// True if requests of other queues were injected.
     injected: bool,
-    /// True if the next request of the queue in service must be measured.
+    /// True if the response time of the next request of the in-service queue must be measured.
     next: bool,
     /// Request whose response time is being measured.
     request: Option<RequestId>,
@@ -391,7 +391,7 @@ impl IoScheduler for Bfq {
         self.idling.until = None;
         let Some(queue) = self.in_service else { return };
         self.queues[queue].waited_for = false;
-        // The service period is taken to end when idling started. With the idle time included, the queue would seem
+        // The service period counts as ended when idling began. If it included the idle time, the queue would seem
         // slow.
         if self.is_timed_out(queue) {
             self.expire(queue, Reason::Timeout, self.idling.since);

@@ -15,7 +15,7 @@ pub(super) enum Place {
     /// The queue is in no service tree, because it has been removed or is in service.
     #[default]
     Nowhere,
-    /// The queue is in the active trees, to be served.
+    /// The queue is in the active trees, waiting to be served.
     Active,
     /// The queue is in the idle tree: it has no requests, but its finish time is still in the future.
     Idle,
@@ -161,7 +161,7 @@ pub(super) struct Queue {
     pub merged_into: Option<usize>,
     /// True if several processes use the queue.
     pub shared: bool,
-    /// True if the queue's processes must get their own queues again.
+    /// True if the shared queue must be split, so that its processes get their own queues again.
     pub to_split: bool,
     /// Time at which the queue was last split from a shared queue.
     pub split: i64,
@@ -259,7 +259,7 @@ pub(super) fn weight(priority: Priority) -> u64 {
     u64::from(8 - priority.level.min(7)) * 10
 }
 
-/// BFQ's state of a process.
+/// State that BFQ keeps for a process.
 #[derive(Debug, Default)]
 pub(super) struct Process {
     /// Queues of the process: asynchronous (shared with processes of the same priority), and synchronous.

@@ -9,7 +9,7 @@ use crate::MS;
 const COEFFICIENT: u64 = 30;
 /// Additional factor for the weight of soft real-time processes.
 const SOFT_RT_FACTOR: u64 = 100;
-/// Maximum duration of the weight raising of a soft real-time process.
+/// Maximum time for which the weight of a soft real-time process stays raised.
 const SOFT_RT_NS: u64 = 300 * MS;
 /// A process that was idle for this long counts as interactive again.
 const MIN_IDLE_NS: u64 = 2_000 * MS;
@@ -22,7 +22,7 @@ const SOFT_RT_RATE: u64 = 7_000;
 const MIN_START_NS: u64 = 3_000 * MS;
 const MAX_START_NS: u64 = 25_000 * MS;
 const MAX_START_SECTORS: u64 = 120_000;
-/// Weight of the default priority; queues with another weight are not raised.
+/// Weight of the default priority; only queues with this weight can have their weight raised.
 const DEFAULT_WEIGHT: u64 = 40;
 /// A process that was idle for longer than this no longer belongs to its burst.
 const BURST_OVER_NS: u64 = 10_000 * MS;
@@ -211,7 +211,8 @@ impl Bfq {
         super::queue::Raise { coefficient, since: self.clock.jiffy, duration, interactive_since: NEVER, service: 0 }
     }
 
-    /// Continues the weight raising that was saved when the process joined a shared queue, or ends it if it is over.
+    /// Resumes the weight raising that was saved when the process joined a shared queue. Ends it if it has expired or
+    /// if the queue belongs to a large burst.
     pub(super) fn resume_raise(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];

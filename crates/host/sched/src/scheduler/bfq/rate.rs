@@ -9,7 +9,7 @@ use crate::request::Request;
 const SHIFT: u32 = 16;
 /// Reference peak rates of a disk and of an SSD, each with the start-up time of a large application on that device.
 const REFERENCE: [(u64, u64); 2] = [(14_000, 7_000 * MS), (33_000, 2_500 * MS)];
-/// Minimum number of samples and minimum duration of an observation interval.
+/// Minimum number of samples and minimum duration of an observation interval that can update the estimate.
 const MIN_SAMPLES: u64 = 32;
 const MIN_INTERVAL_NS: u64 = 300 * MS;
 /// Maximum duration of an observation interval.
@@ -131,8 +131,8 @@ impl Bfq {
         self.rate.last_dispatch = now;
     }
 
-    /// Records the completion of a request. If the gap is long and the rate is implausibly low, the device must have
-    /// been idle, so the observation interval ends.
+    /// Records the completion of a request. If the gap since the previous completion is long and the rate is
+    /// implausibly low, the device must have been idle, so the observation interval ends.
     pub(super) fn sample_completion(&mut self) {
         let us = self.clock.now.wrapping_sub(self.rate.last_completion) / 1_000;
         if us > SHORT_IDLE_NS / 1_000 && (self.rate.largest << SHIFT) / us < 1 << (SHIFT - 10) {

@@ -67,7 +67,7 @@ impl Bfq {
         self.queues[queue].queued -= 1;
     }
 
-    /// After a request was removed, updates the queue, which may now be empty.
+    /// Updates a queue after a request was removed from it; the queue may now be empty.
     pub(super) fn after_removal(&mut self, queue: usize) {
         if self.queues[queue].requests.is_empty() {
             if self.queues[queue].busy && self.in_service != Some(queue) {

@@ -27,7 +27,7 @@ pub enum What {
     Insert { bio: Bio, cpu: u16 },
     /// Merge of a bio at the back or front of a request.
     Merge { bio: Bio, front: bool },
-    /// The scheduler chose a request. `raised` is the state of the weight raising of the request's queue in BFQ, if
+    /// Choice of a request by the scheduler. `raised` is the weight-raising state of the request's queue in BFQ, if
     /// logged.
     Dispatch { start: u64, direction: Direction, raised: Option<Raised> },
     /// The scheduler was asked for a request but dispatched none.
@@ -40,7 +40,7 @@ pub enum What {
     Depth { direction: Direction, depth: u32 },
 }
 
-/// State of the weight raising of the queue in service when one of its requests is chosen.
+/// Weight-raising state of the in-service queue when one of its requests is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Raised {
     /// Factor by which the weight is multiplied; 1 if not raised.
@@ -91,7 +91,7 @@ pub struct Capture {
 pub const JIFFY_NS: u64 = 4_000_000;
 /// Kernel uptime at the start of a capture; any large whole number of jiffies works.
 const UP_NS: u64 = 100_000_000_000;
-/// Maximum time from a task's insertion of a request to a dispatch that still counts as part of the same plug.
+/// Maximum time between a task's insertion of a request and a dispatch that still counts as part of the same plug.
 const PLUG_NS: u64 = 200_000;
 /// Maximum time from the kernel's completion event until bfq processes it.
 const COMPLETION_NS: u64 = 100_000;
@@ -228,9 +228,9 @@ fn raised(text: &str, asked: u64) -> Option<Raised> {
     Some(Raised { coefficient, lasted_ns: ns(lasted), most_ns: ns(most), asked })
 }
 
-/// Replaces the times of insertions and dispatches by the times in bfq's log. Replaces the time of a completion only if
-/// the completion ends the service of a queue. Adds weight raising, and an event for each call in which bfq dispatched
-/// nothing.
+/// Replaces the times of insertions and dispatches with the times in bfq's log. Replaces the time of a completion only
+/// if the completion ends the service of a queue. Adds the weight-raising state to dispatches, and adds an event for
+/// each call in which bfq dispatched nothing.
 fn bfq(text: &str, events: &mut Vec<Event>) {
     let plugs = Plugs::of(events);
     // Times of insertions, by process and CPU.

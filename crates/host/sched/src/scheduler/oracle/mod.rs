@@ -26,7 +26,7 @@ pub(super) use capture::{JIFFY_NS, Raised};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub id: RequestId,
-    /// State with which the model can dispatch this choice later, even if more requests have arrived by then.
+    /// State that the model needs to dispatch this choice later, even if more requests have arrived by then.
     pub state: [u64; 3],
 }
 
@@ -70,12 +70,12 @@ pub(super) trait Replayed: IoScheduler {
         panic!("tunable {name} cannot be changed at run time");
     }
 
-    /// Returns the maximum number of reads or of writes at the device.
+    /// Returns the maximum number of requests of the given direction at the device.
     fn depth_of(&self, _direction: Direction) -> Option<u32> {
         None
     }
 
-    /// Sets the maximum number of reads or of writes at the device.
+    /// Sets the maximum number of requests of the given direction at the device.
     fn set_depth(&mut self, _direction: Direction, _depth: u32) {}
 }
 
