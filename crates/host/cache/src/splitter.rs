@@ -91,7 +91,7 @@ impl HashFilter {
 /// Prefetch distance: the hash slot of an id is prefetched this many ids before the id is looked up.
 const AHEAD: usize = 48;
 
-/// Maximum number of pending ids; they are then converted to item numbers as a batch.
+/// Number of pending ids at which they are converted to item numbers as a batch.
 const PENDING_MAX: usize = 1 << 16;
 
 impl Splitter {

@@ -87,7 +87,7 @@ impl Universe {
         at
     }
 
-    /// Returns the item number of `id`; None if `id` was not seen.
+    /// Returns the item number of `id`; None if `id` has not been seen.
     pub fn find(&self, id: u64) -> Option<u32> {
         let item = self.slots[self.slot(id)].item;
         (item != EMPTY).then_some(item)

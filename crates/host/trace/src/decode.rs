@@ -104,7 +104,7 @@ pub trait LineFormat: Send + Sized + 'static {
         1
     }
 
-    /// Returns [`Self::LAYOUT`] if that column layout accepts the text at which this format reports the fault.
+    /// Returns [`Self::LAYOUT`] if that column layout accepts the text that is faulty in this format.
     fn layout_for(fault: &Fault<'_>) -> Option<&'static str> {
         let text = fault.text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(fault.text);
         let is_valid = match fault.why {

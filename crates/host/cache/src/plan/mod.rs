@@ -69,7 +69,7 @@ pub enum Correction {
     HotPagesRaw,
     /// A compressed page that is hit is decompressed for the request, but stays compressed in the cache. In Harper's
     /// model it swaps with an uncompressed page, which is then compressed, as in a cache that moves every page on a
-    /// hit. For all other caches, this correction gives a lower bound of the cost.
+    /// hit. For all other caches, this correction gives a lower bound on the cost.
     RestoreInPlace,
     /// Incompressible pages never stay compressed, although the cache tries to compress them. In Harper's model every
     /// page shrinks by the mean ratio.
@@ -95,9 +95,9 @@ pub struct Point {
     pub hit_ratio: f64,
     /// Share of the requests that hit a compressed page: `HR% * %ChanceComp`.
     pub compressed_hit_ratio: f64,
-    /// Mean time of a page request, in microseconds. A hit on an uncompressed page takes 0.
+    /// Mean time of a page request, in microseconds. A hit on an uncompressed page takes no time.
     pub us: f64,
-    /// 99th percentile of the time of a page request, in microseconds.
+    /// 99th percentile of the page request time, in microseconds.
     pub p99_us: f64,
 }
 
@@ -149,7 +149,7 @@ impl Plan {
     /// `R_cost * HR% * %ChanceComp + miss cost * (1 - HR%)`.
     ///
     /// # Errors
-    /// Fails if `share` is outside of 0 to 1.
+    /// Fails if `share` is not between 0 and 1.
     pub fn point(&self, share: f64, corrections: &[Correction]) -> Result<Point, PlanError> {
         if (0.0..=1.0).contains(&share) {
             Ok(self.at(share, corrections))

@@ -57,7 +57,7 @@ impl Popularity {
     /// the previous point.
     ///
     /// # Errors
-    /// Fails if a point is outside of 0 to 1, or a coordinate decreases.
+    /// Fails if a coordinate is not between 0 and 1, or decreases from one point to the next.
     pub fn measured(points: &[(f64, f64)]) -> Result<Self, PlanError> {
         let mut lines = vec![(0.0, 0.0)];
         for &(pages, hits) in points {

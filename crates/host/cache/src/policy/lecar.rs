@@ -61,8 +61,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Factor by which the penalty for an eviction mistake shrinks if the evicted item is accessed again N accesses after
-/// its eviction, where N is the largest number of items ever cached.
+/// Factor applied to the penalty for an eviction mistake if the evicted item is accessed again N accesses after its
+/// eviction, where N is the largest number of items ever cached.
 const DISCOUNT: f64 = 0.005;
 
 /// Weights of LRU and LFU.
@@ -111,7 +111,7 @@ struct LeCaR {
     left: HugeVec<Left>,
     weights: Weights,
     rate: f64,
-    /// Maximum number of units of each history.
+    /// Maximum size of each history, in units.
     history: u64,
     /// Largest number of items ever cached.
     most_items: usize,

@@ -104,7 +104,7 @@ struct Mq {
     cached: u64,
     most_items: u64,
     queues: u8,
-    /// Maximum number of units of the queue Qout.
+    /// Maximum size of the queue Qout, in units.
     remembered: u64,
     capacity: u64,
 }

@@ -59,7 +59,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 #[derive(Debug)]
 struct Left {
     lists: Lists<2>,
-    /// Maximum number of units of each list of recently evicted items.
+    /// Maximum size of each list of recently evicted items, in units.
     most: u64,
     hits: [u64; 2],
 }

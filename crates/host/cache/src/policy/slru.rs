@@ -49,7 +49,7 @@ const PROTECTION: u8 = 1;
 #[derive(Debug)]
 struct Slru {
     lists: Lists<2>,
-    /// Maximum number of units of the protected segment.
+    /// Maximum size of the protected segment, in units.
     protected: u64,
     capacity: u64,
 }

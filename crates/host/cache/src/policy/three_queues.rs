@@ -30,9 +30,9 @@ pub(super) struct ThreeQueues {
     rules: Rules,
     /// Size in units at which the small FIFO is full.
     pub small: u64,
-    /// Maximum number of units of the main FIFO.
+    /// Maximum size of the main FIFO, in units.
     pub main: u64,
-    /// Maximum number of units of the ghost list.
+    /// Maximum size of the ghost list, in units.
     pub ghost: u64,
     /// True until the cache evicts its first item.
     cold: bool,

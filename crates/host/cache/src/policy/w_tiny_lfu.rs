@@ -54,9 +54,9 @@ const PROTECTION: u8 = 2;
 struct WTinyLfu {
     lists: Lists<3>,
     sketch: Sketch,
-    /// Maximum number of items of the window.
+    /// Maximum number of items in the window.
     window: u64,
-    /// Maximum number of items of the protected segment.
+    /// Maximum number of items in the protected segment.
     protected: u64,
     capacity: u64,
 }

@@ -488,7 +488,7 @@ impl BlockLayer {
         }
     }
 
-    /// Returns the time of the next [`BlockLayer::on_timer`] call, if any.
+    /// Returns the time at which [`BlockLayer::on_timer`] must be called next, if any.
     pub fn timer_ns(&self) -> Option<u64> {
         let earlier = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b)),

@@ -13,8 +13,8 @@
 //!   process's think time and seek distance.
 //! - If completions drained the device, a batch continues at its last position. If the device was idle already, the
 //!   batch starts with the oldest request.
-//! - Queues are indexed by type (synchronous or not), but front merges look them up by direction. So reads find no
-//!   candidates, and writes find only synchronous ones.
+//! - Queues are indexed by type (synchronous or asynchronous), but front merges look them up by direction. So reads
+//!   find no candidates, and writes find only synchronous ones.
 //!
 //! Statistics of exiting processes are left out. For two requests at the same sector, the kernel dispatches the older
 //! one at once; here both stay queued.
@@ -112,7 +112,7 @@ struct Anticipatory {
     processes: FxHashMap<u32, Process>,
     batch: usize,
     batch_end: u64,
-    /// True if the type of batch (synchronous or not) has changed and the device is not drained yet.
+    /// True if the type of batch (synchronous or asynchronous) has changed and the device is not drained yet.
     changed: bool,
     /// True until the first request of a synchronous batch completes. The time limit of the batch starts with that
     /// completion.
@@ -198,8 +198,8 @@ impl Anticipatory {
         over && !self.changed && !self.new_batch
     }
 
-    /// Returns the oldest request of the given type (synchronous or not) if it has expired. Checks at most once per
-    /// `fifo_expire`.
+    /// Returns the oldest request of the given type (synchronous or asynchronous) if it has expired. Checks at most
+    /// once per `fifo_expire`.
     fn overdue(&mut self, kind: usize, now: u64) -> Option<RequestId> {
         if now - self.last_check[kind] < self.fifo_expire[kind] {
             return None;
@@ -278,7 +278,7 @@ impl Anticipatory {
         self.write_batch = self.write_batch.max(1);
     }
 
-    /// Begins a batch of the given type (synchronous or not); returns the oldest request of this type.
+    /// Begins a batch of the given type (synchronous or asynchronous); returns the oldest request of this type.
     fn begin(&mut self, kind: usize, now: u64) -> Option<RequestId> {
         if self.batch != kind {
             self.changed = true;

@@ -280,7 +280,7 @@ impl Cfq {
         self.keys[&Owner::new(rq.pid, rq.is_sync(), rq.priority)]
     }
 
-    /// Returns the duration of the slice of a queue, given its type (synchronous or not) and priority level.
+    /// Returns the duration of the slice of a queue, given its type (synchronous or asynchronous) and priority level.
     fn slice(&self, sync: bool, level: u8) -> u64 {
         let base = self.slice[usize::from(sync)];
         (base + 4 * (base / 5)).saturating_sub(base / 5 * u64::from(level))

@@ -76,7 +76,7 @@ impl Analysis {
     ///
     /// # Errors
     ///
-    /// Fails if the range size is outside of 512 B to 1 TiB.
+    /// Fails if the range size is not between 512 B and 1 TiB.
     pub fn new(range_bytes: u64) -> Result<Self, TraceError> {
         if !RANGE_BYTES.contains(&range_bytes) {
             let why = format!("range size {range_bytes} bytes is invalid; use 512B to 1TiB");

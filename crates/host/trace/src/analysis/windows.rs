@@ -22,7 +22,7 @@ pub struct WindowFigures {
     pub bytes: ByKind,
     /// Number of distinct 4 KiB pages touched by reads and writes in the window.
     pub pages: u64,
-    /// Number of the window's pages that were never touched before.
+    /// Number of the window's pages that had never been touched before.
     pub new_pages: u64,
     /// Number of distinct pages touched from the start of the trace to the end of the window.
     pub pages_so_far: u64,

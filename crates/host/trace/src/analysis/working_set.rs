@@ -21,7 +21,7 @@ const GROUPS_MAX: usize = 3 << 20;
 /// Maximum number of windows of a trace.
 pub(super) const WINDOWS: usize = 512;
 /// Number of merge levels. A page's level is the number of pairwise merges that join the current window with the window
-/// of the page's previous touch. Level 0 is for pages that were never touched before.
+/// of the page's previous touch. Level 0 is for pages that have never been touched before.
 pub(super) const LEVELS: usize = WINDOWS.ilog2() as usize + 1;
 
 /// Pages touched by reads and writes.

@@ -41,7 +41,7 @@ const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 #[derive(Default)]
 struct Blkparse {
     action: u8,
-    /// True within the summary that follows the events.
+    /// True once the summary after the events has begun.
     summary: bool,
 }
 

@@ -91,7 +91,7 @@ fn split(line: &[u8]) -> Vec<&[u8]> {
     line.split(is_end).map(<[u8]>::trim_ascii).collect()
 }
 
-/// Parses a number, hexadecimal with prefix `0x`.
+/// Parses a number; the prefix `0x` marks a hexadecimal number.
 fn number<'a>(text: &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
     let value = if text.starts_with(b"0x") { hexadecimal(text) } else { whole(text) };
     value.map_err(Fault::of(name, text))

@@ -17,7 +17,7 @@ pub(super) struct Burst {
     /// Number of queues created in the current burst.
     size: u32,
     pub is_large: bool,
-    /// Queues of the current burst while it is not large.
+    /// Queues of the current burst; empty while the burst is large.
     members: Vec<usize>,
     latest: i64,
 }

@@ -14,7 +14,7 @@ const MIN_SAMPLES: u64 = 32;
 const MIN_INTERVAL_NS: u64 = 300 * MS;
 /// Maximum duration of an observation interval.
 const INTERVAL_NS: u64 = 1_000 * MS;
-/// Idle time of the device that ends an observation interval.
+/// Device idle time that ends an observation interval.
 const REST_NS: u64 = 100 * MS;
 /// Highest plausible peak rate, in sectors per microsecond.
 const FASTEST: u64 = 20;

@@ -87,7 +87,7 @@ struct Findings {
     /// Number of kernel decisions for which more than one request was waiting.
     choices: u64,
     equal_choices: u64,
-    /// Number of times that the kernel dispatched nothing.
+    /// Number of times that the kernel was asked for a request but dispatched none.
     nothing: u64,
     equal_nothing: u64,
     /// Number of log lines that report the raised weight of the queue in service.
