@@ -15,7 +15,7 @@ pub struct AddressSpace {
     inner: Mutex<Seen>,
 }
 
-/// Addresses of the trace seen so far.
+/// Addresses in the part of the trace read so far.
 enum Seen {
     /// First byte past the last address of the requests so far.
     Extent(u64),

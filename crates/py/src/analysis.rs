@@ -102,8 +102,8 @@ impl Analysis {
         columns(py, ["range", KINDS[0], KINDS[1], KINDS[2]], rows.map(|(range, [r, w, t])| [range, r, w, t]))
     }
 
-    /// Returns a histogram of the distances between the starts of consecutive requests, as columns. Distances are
-    /// counted in address ranges. Each bucket includes `lower` and excludes `upper`.
+    /// Returns a histogram of the distances between the starts of consecutive requests, as columns. The unit of
+    /// distance is the address range. Each bucket includes `lower` and excludes `upper`.
     fn deviations<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).deviations();
         let dict = columns(py, KINDS, rows.iter().map(|row| row.2))?;

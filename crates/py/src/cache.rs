@@ -21,8 +21,9 @@ use crate::source::exclusive;
 /// Parameter of a policy: name, unit, default, minimum, maximum and help.
 type ParameterRow = (&'static str, &'static str, u64, u64, u64, &'static str);
 
-/// Replacement policy as `(name, help, parameters, sizes, needs_future, one_pass)`. The last three are flags: items may
-/// have different sizes; future accesses must be known; one pass gives the miss-ratio curve.
+/// Replacement policy as `(name, help, parameters, sizes, needs_future, one_pass)`. The last three are flags: `sizes`
+/// if items may have different sizes, `needs_future` if future accesses must be known, and `one_pass` if one pass gives
+/// the whole miss-ratio curve.
 type PolicyRow = (&'static str, &'static str, Vec<ParameterRow>, bool, bool, bool);
 
 /// Admission policy as `(name, help, parameters, sizes)`. The flag `sizes` is true if items may have different sizes.
@@ -83,8 +84,8 @@ struct Gathering {
     future: bool,
     /// True if items expire after a time to live.
     expire: bool,
-    /// Time of each access, with the time to live of its item. Until the trace ends, the stream number is stored
-    /// instead of the time to live. Empty if items never expire.
+    /// Time of each access, and time to live of the accessed item. The times to live are known only at the end of the
+    /// trace; until then, the field holds the stream number instead. Empty if items never expire.
     lives: Vec<Life>,
     requests: Option<Vec<Request>>,
     sampler: Option<Sampler>,
@@ -118,7 +119,7 @@ impl Gathering {
 pub struct CacheTrace {
     gathering: Mutex<Option<Gathering>>,
     granularity: Granularity,
-    /// Number of accesses and number of items. Needed only if the accesses themselves are not kept.
+    /// Number of accesses and number of items; `None` unless caches were simulated while requests were added.
     followed: Option<(u64, u32)>,
     trace: Option<Arc<AccessTrace>>,
     requests: Option<Arc<Vec<Request>>>,
@@ -219,7 +220,7 @@ impl CacheTrace {
     }
 
     /// Returns the number of accesses, the number of items, and the total size of all items in units, each item at its
-    /// largest size. If only a sample is kept, items and units are estimates.
+    /// largest size. If only a sample is kept, the number of items and their total size are estimates.
     fn footprint(&self) -> (u64, u64, u64) {
         let units = |trace: &AccessTrace| {
             if trace.one_size() {
@@ -349,9 +350,9 @@ impl CacheTrace {
     }
 }
 
-/// A point of a miss-ratio curve: miss ratio by accesses and by units, the standard errors of the two ratios, the
-/// capacity of each replica's cache in units, the number of hits on items that have grown since their insertion, and
-/// the number of units that the cache lacked at these hits.
+/// A point of a miss-ratio curve: miss ratio by accesses and by units, standard errors of the two ratios, capacity of
+/// each replica's cache in units, number of hits on items that have grown since their insertion, and number of units
+/// that these hits requested but the cache did not have.
 type Point = (f64, f64, f64, f64, u64, u64, u64);
 
 fn point(point: &CurvePoint) -> Point {

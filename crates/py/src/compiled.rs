@@ -21,8 +21,8 @@ pub struct Plugin {
     pub register: fn() -> Result<(), NameTaken>,
 }
 
-/// Registers the components of all plug-ins, and fills the module of the extension with the contents of the built-in
-/// module and a list of the plug-ins.
+/// Registers the components of all plug-ins, and fills the extension's module with the contents of the built-in module
+/// and a list of the plug-ins.
 pub fn fill(module: &Bound<'_, PyModule>, plugins: &[Plugin]) -> PyResult<()> {
     name_components(plugins.iter().map(|plugin| plugin.manifest).collect());
     for plugin in plugins {

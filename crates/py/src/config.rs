@@ -16,7 +16,7 @@ pub struct Config {
 
 impl Config {
     /// Fails if the configuration uses a component written in Python, because such a component works only on the thread
-    /// of its run.
+    /// that executes its run.
     pub fn require_built_in(&self) -> PyResult<()> {
         match self.inner.leaves().iter().find(|leaf| leaf.value.starts_with("\"python:")) {
             Some(leaf) => Err(ConfigError::new_err(format!(
@@ -63,7 +63,7 @@ impl Config {
         what_if.map_or_else(Vec::new, |what_if| self.inner.what_if(what_if))
     }
 
-    /// Returns the change of a setting, as `(key, value)`, that leaves enough spare blocks to replace failed blocks;
+    /// Returns the setting to change, as `(key, value)`, so that enough spare blocks remain to replace failed blocks;
     /// None if no change is needed.
     fn spared(&self) -> PyResult<Option<(&'static str, String)>> {
         let setting = self.inner.spared().or_raise()?;
@@ -147,8 +147,8 @@ pub fn renamed(key: &str) -> Option<String> {
     ssdlab_config::renamed(key)
 }
 
-/// Returns the divisibility rules for the values of an option as `(rule, number, other option)`. If a rule has no
-/// number, it is 0; if it has no other option, that is empty.
+/// Returns the divisibility rules for the values of an option as `(rule, number, other option)`. The number is 0 for
+/// rules without a number, and the other option is empty for rules without one.
 #[pyfunction]
 pub fn spacing(key: &str) -> Vec<(&'static str, u64, &'static str)> {
     let steps = ssdlab_config::OptionSpec::of(key).map_or(&[][..], |option| option.kind.steps());

@@ -1,4 +1,4 @@
-//! Python binding that selects the requests to chosen devices from a table with requests to several devices.
+//! Python binding that filters a request table by device.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use crate::requests::{Requests, row_beyond};
 use crate::source::{device_choice, exclusive, report};
 use crate::volumes::Parted;
 
-/// Selects the requests to chosen devices from a table with requests to several devices.
+/// Selects the requests to the chosen devices from a table of requests.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Devices {
     inner: Mutex<ssdlab_trace::Devices>,
@@ -43,7 +43,8 @@ impl Devices {
         Ok(Requests { inner })
     }
 
-    /// Returns an error message about the first selected request that ends past its device; see `Requests.beyond`.
+    /// Returns an error message about the first selected request that extends past the end of its device; see
+    /// `Requests.beyond`.
     fn beyond(
         &mut self,
         py: Python<'_>,

@@ -180,7 +180,8 @@ fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&st
 /// Runs `work` with the interpreter lock (GIL) released. A panic becomes an [`InternalError`] with `config`, unless its
 /// payload is the exception of a component written in Python.
 pub fn detached<T: Send>(py: Python<'_>, config: Option<&str>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    // Unwind safety: after a panic, inconsistent data of `work` is either unreachable or reports that it is unusable.
+    // `AssertUnwindSafe` is sound: data that a panic leaves inconsistent is either unreachable afterwards or reports
+    // that it is unusable.
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|payload| match payload.downcast::<PyErr>() {
         Ok(error) => *error,
         Err(payload) => internal_error(py, &*payload, config),

@@ -16,7 +16,8 @@ pub fn options(setup: &Setup, plan: &FaultPlan) -> PyResult<Options> {
     Ok(Options { spare_for_failures: if plan.programs > 0 { SPARE_FOR_FAILURES } else { 0 }, ..options })
 }
 
-/// Returns a remedy that lets a drive tolerate block failures: the first candidate over-provisioning that suffices.
+/// Returns a remedy that makes a drive tolerate block failures: over-provisioning raised to the first candidate value
+/// that suffices.
 pub fn enough(config: &ssdlab_config::Config, plan: &FaultPlan) -> String {
     let suffices = |op: &str| {
         let mut more = config.with("device.op", op).ok()?;

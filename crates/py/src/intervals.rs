@@ -107,8 +107,8 @@ impl Intervals {
         columns(py, ["writes", "pages"], rows.into_iter().map(<[u64; 2]>::from))
     }
 
-    /// Returns a table of page writes by time and address: its rows, one after the other in an array, and its numbers
-    /// of rows and columns.
+    /// Returns a table of page writes by time and address: an array of its values, row by row, and the numbers of rows
+    /// and columns.
     fn time_address<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (u64, u64))> {
         let (counts, steps) = exclusive(&mut self.inner).time_address();
         Ok((array(py, counts.to_vec())?.into_any(), steps))

@@ -40,9 +40,9 @@ fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
 
 #[pymethods]
 impl MapAdvisor {
-    /// Starts a pass over a trace for the device of `config`. Sizes are strings such as `"64KiB"`. The default sizes
-    /// are the sizes in the map-cache document (slides) that suit the page size. `space` is the address space of the
-    /// trace, if `config.needs_extent()`.
+    /// Starts a pass over a trace for the device of `config`. Sizes are strings such as `"64KiB"`. By default, uses the
+    /// sizes from the map-cache document (slides) that suit the page size. `space` is the address space of the trace,
+    /// if `config.needs_extent()`.
     #[new]
     #[pyo3(signature = (config, entry, caches=None, segments=None, space=None))]
     fn new(
@@ -95,8 +95,8 @@ impl MapAdvisor {
 
     /// Returns the results by name. `requests` is the number of requests. `host_ns` and `host_read_ns` are the total
     /// times of all requests and of all reads if the whole map were in RAM. `segments` has an entry for each segment
-    /// size, in ascending order. An entry has single values, the values `write_backs` and `busy_ns` for each cache, and
-    /// columns with a row for each number of cached segments.
+    /// size, in ascending order. An entry holds scalars, the arrays `write_backs` and `busy_ns` with one element per
+    /// cache, and columns with one row for each number of cached segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = exclusive(&mut self.inner);
         let advice = detached(py, None, || inner.advice())?;

@@ -12,13 +12,13 @@ use ssdlab_trace::{Generator, Source, TraceError, Workload};
 
 use crate::errors::{ConfigError, OrRaise};
 
-/// Bytes of FTL tables per logical and per physical page: the map and its inverse.
+/// Bytes of FTL tables for each logical page (in the map) and for each physical page (in the inverse map).
 const PER_PAGE: u64 = 4;
 /// Bytes of data checker tables per logical and per physical page.
 const PER_PAGE_CHECKED: u64 = 12;
 /// Bytes of FTL tables per block.
 const PER_BLOCK: u64 = 40;
-/// Memory in bytes that a single access to a map may allocate: the system may use a huge page.
+/// Memory in bytes that a single access to a map may allocate, because the system may use a huge page.
 const HUGE_PAGE_BYTES: u64 = 2 << 20;
 /// Number of requests generated per batch when counting accessed pages.
 const BATCH: usize = 256;
@@ -49,7 +49,7 @@ pub fn require_run(settings: &Settings) -> Result<(), PyErr> {
     let per_access = 2 * HUGE_PAGE_BYTES;
     let pages = accessed_pages(workload, setup.geometry.page_bytes, whole / per_access).or_raise()?;
     let needed = whole.min(fixed + pages * per_access);
-    // Each map is a separate allocation. The system may grant an allocation without having memory for all entries.
+    // Each map is a separate allocation, which the system may grant even if it lacks memory for all entries.
     let maps = [u64::from(setup.logical_pages), setup.geometry.pages()].map(|pages| pages * PER_PAGE);
     if maps.into_iter().any(is_refused) { require(setup) } else { demand(setup, needed, FEWER_PAGES) }
 }
@@ -130,7 +130,7 @@ pub fn require_budget(bytes: u64) -> Result<(), PyErr> {
 
 /// Reason why the needed memory is not available.
 struct Shortage {
-    /// True if the system refuses the allocation, however much memory is free.
+    /// True if the system refuses the allocation regardless of the amount of free memory.
     refused: bool,
     /// Number of free bytes, if known.
     free: Option<u64>,

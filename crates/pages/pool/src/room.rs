@@ -9,7 +9,7 @@ use crate::loader::Loader;
 use crate::shard::{Frame, Job, Shard};
 use crate::{PageId, PoolError};
 
-/// State of the search for a free frame, on behalf of one incoming page.
+/// State of the search for a free frame for one incoming page.
 pub struct Room<'a, L: Loader> {
     inner: &'a Inner<L>,
     shard: &'a SharedShard,

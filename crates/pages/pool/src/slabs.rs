@@ -11,12 +11,13 @@ use ssdlab_core::mem::prefetch;
 pub struct Place {
     chunk: u32,
     index: u16,
-    /// Length of the blocks in the chunk, in steps. A copy here avoids a look-up in the chunk table.
+    /// Size of the chunk's blocks as a number of steps (see `STEPS`), copied here to avoid a look-up in the chunk
+    /// table.
     class: u8,
 }
 
 struct Chunk {
-    /// Length of the blocks in the chunk, in steps.
+    /// Size of the chunk's blocks as a number of steps; see `STEPS`.
     class: usize,
     /// Slot of the page in each block of the chunk, or [`FREE`].
     owners: Vec<u32>,
@@ -35,7 +36,7 @@ const STEPS: usize = 32;
 /// Number of larger size classes that are searched for a free block if the page's own class has none.
 const NEIGHBOURS: usize = 2;
 
-/// What happened to the pages of an emptied chunk.
+/// Slots of the pages that an emptied chunk held.
 #[derive(Default)]
 pub struct Emptied {
     /// Slots whose pages moved to another chunk, each with the page's new position.

@@ -31,8 +31,8 @@ struct Parser {
     parse: Py<PyAny>,
     /// Length of a record; 0 for lines of text.
     record_bytes: usize,
-    /// Message of the first fault, reused for all later faults: reading either ends at the first fault, or skips all
-    /// faults without showing their messages.
+    /// Message of the first fault. Later faults reuse it, because only the first message can be shown: reading either
+    /// stops at the first fault, or skips all faults without showing their messages.
     first_fault: Option<&'static str>,
 }
 
@@ -67,7 +67,7 @@ impl Parser {
         }
     }
 
-    /// Parses a line or a record; `given` is the line or record in the form that Python receives.
+    /// Parses a line or a record, which is passed to Python as `given`.
     fn entry<'a, 'py, G: IntoPyObject<'py>>(
         &mut self,
         py: Python<'py>,

@@ -53,8 +53,8 @@ impl Shard {
         Some(Job { slot: at, version: slot.version, id: slot.id, page: Arc::clone(page), dirty: slot.dirty, action })
     }
 
-    /// Finishes a job of [`Shard::begin_demotion`]. The page stays uncompressed if it was used or written meanwhile, or
-    /// could not be stored.
+    /// Finishes a job that [`Shard::begin_demotion`] started. The page stays uncompressed if it was used or written in
+    /// the meantime, or could not be stored.
     pub fn finish(&mut self, job: Job, result: JobResult<'_>) {
         let at = job.slot;
         let action = job.action;

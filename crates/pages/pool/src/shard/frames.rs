@@ -73,7 +73,7 @@ impl Shard {
         if Arc::strong_count(&frame) > 1 {
             self.orphans.push(frame);
         } else if self.frames > self.raw_limit() && !self.released {
-            // After the uncompressed pool's share has shrunk, every second returned frame is freed. This spreads the
+            // After the uncompressed pool's share has shrunk, frees only every second returned frame, which spreads the
             // cost of freeing the surplus frames over many threads.
             self.frames -= 1;
             self.released = true;

@@ -28,8 +28,8 @@ use crate::{ConfigError, PageId, Transitions, Usage};
 pub type Frame = Arc<[u8]>;
 
 const NONE: u32 = u32::MAX;
-/// Number of margins in the memory budget. To adapt the compressed pool's share, a shard compares the time that each of
-/// the two pools would save if it were one margin larger.
+/// Number of equal parts, called margins, in the memory budget. To adapt the compressed pool's share, a shard compares
+/// how much time each pool would save with one more margin of memory.
 const MARGINS: usize = 16;
 
 /// A compressed page: its position in the pool, its length and its checksum.
@@ -87,11 +87,11 @@ pub struct Job {
     pub page: Frame,
     /// True if the page is dirty and must be stored.
     pub dirty: bool,
-    /// Action on a victim after it has been stored.
+    /// Action to take on a victim after it has been stored.
     pub action: VictimAction,
 }
 
-/// Action on a victim, that is, a page that the uncompressed pool evicts.
+/// Action to take on a victim, that is, a page that the uncompressed pool evicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VictimAction {
     Compress,
@@ -178,8 +178,8 @@ pub struct Shard {
     pub waiting: bool,
     /// True if the shard is in the workers' queue, or a worker is compressing its victims.
     pub queued: bool,
-    /// Counts of page transitions. Hits in the uncompressed pool that are recorded under the shared lock are counted
-    /// elsewhere.
+    /// Counts of page transitions. Hits in the uncompressed pool under the shared lock are counted separately, in
+    /// `raw_hits` of the shared shard.
     pub counts: Transitions,
 }
 
@@ -312,7 +312,8 @@ impl Shard {
         let page = match &slot.state {
             State::Raw(page) => page,
             State::Compressed(compressed) => {
-                // Only prefetches the page; the caller copies it later, under the exclusive lock.
+                // Only starts to load the page into the processor's cache; the caller copies it later, under the
+                // exclusive lock.
                 self.slabs.prefetch(compressed.place, compressed.len as usize);
                 return None;
             }
