@@ -26,7 +26,7 @@ class S4Fifo(CachePolicy):
 
     def __init__(self, skip: float = 0.25, hits: int = 2) -> None:
         self.skip, self.hits = skip, hits
-        self.small: OrderedDict[int, int] = OrderedDict()  # for each item, number of insertions into S before its own
+        self.small: OrderedDict[int, int] = OrderedDict()  # for each item, number of items inserted into S before it
         self.main: OrderedDict[int, None] = OrderedDict()
         self.ghost: OrderedDict[int, None] = OrderedDict()
         self.uses: dict[int, int] = {}

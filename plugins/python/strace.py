@@ -24,7 +24,7 @@ class Strace(TraceFormat):
         if call is None or operation is None:
             if not _LINE.match(line):
                 raise ValueError("not a line of strace -ttt output; record the trace with strace -f -ttt -y")
-            return None  # a signal, an exit, an unsupported system call, or half of a call that strace splits
+            return None  # a signal, an exit, an unsupported system call, or half of a call that strace split in two
         pid, seconds, micros, _, descriptor, arguments, result = call.groups()
         time_ns = int(seconds) * 10**9 + int(micros) * 1000
         if operation == "flush":

@@ -311,7 +311,7 @@ def check_log_size(text: str) -> None:
 
 @final
 class Intervals:
-    """Write intervals of a trace for the given log sizes, from a second pass."""
+    """Measures write intervals for the given log sizes, in a second pass over a trace."""
     def __new__(cls, written: WrittenPages, logs: Sequence[str]) -> Intervals: ...
     def add(self, requests: Requests) -> None: ...
     def windows(self) -> dict[str, npt.NDArray[np.uint64]]: ...
@@ -345,7 +345,7 @@ def cache_admissions() -> list[tuple[str, str, list[tuple[str, str, int, int, in
 
 def check_cache(name: str, changes: Sequence[tuple[str, int]], one_size: bool) -> None:
     """Raises an error if the policy is unknown, lacks a parameter named in `changes`, or requires items of equal size
-    but `one_size` is False.
+    although `one_size` is False.
     """
 
 _Asked: TypeAlias = tuple[str, Sequence[tuple[str, int]], int]
@@ -386,7 +386,7 @@ class FollowingCache:
 
 @final
 class Plan:
-    """Model of a page cache that keeps some of its pages compressed, using one compressor."""
+    """Model of a page cache that compresses some of its pages with one compressor."""
     def __new__(
         cls,
         memory: tuple[float, float, float],
@@ -430,7 +430,7 @@ def bench_cache(
     threads: int,
     stop: Callable[[int], bool],
 ) -> dict[str, Any]:
-    """Runs accesses through a new cache, and returns the measured counts and times."""
+    """Sends accesses to a new cache, and returns the measured counts and times."""
 
 def bench_codecs(
     files: Sequence[bytes],

@@ -234,7 +234,8 @@ impl PagePool {
         let (result, out) = detached(py, None, move || {
             let mut out = vec![0; pool.options().page_bytes as usize];
             let result = pool.read(page, &mut out);
-            // The last owner of the pool writes back dirty pages, so this call drops its reference before it returns.
+            // Dropping the last reference to the pool writes back dirty pages, so this reference is dropped here, while
+            // the interpreter lock (GIL) is released.
             drop(pool);
             (result, out)
         })?;

@@ -18,7 +18,8 @@ pub struct Requests {
     pub inner: Vec<Request>,
 }
 
-/// Builds a request from its values in the columns. Callers prefix the error message with "row N: " or "which is ".
+/// Builds a request from its column values. The error message is a fragment, which callers prefix with "row N: " or
+/// "which is ".
 pub fn request(time_ns: u64, op: u8, offset: u64, bytes: u32, flags: u8, stream: u16) -> Result<Request, String> {
     let Some(&op) = Op::ALL.get(usize::from(op)) else {
         return Err(format!("op is {op}; use 0 (read), 1 (write), 2 (trim) or 3 (flush)"));

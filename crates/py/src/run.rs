@@ -113,7 +113,7 @@ pub fn latency_columns(py: Python<'_>, latency: &[LatencyHistogram; 4]) -> PyRes
     Ok(columns.unbind())
 }
 
-/// Returns the name of the phase and, while preconditioning overwrites pages, the write amplification.
+/// Returns the name of the phase, followed by the write amplification while preconditioning overwrites pages.
 fn phase_text(status: &Status) -> String {
     let name = status.phase.name();
     status

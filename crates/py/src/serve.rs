@@ -58,8 +58,8 @@ impl DriveServer {
     /// `verify_clients`, they also need a certificate signed by the CA in that folder. Requests and replies take at most
     /// `memory` bytes. `scale` is the wall time of a simulated second; None sends replies at once.
     ///
-    /// A new drive either is preconditioned as for a run, if `precondition` is true (`kept` has the same meaning as in
-    /// `simulate`), or continues from the saved drive in the file `state`.
+    /// A new drive can be preconditioned as for a run (`precondition`; `kept` has the same meaning as in `simulate`),
+    /// or continue from the saved drive in the file `state`.
     #[new]
     #[pyo3(signature = (
         config, name, *, file, socket, listen, tls, verify_clients, memory, scale, record, precondition, state, kept

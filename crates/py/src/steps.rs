@@ -14,7 +14,7 @@ pub fn record_steps(py: Python<'_>, question: &str) -> PyResult<String> {
     detached(py, None, || answer(question))
 }
 
-/// Returns the drive of `config`, filled as configured, as JSON.
+/// Returns a JSON description of the drive of `config`, including the configured number of filled pages.
 #[pyfunction]
 pub fn steps_drive(config: &Config) -> PyResult<String> {
     let settings = config.inner.settings(Some(0)).or_raise()?;

@@ -8,8 +8,8 @@ pub fn nearest(word: &str, known: Vec<String>) -> Option<String> {
     ssdlab_core::suggest::nearest(word, known.iter().map(String::as_str)).map(str::to_owned)
 }
 
-/// Returns the known key nearest to `key`, such as `nand.read`. Recognizes keys whose last part is misspelt or whose
-/// table is wrong, and keys with a typing error.
+/// Returns the known key nearest to `key`, such as `nand.read`. Tolerates a misspelt last part, a wrong table, or a
+/// typing error anywhere in the key.
 #[pyfunction]
 pub fn nearest_key(key: &str, known: Vec<String>) -> Option<String> {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();

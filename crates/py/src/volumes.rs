@@ -120,7 +120,7 @@ impl Partition {
         detached(py, None, add)?.or_raise()
     }
 
-    /// Returns the totals of the requests of each volume.
+    /// Returns the request totals of each volume.
     fn volumes(&self) -> Vec<Volume> {
         let files = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let row = |(number, volume): (usize, &ssdlab_trace::VolumeTotals)| {

@@ -50,8 +50,8 @@ impl Writer {
     }
 }
 
-/// Returns all trace formats as `(name, help, can_write, objects)`. The flags are true if ssdlab can write the format,
-/// and if its requests are for objects.
+/// Returns all trace formats as `(name, help, can_write, objects)`. `can_write` is true if ssdlab can write the format;
+/// `objects` is true if its requests are for objects.
 #[pyfunction]
 pub fn formats() -> Vec<(&'static str, &'static str, bool, bool)> {
     let about = |format: &Format| (format.name, format.help, format.role.encoder.is_some(), format.role.objects);

@@ -16,7 +16,7 @@ pub use ssdlab_ftl::{DynFtl, Problem, Shape};
 
 use crate::NameTaken;
 
-/// Adds a map to ssdlab.
+/// Adds a map model to ssdlab.
 ///
 /// # Errors
 /// Fails if a component of this type is already registered under this name.

@@ -86,7 +86,7 @@ fn erases(plane: PlaneView<'_>, block: BlockId) -> u32 {
 /// The policy CAT (cost, age, times).
 struct Cat;
 
-/// Returns the score of a block with a share `u` of valid pages.
+/// Returns the CAT score of a block; `u` is its share of valid pages. The block with the highest score is collected.
 fn score(u: f64, age: f64, erases: u32) -> f64 {
     (1.0 - u) * age / (u * f64::from(erases.max(1)))
 }
@@ -119,7 +119,7 @@ struct Rejuvenator {
     window: u32,
     every: u64,
     collections: u64,
-    /// Least worn blocks of all planes that are due for collection.
+    /// Blocks, on any plane, that are due for collection because they were the least worn of their plane.
     due: BTreeSet<u32>,
 }
 

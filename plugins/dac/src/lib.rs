@@ -55,8 +55,8 @@ struct Dac {
     hottest: u8,
     age: u32,
     region: Vec<u8>,
-    /// For each page, the value that the counter of host page writes had at the page's latest write. The counter may
-    /// wrap around. Empty if `age` is 0.
+    /// For each page, the number of host page writes up to the latest write of this page, modulo 2^32. Empty if `age`
+    /// is 0.
     written: Vec<u32>,
 }
 

@@ -81,7 +81,7 @@ static LAST: FtlInfo = FtlInfo {
 /// LAST, as a log-block FTL.
 pub type LastFtl = LogFtl<Last>;
 
-/// A log block for large requests, with the pages of one logical block in place.
+/// A log block for large requests. It holds pages of one logical block, each at its own offset.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Sequential {
     lbn: u32,
@@ -192,11 +192,11 @@ impl Last {
         Some((block, 0))
     }
 
-    /// Reclaims a block of the random log. Moving the pages of a hot block may use as many blocks as it frees, but
-    /// happens only once per hot block.
+    /// Reclaims a block of the random log. Moving the pages of a hot block to the cold partition may free no more
+    /// blocks than it uses, but each hot block is moved only once.
     fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
         let [hot, cold] = &self.random;
-        // The last block of a partition is open, unless it is full; an open block is not reclaimed.
+        // The last block of a partition is still open if it is not full; open blocks are not reclaimed.
         let closed = |blocks: &VecDeque<u32>| {
             let open = blocks.back().copied().filter(|&block| !device.is_full(block));
             blocks.iter().copied().filter(move |&block| Some(block) != open).collect::<Vec<_>>()
@@ -306,8 +306,8 @@ impl Log for Last {
     /// Restores the log after a power loss. All random log blocks become cold blocks.
     fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let mut rest = Vec::new();
-        // Takes over the newest blocks first, up to the maximum number. Returns the remaining blocks, which recovery
-        // merges.
+        // Takes over the newest blocks first, up to the maximum number; returns the remaining blocks so that recovery
+        // merges them.
         for log in blocks.into_iter().rev() {
             let owner = log.owner.filter(|&lbn| !self.sequential.iter().any(|other| other.lbn == lbn));
             match (log.role, owner) {

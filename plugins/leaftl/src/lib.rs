@@ -68,7 +68,8 @@ static LEAFTL: MapInfo = MapInfo {
 
 /// Number of logical pages in a group.
 const GROUP: u32 = 256;
-/// If a group has more levels than this, its lines move to newer levels that have room.
+/// If a group has more levels than this, each of its lines moves to the newest level in which it overlaps no other
+/// line.
 const LEVELS: usize = 10;
 
 /// Set of pages of a group, with one bit per page.
@@ -157,7 +158,7 @@ fn fit(points: &[(u8, u32)], gamma: u32) -> Vec<Segment> {
     while let Some(&(first, place)) = rest.first() {
         let (x0, y0) = (f64::from(first), f64::from(place));
         let mut taken = 1;
-        // The lines with the smallest and the largest slope within the tolerance cross at a pivot.
+        // The two bounding lines, with the smallest and the largest slope within the tolerance, cross at the pivot.
         let (mut pivot, mut slopes) = ((x0, y0), [1.0, 1.0]);
         while let Some(&(page, place)) = rest.get(taken) {
             let before = rest[taken - 1];

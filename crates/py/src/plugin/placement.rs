@@ -54,7 +54,7 @@ struct PythonPlacement {
     relocated: Py<PyAny>,
     arguments: Vec<Argument>,
     open_blocks: u8,
-    /// For each page, the number of pages that the host had written at the last write of the page; 0 for unwritten
+    /// For each page, the total number of page writes by the host up to the last write of this page; 0 for unwritten
     /// pages. Empty unless [`Argument::Age`] is requested.
     last_written: Vec<u64>,
     /// Logical page that follows the one that the host wrote last.

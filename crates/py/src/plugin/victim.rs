@@ -15,9 +15,9 @@ use super::{Entry, Registered, Running, or_unwind};
 /// Value of `valid` for a block that is not closed; larger than the number of valid pages in any closed block.
 const NOT_CLOSED: i64 = 1 << 31;
 
-/// Maximum number of successive victims without an invalid page, as a multiple of the number of blocks in the plane.
-/// Above this maximum, the run ends with an error about the policy. Page mapping itself would stop slightly later, and
-/// report a bug in ssdlab.
+/// Maximum number of successive victims that have no invalid page, as a multiple of the number of blocks in the plane.
+/// Above this maximum, the run ends with an error about the policy. Without it, page mapping would stop slightly later
+/// and report a bug in ssdlab.
 const PATIENCE: u64 = 64;
 
 /// Arguments that require the FTL to record data.
@@ -71,14 +71,14 @@ impl Argument {
     }
 }
 
-/// Returns the value of a block in `values`, an array over the blocks of its plane; the default value if there is no
-/// array.
+/// Returns a block's element of `values`, which has one element per block of the plane. Returns the type's default
+/// value if `values` is None.
 fn of_block<T: Copy + Default>(plane: PlaneView<'_>, block: BlockId, values: Option<&[T]>) -> T {
     values.map_or_else(T::default, |values| values[(block.0 - plane.blocks().start) as usize])
 }
 
-/// Returns the number of a block within its plane, or -1 if `block` is None, which never happens while a policy chooses
-/// a victim.
+/// Returns the number of a block within its plane. Returns -1 if `block` is None, which cannot be the case while a
+/// policy chooses a victim.
 fn number(plane: PlaneView<'_>, block: Option<BlockId>) -> i64 {
     block.map_or(-1, |block| (block.0 - plane.blocks().start).into())
 }
@@ -91,7 +91,7 @@ type Get = fn(PlaneView<'_>, BlockId) -> i64;
 #[derive(Default)]
 struct Area {
     /// All arguments that have one number per block, as the rows of a single array. This is faster than one array per
-    /// argument, because accessing an array takes time.
+    /// argument, because each access to an array takes time.
     numbers: Option<Py<PyArray1<i64>>>,
     rows: Vec<Get>,
     holds_map: Option<Py<PyArray1<bool>>>,

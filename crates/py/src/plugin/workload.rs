@@ -51,7 +51,8 @@ struct PythonWorkload {
 struct Started {
     running: Running,
     requests: Py<PyIterator>,
-    /// Object to name in messages: the generator, which has a current line number, or the method.
+    /// Object to name in messages: the generator if there is one, because it has a current line number; otherwise the
+    /// method.
     shown: Py<PyAny>,
     ended: bool,
 }

@@ -1,4 +1,4 @@
-"""Buffer caches: simulation on traces, measurement on this machine, and advice on compressing a part of them.
+"""Buffer caches: simulation on traces, measurement on this machine, and advice on compressing part of a cache.
 
 `ssdlab.cache` lists the public names.
 """

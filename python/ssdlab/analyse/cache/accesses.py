@@ -12,7 +12,7 @@ from ssdlab.model.numbers import within
 from ssdlab.model.trace import Trace, generate
 
 _SLOT = 4096
-"""Bytes per page in the workload generator's address space; independent of the page size of the cache."""
+"""Size in bytes of a page in the workload generator's address space; independent of the cache's page size."""
 _LEAST_PAGES, _MOST_PAGES = 8, 1 << 28
 _MOST_ACCESSES = 100_000_000
 
@@ -60,7 +60,7 @@ class Load:
 
 
 def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) -> "Counts":
-    """Draws accesses from a distribution and spreads scans evenly among them; see `Load`."""
+    """Draws random accesses from a distribution, and spreads scan accesses evenly among them; see `Load`."""
     name, _, parameter = access.partition(":")
     patterns: dict[str, dict[str, Any]] = {
         "even": {"workload.pattern": "uniform"},

@@ -32,7 +32,7 @@ CODECS = ("lz4", "zstd:1")
 RUNS = 3
 _ADAPTIVE = "adaptive"
 _PROBE_PAGES = 1024
-"""Number of pages that are compressed and restored to measure the times from which an adaptive share is computed."""
+"""Number of pages to compress and restore when measuring the times from which an adaptive share is computed."""
 
 
 @takes()
@@ -140,7 +140,7 @@ class Storage:
 
 
 class _Below(NamedTuple):
-    """Storage below the measured cache, in the form of arguments for the Rust extension."""
+    """Storage below the measured cache, as arguments for the Rust extension."""
 
     path: str | None
     cost_us: float
@@ -239,7 +239,7 @@ class CacheBench(Finding):
     threads: int
     runs: int
     settings: dict[str, Any]
-    """Arguments of `bench` without a field of their own: policies, accesses and storage."""
+    """Arguments of `bench` that have no field of their own: policies, accesses and storage."""
     cells: tuple[Cell, ...]
     """Results, ordered by share of the compressed pool, then by codec."""
     done: int
@@ -432,8 +432,8 @@ class _Runner:
         return self._ending(phase, self.done * accesses + accesses_done, self.asked * accesses, 0)
 
     def _costs(self) -> dict[str | None, tuple[float, float]]:
-        """Returns the times that adaptive caches need: for each codec, the time of a miss and the time to restore a
-        page, in microseconds.
+        """Returns the times from which adaptive shares are computed: for each codec, the time of a miss and the time to
+        restore a page, in microseconds.
         """
         probe = self._run("0", None)
         miss_us = probe["load_ns"] / max(probe["loads"], 1) / 1e3

@@ -98,7 +98,7 @@ class Items(NamedTuple):
 
     @property
     def one_size(self) -> bool:
-        """True if every item has the size of one unit."""
+        """True if every item takes exactly one unit of capacity."""
         return self.granularity != "sized-objects"
 
     @property

@@ -237,8 +237,8 @@ def _seconds(ttl: str) -> int:
 
 
 def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) -> list[int]:
-    """Returns the time to live of each stream in seconds: the number that is the stream's name, or 0 (no expiry) for a
-    stream without a name.
+    """Returns the time to live of each stream in seconds. The name of a stream is its time to live; a stream without a
+    name gets 0, which means no expiry.
     """
     if not any(streams):
         raise TraceError(
@@ -256,7 +256,9 @@ def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) ->
 
 
 def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int], bool]:
-    """Returns the rows (policies) and columns (sizes) to keep, and True if some cells were not simulated."""
+    """Returns the rows (policies) and columns (sizes) to keep, and a flag that is True if some cells were not
+    simulated.
+    """
     kept = finished_part(cells.reshape(rows, columns).tolist())
     if not kept[0]:
         raise KeyboardInterrupt("stopped while simulating caches")

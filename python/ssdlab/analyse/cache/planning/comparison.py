@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ssdlab.analyse.cache.planning.result import CachePlan
 
 SHARES = (0, 50)
-"""Percentages of compressed memory to measure besides the best percentage. If the user sets a percentage, only 0 % is
-measured besides it.
+"""Percentages of compressed memory to measure in addition to the best percentage. If the user sets a percentage, only
+this percentage and 0 % are measured.
 """
 
 PAGES, CACHED = 8192, 800
@@ -134,8 +134,8 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
 
 
 def _moving_us(raw: float, compressed: float, load_us: float, compress_us: float, decompress_us: float) -> float:
-    """Returns the time per page at the given hit ratios. Each page that enters the uncompressed pool forces another
-    page to be compressed.
+    """Returns the time per page at the given hit ratios of the two pools. Assumes that each page that enters the
+    uncompressed pool forces another page to be compressed.
     """
     return (1 - raw - compressed) * (load_us + compress_us) + compressed * (compress_us + decompress_us)
 

@@ -6,8 +6,8 @@ MODELS = ("document", "corrected")
 """Models of a cache: the model of Harper 2018 as published, and the model with all corrections except `IN_PLACE`."""
 
 IN_PLACE = "restore-in-place"
-"""Name of an alternative cache design, in which a compressed page stays compressed when it is hit. The design is listed
-among the corrections.
+"""Name of an alternative cache design, in which a compressed page stays compressed when it is hit.
+`_ssdlab.corrections` lists this design among the corrections.
 """
 
 

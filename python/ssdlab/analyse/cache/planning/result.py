@@ -37,8 +37,8 @@ class Choice:
     gain: float
     """Pages per second, relative to the cache without compression."""
     break_even: float | None
-    """Smallest compressed share of the memory that makes the cache faster than without compression; None if no share
-    does.
+    """Smallest compressed share of the memory at which the cache is faster than without compression; None if there is
+    no such share.
     """
     device_break_even_us: float | None
     """Read time per page, in microseconds, of the fastest device for which compression can pay off; None if compression
@@ -158,9 +158,9 @@ class CachePlan(Finding):
 
     @cached_property
     def corrections(self) -> dict[str, float]:
-        """Predicted time per page, in microseconds, at the best compressed share of the memory, by model: Harper 2018
-        as published, with each correction alone, with all corrections, and with all corrections plus restoring in
-        place.
+        """Predicted time per page, in microseconds, at the best compressed share of the memory, keyed by model: Harper
+        2018 as published, the same with one correction (an entry for each), with all corrections, and with all
+        corrections plus restoring in place.
         """
         best = self.best
         share = best.share
