@@ -128,7 +128,7 @@ def raised() -> Iterator[None]:
 
 def _own_seconds() -> float:
     """Returns the time in seconds, minus the time that the main thread has spent waiting for a processor. If the system
-    does not report the waiting time, it is included.
+    does not report the waiting time, the result includes it.
 
     Signal handlers call this function during imports too, so it must not load a module; decoding text would load one.
     """

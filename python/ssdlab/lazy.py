@@ -1,6 +1,7 @@
 """Lazy imports of modules that load slowly, and of packages in a higher layer than the importing package.
 
-`from ssdlab.lazy import np` costs nothing until an attribute of `np` is used; type checkers see NumPy itself.
+After `from ssdlab.lazy import np`, NumPy is loaded only when an attribute of `np` is first used; type checkers see
+NumPy itself.
 """
 
 from importlib import import_module

@@ -108,7 +108,9 @@ class Cell:
 
     @property
     def waited(self) -> float:
-        """Share of time that a thread waited for a processor while compressing or restoring, whichever is larger."""
+        """Share of time that a thread waited for a processor: the larger of its shares while compressing and while
+        restoring.
+        """
         return max(
             1 - cpu.median / elapsed.median
             for cpu, elapsed in (

@@ -109,7 +109,7 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[Path, str | None]]:
-    """Yields each file with the reason to skip it, or None if the file is to be read."""
+    """Yields each file with the reason why it is skipped; the reason is None if the file is to be read."""
     for given in map(Path, paths):
         if not given.is_dir():
             yield given, _fault(given)

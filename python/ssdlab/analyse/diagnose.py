@@ -11,11 +11,11 @@ from ssdlab.model.simulation import simulate
 from ssdlab.model.trace_file import Given
 
 SAME_DRIVE = "rounded to whole blocks, the additional over-provisioning adds no block; use a larger drive"
-"""Reason that the user is shown if a change to more over-provisioning was not tried."""
+"""Reason shown to the user if a change that adds over-provisioning was not tried."""
 
 _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
-"""Prefix of message lines that locates a setting made by `Config.changed`. It is removed, because the user did not
-write this setting.
+"""Prefix of error message lines that says where a setting of `Config.changed` comes from. It is removed, because the
+user did not write this setting.
 """
 
 MOST = 6

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 
 def finished_part(done: Sequence[Sequence[bool]]) -> tuple[list[int], list[int]]:
-    """Returns the rows and columns to keep: all finished rows or, if there are none, the finished cells of the row that
-    has the most of them.
+    """Returns the rows and columns to keep: all finished rows or, if no row is finished, the finished cells of the row
+    with the most finished cells.
 
     Returns two empty lists if no cell is finished.
 

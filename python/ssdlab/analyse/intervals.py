@@ -110,8 +110,8 @@ class WriteIntervals(TraceFinding):
         return log_pages, writes / self.page_writes
 
     def concentration(self) -> "tuple[Numbers, Numbers]":
-        """Returns the points of a curve: growing fractions of the written pages, most frequently written pages first,
-        and the fraction of all page writes that go to the pages in each fraction.
+        """Returns the points of a curve as two arrays: growing fractions of the written pages (most frequently written
+        pages first), and for each of them the fraction of all page writes that go to these pages.
         """
         pages = np.cumsum(self.frequency.pages[::-1]) / self.written_pages
         writes = np.cumsum((self.frequency.pages * self.frequency.writes)[::-1]) / self.page_writes

@@ -34,7 +34,7 @@ ENTRY = "4B"
 """Default size of a map entry."""
 
 MAP_OF_MAP_BYTES = 4
-"""RAM in bytes per map segment, for the location of the segment in flash."""
+"""RAM in bytes that it takes to record the location of one map segment in flash."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class MapCacheCurve(NamedTuple):
     hit_ratio: "Numbers"
     """Hits of the cache divided by look-ups."""
     iops_share: "Numbers"
-    """Lower bound of the IOPS relative to a drive with the whole map in RAM: assumes that each changed segment is
-    written back separately.
+    """Lower bound of the IOPS relative to a drive with the whole map in RAM. The bound assumes that each changed
+    segment is written back separately.
     """
 
 
@@ -211,8 +211,8 @@ class MapCacheAdvice(TraceFinding):
         return self.choice(*cells[0]) if cells else None
 
     def neighbours(self, choice: MapCacheChoice) -> tuple[MapCacheChoice | None, MapCacheChoice | None]:
-        """Returns the next smaller and the next larger of the requested caches with the same segment size as `choice`;
-        None if there is none.
+        """Returns the requested caches that are one size smaller and one size larger than `choice`, with the same
+        segment size; None for a neighbour that does not exist.
         """
         row = self.caches.tolist().index(choice.cache_bytes)
         column = self.segments.tolist().index(choice.segment_bytes)
@@ -221,7 +221,7 @@ class MapCacheAdvice(TraceFinding):
         return smaller, larger
 
     def curve(self, segment_bytes: int) -> MapCacheCurve:
-        """Returns predictions for one requested segment size: a cache of one segment, of two segments, and so on.
+        """Returns the predictions for one requested segment size, for caches of one segment, two segments and so on.
 
         Raises:
             ConfigError: If the segment size was not requested.

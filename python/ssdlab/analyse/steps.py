@@ -43,11 +43,11 @@ SMALL_DRIVE = "tlc-chip"
 _DEFAULT = "default (the small drive of ssdlab explain)"
 """Origin of the small drive's settings, as shown in messages."""
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
-"""Letter before the pages of each operation in a scene's requests. Flushes have no pages and are not shown."""
+"""Letter that precedes the pages of a request in a scene, by operation. Flushes have no pages and are not shown."""
 
 
 def small(*layers: Sets) -> list[Sets]:
-    """Returns the given layers of settings, preceded by a layer that makes the drive small enough to draw."""
+    """Returns `layers`, preceded by a layer of settings that makes the drive small enough to draw."""
     below = [set_by(_DEFAULT, _SMALL), *layers]
     for at, layer in enumerate(layers, 1):
         if any(setting.startswith("ftl") and "sbfast" in setting for _, setting in layer):
@@ -110,8 +110,8 @@ class Explanation:
         _save(Path(path), self.to_html())
 
     def clock(self) -> list[tuple[int, ...]]:
-        """Returns, for each step of the animated page, the number of steps that each drive has taken up to this step.
-        Both drives start each request together.
+        """Returns, for each step of the animated page, the number of steps that each drive has taken by then. Both
+        drives start each request together.
         """
         requests = ((span for span in one["spans"] if span["span"] == "request") for one in self.recordings)
         clock = [(0,) * len(self.recordings)]
@@ -313,8 +313,8 @@ def explain(
 
 
 def _drawn(given: "Config | Overrides") -> Config:
-    """Returns a given `Config` unchanged. Applies settings of another type to the small example drive, and returns its
-    configuration.
+    """Returns a given `Config` unchanged. Settings in any other form are applied to the small example drive, whose
+    configuration is returned.
     """
     return given if isinstance(given, Config) else layered(SMALL_DRIVE, [], small(set_by("config", given)))
 

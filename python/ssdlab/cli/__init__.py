@@ -85,7 +85,7 @@ def _show_completion(context: click.Context, _parameter: click.Parameter, shell:
 
 PROGRAM = "ssdlab"
 COMPLETE = "_SSDLAB_COMPLETE"
-"""Environment variable that a shell sets to request completions."""
+"""Environment variable through which a shell requests completions."""
 
 PLUGINS = "SSDLAB_PLUGINS"
 """Environment variable that lists the Python files with additional components."""
@@ -177,7 +177,7 @@ def main() -> int:
     except (KeyboardInterrupt, _Interrupted) as error:
         status = _fail(_Interrupted(f"interrupted; {error}" if str(error) else "interrupted"), STATUS)
     except BaseException:
-        # Compiled code that calls Python may turn the interrupt into a panic.
+        # Compiled code that calls Python may have turned the interrupt into a panic.
         if not interrupt.was_raised():
             raise
         status = _fail(_Interrupted("interrupted"), STATUS)

@@ -192,7 +192,7 @@ def cache(
 
 
 def _cost(name: str, written: str | None) -> float | None:
-    """Returns a cost per GiB such as `3` or `0.08/GiB`."""
+    """Parses a cost per GiB, such as `3` or `0.08/GiB`; returns None if no cost is given."""
     if written is None:
         return None
     try:

@@ -18,8 +18,8 @@ class _Bars(Progress):
         super().__init__(*columns, **more)
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """Yields the renderable above the bars, if any, then the bars; once the display has ended, only a blank
-        line.
+        """Yields the renderable above the bars, if any, then the bars. Yields only a blank line once the display has
+        ended.
         """
         if self._ended:
             yield Text("")

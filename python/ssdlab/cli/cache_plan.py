@@ -97,13 +97,13 @@ def plan(
 
 
 def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[float, float]]:
-    """Reads a miss-ratio curve for the page size of the plan. Returns pairs of cache size, as a share of the data, and
-    hit ratio.
+    """Reads a miss-ratio curve, which must be for the plan's page size. Returns (cache size, hit ratio) pairs; cache
+    sizes are shares of the data.
     """
     whole = max(1, _ssdlab.size(data))
     try:
         reader = csv.DictReader(io.StringIO(read_utf8(path, f"--curve {text.path(path)}")))
-        # Pairs each row with the number of its last line in the file, which error messages quote.
+        # Stores with each row the number of its last line in the file, for error messages.
         rows = [(reader.line_num, row) for row in reader]
         known = list(dict.fromkeys(row["policy"] for _, row in rows if "policy" in row))
         if len(known) > 1 or policy is not None:
@@ -154,7 +154,7 @@ def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[
 
 
 def _same_pages(path: Path, unit_bytes: float, page: str) -> None:
-    """Rejects a miss-ratio curve for another page size, because its miss ratios do not apply."""
+    """Rejects a miss-ratio curve that was computed for another page size, because its miss ratios do not apply."""
     wanted = _ssdlab.size(page)
     if unit_bytes == wanted:
         return

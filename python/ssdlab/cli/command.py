@@ -33,7 +33,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class App:
-    """The commands of a module: a single command with the module's name, or a group."""
+    """The commands that a module declares: a single command with the module's name, or a group."""
 
     def __init__(self) -> None:
         self.commands: dict[str, click.Command] = {}
@@ -195,9 +195,9 @@ def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
 
 
 def _sets(name: str, args: Sequence[str]) -> list[str]:
-    """Returns suggestions such as `--set seed=5` for `--seed 5`. Candidates are the settings whose key ends in the
-    option's name; those whose key has the fewest levels are suggested. If a setting cannot have the given value, the
-    suggestion has an example value.
+    """Returns suggestions for an unknown option, such as `--set seed=5` for `--seed 5`. Among the settings whose key
+    ends in the option's name, suggests the settings with the fewest levels in the key. If a setting cannot have the
+    given value, the suggestion has an example value.
     """
     if not name.startswith("--"):
         return []

@@ -26,7 +26,7 @@ ssdlab compare --case device.op=7% --case device.op=28% --seeds 5 --out out/op
 
 
 NAMED = ("ftl", "ftl.page.map", "ftl.page.gc")
-"""Settings that a case may set by the value alone, such as `dftl`, without the key."""
+"""Settings that a case may give as a value without the key, such as `dftl`."""
 
 
 def _chosen(case: str, word: str) -> str | None:

@@ -25,7 +25,7 @@ class _Bash(BashComplete):
         return before, self._current
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
-        """Returns a completion without the text up to the last `=` of the word, because bash keeps that text."""
+        """Returns a completion without the part that bash keeps: the text of the word up to the last `=`."""
         value = self._current.partition("=")[2] if self._current.startswith("-") else self._current
         known = value[: value.rfind("=") + 1]
         return f"{item.type},{item.value.removeprefix(known)}"

@@ -111,7 +111,7 @@ def bound(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, A
 
 
 def _members(own: inspect.Parameter) -> Iterator[tuple[str, Any, Declared]]:
-    """Yields name, type and declaration of a parameter. For a group of options, yields these values for each option."""
+    """Yields name, type and declaration of a parameter or, for a group of options, of each option in the group."""
     if not is_dataclass(own.annotation):
         yield own.name, own.annotation, own.default
         return

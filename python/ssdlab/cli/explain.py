@@ -40,8 +40,8 @@ def _scene(
     skip: int,
     most: int,
 ) -> steps.Scene:
-    """Returns a scene with the user's requests or trace. `configs` is called with default settings, which the user's
-    settings override, and returns the configurations of the drives.
+    """Returns a scene with the user's requests or trace. Calling `configs` with default settings returns the
+    configurations of the drives; the user's settings override these defaults.
     """
     if bool(requests) == bool(source):
         raise ConfigError("a custom scene needs requests; add either --requests or --trace")

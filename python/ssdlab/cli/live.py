@@ -53,7 +53,7 @@ class View:
         self._courses: dict[str, deque[float]] = {}
 
     def update(self, figures: Mapping[str, Any]) -> None:
-        """Receives new metrics. `figures` has the form that `simulate` passes to its argument `watch`."""
+        """Receives new metrics. `figures` has the same form as the metrics that `simulate` passes to `watch`."""
         self._now = figures
         at = time.monotonic()
         if at - self._sampled_at >= SAMPLE_SECONDS or self._restarted():

@@ -134,8 +134,8 @@ class Settings:
         return bool(self.preset or self.config or self.set)
 
     def resolved(self, also: settings.Sets = [], *, origin: str = "--preset", **shortcuts: Any) -> Config:
-        """Returns the configuration. --set overrides the settings `also` and the shortcuts (see `shortcut_sets`).
-        `origin` is the option that messages name as the source of the preset.
+        """Returns the configuration. Settings given with --set override the settings in `also` and the shortcuts (see
+        `shortcut_sets`). `origin` is the option that messages name as the source of the preset.
         """
         sets = [*also, *shortcut_sets(**shortcuts), *settings.set_by("--set", self.set)]
         return layered(self.preset, self.config, [sets], origin)
@@ -180,7 +180,7 @@ class RunSettings(ReplaySettings):
 
 
 def refuse_both(trace: object, workload: str | None) -> None:
-    """Refuses a trace together with --workload."""
+    """Rejects the combination of a trace and --workload."""
     if trace and workload:
         raise ConfigError("use either a trace or --workload, not both")
 
@@ -217,8 +217,8 @@ def replay_sets(replay: str | None, speed: str | None) -> settings.Sets:
 
 
 def writable(written: str) -> Path:
-    """Returns the directory in --out. Raises an error before a long run if the directory cannot be written; does not
-    create the directory yet.
+    """Returns the directory given with --out, without creating it yet. Raises an error if the directory cannot be
+    written, before a long run starts.
     """
     if not written:
         raise ConfigError("--out '': the directory name is empty; use --out DIR, or omit --out")
@@ -263,7 +263,7 @@ class Printed:
         return sys.stderr if self.is_data else sys.stdout
 
     def deliver(self, found: Finding, **more: Any) -> int:
-        """Prints a finding, and saves it if `more` contains a directory; see `output.deliver`."""
+        """Prints a finding, and saves it if `more` gives an output directory; see `output.deliver`."""
         return deliver(found, json=self.json, table=self.table, rows=_listed(self.rows), **more)
 
 
@@ -299,7 +299,7 @@ def saving(kind: type[Finding]) -> Any:
 
 
 def microseconds(option: str, written: str) -> float:
-    """Returns a time such as `110us`, `1ms` or `110` in microseconds."""
+    """Converts a time to microseconds: `110us`, `1ms`, or `110` without a unit."""
     try:
         return float(written)
     except ValueError:
@@ -308,7 +308,7 @@ def microseconds(option: str, written: str) -> float:
 
 
 def count(option: str, written: str, least: int = 1) -> int:
-    """Returns a count such as `5000`, `1M` or `1e6`."""
+    """Parses a count such as `5000`, `1M` or `1e6`."""
     with blaming(option):
         number = _ssdlab.count(written)
     if number < least:
@@ -343,7 +343,7 @@ def given_as(keyword: str) -> Iterator[None]:
 
 
 def numbers(option: str, written: str) -> list[int]:
-    """Returns comma-separated integers."""
+    """Parses comma-separated integers."""
     try:
         return [int(number) for number in written.split(",")]
     except ValueError:

@@ -22,10 +22,9 @@ LINE_SECONDS = 5.0
 """Seconds between two progress lines if standard error is not a terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""Phases whose progress line shows a rate, each with the unit in which `done` counts."""
+"""Phases whose progress line shows a rate, mapped to the unit of `done`."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
-"""Phases whose progress line shows a count, because they have too few steps for a rate. Each has the unit in which
-`done` counts.
+"""Phases whose progress line shows a count, because they have too few steps for a rate; mapped to the unit of `done`.
 """
 
 

@@ -182,7 +182,7 @@ def _scale(time: str) -> float | None:
 
 @contextmanager
 def _opening(file: Path | None) -> Iterator[None]:
-    """Tells the user that the drive is being created or mounted, if this takes more than a second."""
+    """Tells the user that the drive is being created or mounted if this takes more than a second."""
     doing = "creating the drive" if file is None or not file.exists() else "opening the drive"
     words = doing if file is None else f"{doing} in {text.path(file)}"
     line = room("cli.bars").status() if sys.stderr.isatty() else None
@@ -217,7 +217,7 @@ class _Asked:
 
     def stop(self, _signal: int, _frame: FrameType | None) -> None:
         """Stops the server: gracefully on the first signal, at once on the second. If the server has not started yet,
-        it stops after its start, and a third signal ends the program.
+        it stops right after its start; a third signal before then ends the program.
         """
         if self._server is not None:
             self._server.stop()

@@ -62,7 +62,7 @@ def reads_none(reading: Mapping[str, Any]) -> None:
 
 
 def reads_trace(command: Function) -> Function:
-    """Adds the files of a trace and the options for reading them to a command.
+    """Gives a command an argument for trace files, and the options for reading them.
 
     The parameter `trace` of the command receives the trace. If its default is None, the files are optional. If the
     command has a parameter `reading`, this parameter receives the reading options, so that the command can read further

@@ -12,7 +12,7 @@ MOST = (1 << 63) - 1
 
 
 class Text(click.types.StringParamType):
-    """Text in UTF-8. The simulator requires it for all values except paths, which may contain any bytes."""
+    """UTF-8 text. The simulator requires UTF-8 for all values except paths, which may contain any bytes."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Returns the text that the user typed; rejects an empty text."""

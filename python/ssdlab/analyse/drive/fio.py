@@ -22,8 +22,8 @@ ENGINES = ("io_uring", "libaio", "psync")
 """fio's I/O engines in order of preference. The last engine is synchronous and needs a thread per request in flight."""
 
 LINK = "target"
-"""Name of a link to the drive in fio's working directory. fio is given the link instead of the drive's path, which it
-would split at colons.
+"""Name of a link to the drive in fio's working directory. fio gets this link instead of the drive's path, because it
+would split a path at colons.
 """
 
 PATIENCE_SECONDS = 5.0
@@ -41,7 +41,7 @@ class Fio:
 
 @dataclass(frozen=True)
 class Job:
-    """A fio job: random requests to one region for a given time."""
+    """A fio job that sends random requests to one region for a given time."""
 
     path: Path
     op: str

@@ -87,8 +87,8 @@ def probe(
     run: int = RUN,
     write: bool = False,
 ) -> float:
-    """Returns the reads or writes per second. Requests are sequential in runs of `run` requests, with a random jump
-    before each run. Each request in flight has its own thread.
+    """Measures and returns the reads or writes per second. Requests are sequential in runs of `run` requests, with a
+    random jump before each run. Each request in flight has its own thread.
     """
     file = os.open(target.path, (os.O_RDWR if write else os.O_RDONLY) | (os.O_DIRECT if target.direct else 0))
     counts = [0] * IN_FLIGHT

@@ -94,7 +94,7 @@ def _direct(path: Path) -> bool:
 
 def engine_of(found: fio.Fio, probe: fio.Job) -> str:
     """Returns the first fio engine that works with the job."""
-    # Leaves out libaio for buffered I/O, where it is synchronous.
+    # Leaves out libaio for buffered I/O, because it would be synchronous.
     engines = [engine for engine in fio.ENGINES if probe.direct or engine != "libaio"]
     for engine in engines[:-1]:
         try:
