@@ -71,7 +71,7 @@ def end() -> NoReturn:
 _begun = False
 """True once the program runs work that handles interrupts itself."""
 _waits = False
-"""True while an interrupt waits for the end of an import."""
+"""True while an interrupt is waiting for an import to end."""
 _was_raised = False
 """True once KeyboardInterrupt was raised; any exception that ends the command afterwards results from the interrupt."""
 

@@ -14,7 +14,7 @@ use crate::profile::by_op;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Analysis of a trace, from one pass over the trace in bounded memory.
+/// Analysis of a trace, made in one pass over the trace and in bounded memory.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Analysis {
     inner: Mutex<ssdlab_trace::Analysis>,

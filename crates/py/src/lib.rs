@@ -1,4 +1,4 @@
-//! Python bindings: conversion of arguments, results and errors; no models.
+//! Python bindings. They convert arguments, results and errors, and contain no models.
 //!
 //! Text is parsed by `ssdlab-core`. Long calls release the interpreter lock (GIL).
 

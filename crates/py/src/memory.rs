@@ -144,7 +144,8 @@ fn shortage(needed: u64) -> Option<Shortage> {
     (!fits).then_some(Shortage { refused, free })
 }
 
-/// True if limits of the process or the system forbid an allocation. Reserving the address space touches no memory.
+/// True if limits of the process or the system forbid an allocation. Tests this by reserving address space, which
+/// touches no memory.
 fn is_refused(bytes: u64) -> bool {
     Vec::<u8>::new().try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX)).is_err()
 }

@@ -354,9 +354,9 @@ pub struct BenchStorage {
     busy: bool,
 }
 
-/// Sends accesses through a new page cache. The first `warm_up` accesses are not measured. An access is encoded as
-/// twice the page number, plus one for a write. Periodically calls `stop(done)` with the number of finished accesses;
-/// if `stop` returns true, raises KeyboardInterrupt.
+/// Sends accesses to a new page cache. The first `warm_up` accesses are not measured. An access is encoded as twice the
+/// page number, plus one for a write. Periodically calls `stop(done)` with the number of finished accesses; if `stop`
+/// returns true, raises KeyboardInterrupt.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the only caller passes arguments by name")]
 pub fn bench_cache<'py>(

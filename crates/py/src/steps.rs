@@ -7,8 +7,7 @@ use ssdlab_nand::Units;
 use crate::config::Config;
 use crate::errors::{ConfigError, OrRaise, detached};
 
-/// Runs an FTL on a drive with some requests, both given by the JSON text `question`. Returns the recorded steps as
-/// JSON.
+/// Runs an FTL on a drive and requests that the JSON text `question` describes. Returns the recorded steps as JSON.
 #[pyfunction]
 pub fn record_steps(py: Python<'_>, question: &str) -> PyResult<String> {
     detached(py, None, || answer(question))

@@ -16,7 +16,8 @@ pub fn nearest_key(key: &str, known: Vec<String>) -> Option<String> {
     ssdlab_core::suggest::nearest_key(key, &known).map(str::to_owned)
 }
 
-/// Returns the known word equal to `word` except for case, or None.
+/// Returns the known word equal to `word`, or the only known word that differs just in case or in `-` versus `_`; None
+/// if there is none.
 #[pyfunction]
 pub fn named(word: &str, known: Vec<String>) -> Option<String> {
     ssdlab_core::suggest::named(word, known.iter().map(String::as_str)).map(str::to_owned)

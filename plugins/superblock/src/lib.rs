@@ -178,7 +178,7 @@ impl SuperblockFtl {
         }
     }
 
-    /// Ensures that superblock `at` can take a page: it has an open block, or may allocate one. If it has neither,
+    /// Ensures that superblock `at` can take a page, that is, has an open block or may allocate one. If necessary,
     /// collects blocks of this superblock or of another one.
     fn make_room<S: FlashSink>(&mut self, at: usize, sink: &mut S) {
         let data_blocks = self.data_blocks(at);

@@ -69,7 +69,7 @@ class Pools:
     )
 
     def to_measure(self) -> benchmark.Pools:
-        """Returns the caches to measure, from the options."""
+        """Returns the caches to measure, as set by the options."""
         return benchmark.Pools(
             page_size=self.page,
             budget=self.budget,
@@ -100,7 +100,7 @@ class Load:
     scan: str = option("--scan SHARE", "Share of accesses that scan all pages in order.", LOAD, default="0%")
 
     def to_send(self) -> loads.Load:
-        """Returns the page accesses to send to the caches, from the options."""
+        """Returns the page accesses to send to the caches, as set by the options."""
         return loads.Load(
             access=self.access,
             trace=read_trace(*self.trace, concat=len(self.trace) > 1) if self.trace else None,
@@ -135,7 +135,7 @@ class Storage:
     set: list[str] = option("--set -s KEY=VALUE", "Change a setting of the simulated drive; may be repeated.", BELOW)
 
     def below(self) -> benchmark.Storage:
-        """Returns the backing storage, from the options."""
+        """Returns the backing storage, as set by the options."""
         cost_us = options.microseconds("--cost", self.cost)
         return benchmark.Storage(cost_us=cost_us, busy=self.busy, directory=self.directory, drive=self._drive())
 

@@ -103,9 +103,9 @@ def run(
 ) -> int:
     """Simulate every cell of an experiment and compare with the document.
 
-    --set overrides the experiment's settings. Simulations run in parallel, and equal ones run once; the output does not
-    depend on --jobs. A cell stays empty if its trace is missing. The exit status is 0 even if cells differ from the
-    document. Ctrl-C prints the finished cells.
+    --set overrides the experiment's settings. Simulations run in parallel, and identical simulations run once; the
+    output does not depend on --jobs. A cell stays empty if its trace is missing. The exit status is 0 even if cells
+    differ from the document. Ctrl-C prints the finished cells.
 
     A screening experiment reports effects of factors instead of cells. It can run on a cluster. It saves its runs in
     --out; after an interruption, the same command resumes.

@@ -56,7 +56,7 @@ class Watch:
         name, _, detail = phase.partition(", ")
         if name != self._phase.name:
             self._phase = _Phase(name, done, requests)
-        # Checks for a stop request before displaying anything. The call of `ask` also tells the Ctrl-C handler that
+        # Checks for a stop request before displaying anything. The call to `ask` also tells the Ctrl-C handler that
         # this run still calls its monitor.
         should_end = self._display.request.ask()
         now = time.monotonic()

@@ -143,9 +143,9 @@ def sweep(
         parser=_kept,
     ),
 ) -> int:
-    """Simulates in parallel, each run in its own process. Equal runs are simulated once, and a failed run becomes a row
-    with its error. The study does not depend on the number of processes or on interruptions. The exit status is 1 if
-    all runs fail. Ctrl-C saves finished runs; the same command resumes. 'ssdlab study' draws and analyses the study.
+    """Simulates in parallel, each run in its own process. Identical runs are simulated once, and a failed run becomes a
+    row with its error. The study does not depend on the number of processes or on interruptions. The exit status is 1
+    if all runs fail. Ctrl-C saves finished runs; the same command resumes. 'ssdlab study' draws and analyses the study.
     """
     asked = design.question(settings, trace, reading, outcome)
     if not yes:

@@ -58,7 +58,7 @@ class FilePath(click.Path):
 
 
 class Whole(click.types.IntParamType):
-    """An integer of 64 bits."""
+    """A 64-bit integer."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Returns the integer that the user typed."""

@@ -67,7 +67,7 @@ impl Parser {
         }
     }
 
-    /// Parses a line or a record, which is passed to Python as `given`.
+    /// Parses a line or a record. `given` is the argument that the Python method receives.
     fn entry<'a, 'py, G: IntoPyObject<'py>>(
         &mut self,
         py: Python<'py>,

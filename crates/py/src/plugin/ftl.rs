@@ -61,12 +61,11 @@ struct State {
     pages: Vec<Option<Held>>,
     /// Number of programmed pages of each block.
     programmed: Vec<u32>,
-    /// Number of the newest version of each logical page; 0 if the page was never written, or was trimmed.
+    /// Newest version number of each logical page; 0 if the page was never written or has been trimmed.
     newest: Vec<u32>,
     /// For each logical page, the number of versions so far.
     versions: Vec<u32>,
-    /// For each logical page: a flash page with the newest version, and the number of flash pages that hold this
-    /// version.
+    /// For each logical page: one flash page that holds its newest version, and the number of flash pages that hold it.
     places: Vec<(u32, u32)>,
     /// Logical page that the host is writing.
     writing: Option<u32>,

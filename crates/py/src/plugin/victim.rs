@@ -71,8 +71,8 @@ impl Argument {
     }
 }
 
-/// Returns a block's element of `values`, which has one element per block of the plane. Returns the type's default
-/// value if `values` is None.
+/// Returns the element of `values` for a block; `values` has one element per block of the plane. Returns the type's
+/// default value if `values` is None.
 fn of_block<T: Copy + Default>(plane: PlaneView<'_>, block: BlockId, values: Option<&[T]>) -> T {
     values.map_or_else(T::default, |values| values[(block.0 - plane.blocks().start) as usize])
 }
@@ -204,7 +204,7 @@ struct Victim {
     /// Arguments by plane, for planes in which the policy has chosen a block.
     areas: BTreeMap<usize, Area>,
     uses: Uses,
-    /// Number of successive victims without an invalid page.
+    /// Number of successive victims that had no invalid page.
     idle: u64,
 }
 

@@ -5,7 +5,7 @@ use crate::balance::{Balance, Verdict};
 use crate::options::MIN_FRAMES;
 use crate::slabs::Place;
 
-/// Each adaptation step resizes the compressed pool by about 1 / `MOVES` of a margin, which is a 16th of the budget.
+/// Each adaptation step resizes the compressed pool by about 1 / `MOVES` of a margin; a margin is a 16th of the budget.
 const MOVES: usize = 4;
 /// A chunk is emptied only if free blocks make up more than 1 / `FREE_PLACES` of the compressed pool.
 const FREE_PLACES: usize = 8;

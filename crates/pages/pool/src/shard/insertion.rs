@@ -100,7 +100,8 @@ impl Shard {
         self.progress = true;
     }
 
-    /// Overwrites an uncompressed page in place. Returns false if another thread still uses the memory of the page.
+    /// Overwrites an uncompressed page in place. Returns false if another thread still holds a reference to the page's
+    /// memory.
     pub fn overwrite(&mut self, at: u32, bytes: &[u8]) -> bool {
         let State::Raw(page) = &mut self.slots[at as usize].state else { return false };
         let Some(page) = Arc::get_mut(page) else { return false };

@@ -168,9 +168,9 @@ pub struct Shard {
     /// Number of frames and jobs held by threads. While this number is above 0, a thread without a frame may wait for
     /// one.
     working: usize,
-    /// Background workers start when fewer frames than this number are available.
+    /// Number of available frames below which background workers start.
     low_water: usize,
-    /// Background workers stop when this number of frames is available.
+    /// Number of available frames at which background workers stop.
     high_water: usize,
     /// True if an event that other threads may be waiting for has occurred, such as the release of a frame.
     pub progress: bool,
