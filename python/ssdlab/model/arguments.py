@@ -29,7 +29,9 @@ def shown(given: object) -> str:
 
 
 class Kind(NamedTuple):
-    """A type that an argument may have: the name and the remedy to show in messages, and a check of the type."""
+    """A type that an argument may have: the noun and the remedy that messages show for it, and a function that checks
+    whether a value has this type.
+    """
 
     noun: str
     remedy: str
@@ -126,7 +128,8 @@ def takes(**examples: object) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Makes a function, or the constructor of a class, reject arguments of types that its annotations do not allow.
 
     Args:
-        examples: Valid values to show in messages, by argument; needed where the default value is not a good example.
+        examples: Example values to show in messages, keyed by argument name; needed if the default value is not a good
+            example.
 
     Raises:
         ConfigError: If an argument has a wrong type; the message names the argument.

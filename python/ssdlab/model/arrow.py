@@ -1,4 +1,4 @@
-"""Arrow tables built from the buffers of columns.
+"""Builds Arrow tables from column buffers.
 
 pyarrow's own conversions are avoided: they import pandas if it is installed, and that import takes longer than most
 runs.

@@ -19,7 +19,7 @@ MOVING = OPS[:2]
 
 
 class LatencyColumns(NamedTuple):
-    """Histogram of request times without empty buckets; uint64 arrays of equal length."""
+    """Histogram of request times, with empty buckets omitted; uint64 arrays of equal length."""
 
     lower_ns: "npt.NDArray[np.uint64]"
     """Lower bound of the bucket in nanoseconds (inclusive)."""
@@ -34,7 +34,7 @@ class IntervalColumns(NamedTuple):
     """
 
     interval: "npt.NDArray[np.uint64]"
-    """Number of the time interval, ascending; interval 0 begins with the measured phase."""
+    """Index of the time interval, in ascending order; interval 0 starts at the beginning of the measured phase."""
     lower_ns: "npt.NDArray[np.uint64]"
     """Lower bound of the bucket in nanoseconds (inclusive); ascending within an interval."""
     upper_ns: "npt.NDArray[np.uint64]"
@@ -118,7 +118,7 @@ class GanttColumns(NamedTuple):
     """
     arrived_ns: "npt.NDArray[np.uint64]"
     """Time when the request arrived at the drive, in nanoseconds from the start of the measured phase; 0 if it arrived
-    earlier, or there is no request.
+    earlier, or if no request caused the operation.
     """
     kind: list[str]
     """Kind of operation: `read`, `program`, `erase` or `copyback`."""

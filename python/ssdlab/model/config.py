@@ -16,7 +16,7 @@ from ssdlab.model.toml_file import read_source
 Overrides = Mapping[str, object] | Iterable[str]
 
 Sets = list[tuple[str, str]]
-"""A layer of settings `key=value`, each with its origin for messages. Settings of a layer may not contradict each
+"""A layer of `key=value` settings, each with its origin for messages. Settings within a layer must not contradict each
 other; later layers override earlier ones.
 """
 
@@ -27,16 +27,16 @@ REPLAYED_AT_TIMES = "default for requests with timestamps"
 """Origin of `host.replay` in messages if the user did not set it and requests are replayed at their timestamps."""
 
 PRESET_GIVEN = "preset"
-"""Default origin of a preset's name in messages: the argument `preset` of `Config`."""
+"""Origin that messages give by default for a preset's name: the `preset` argument of `Config`."""
 
 PLUGIN = "python:"
 """Prefix of the names of components that are written in Python."""
 
 PLUGIN_FILES = "SSDLAB_PLUGINS"
-"""Environment variable for the files with plug-ins, separated by colons."""
+"""Environment variable that lists the plug-in files, separated by colons."""
 
 OF_PRESET = "preset "
-"""Prefix of the origin of settings that come from a preset; the preset's name follows."""
+"""Prefix of the origin of settings that come from a preset, followed by the preset's name."""
 
 
 def is_made(origin: str) -> bool:
@@ -52,7 +52,7 @@ class Setting(NamedTuple):
     value: str
     """Value of the setting as TOML, such as `"25us"` including the quotes."""
     origin: str
-    """Origin of the setting: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`, `overrides`."""
+    """Origin of the setting, such as `default`, `preset tlc-nvme`, `my.toml:12`, `--set` or `overrides`."""
 
 
 class Preset(NamedTuple):
@@ -139,7 +139,7 @@ class Config(Mapping[str, Any]):
             dimension are strings with their unit; counts are ints, switches are bools.
 
     Raises:
-        ConfigError: One line for each fault: where it was written, what is wrong, and how to fix it.
+        ConfigError: One line per fault: its location, what is wrong, and how to fix it.
 
     Example:
         >>> config = Config(preset="tlc-nvme", overrides={"device.capacity": "1GiB"})
@@ -177,7 +177,7 @@ class Config(Mapping[str, Any]):
 
     @property
     def plugins(self) -> dict[str, str]:
-        """Names of the chosen components that are written in Python (see `ssdlab.plugin`), by setting."""
+        """Names of the chosen components that are written in Python (see `ssdlab.plugin`), keyed by setting."""
         return {key: value for key, value in self.items() if str(value).startswith(PLUGIN)}
 
     def __getitem__(self, key: str) -> Any:
@@ -212,8 +212,8 @@ class Config(Mapping[str, Any]):
         return rebuilt(None, [("configuration", self.to_toml())], [set_by("change", changes)])
 
     def what_if(self, name: str) -> dict[str, str]:
-        """Returns the new values that a what-if change of a diagnosis assigns to settings, by key. Empty if the change
-        does not apply to this drive.
+        """Returns the settings that a what-if change of a diagnosis alters, each with its new value. Empty if the
+        change does not apply to this drive.
         """
         return dict(self._inner.what_if(name))
 
@@ -228,7 +228,8 @@ class Config(Mapping[str, Any]):
 
     def at_times(self) -> "Config":
         """Returns the configuration for requests that have timestamps. If `time` is `event`, `host.replay` becomes
-        `open`, unless the user or a preset set it. With other values of `time`, requests do not queue.
+        `open`, unless the user or a preset set it. For other values of `time`, nothing changes, because requests do not
+        queue.
         """
         if self["time"] != "event" or not self._has_defaults("host.replay"):
             return self
@@ -293,8 +294,8 @@ class Config(Mapping[str, Any]):
 def layered(
     preset: str | None, files: Iterable[str | os.PathLike[str]], sets: list[Sets], where: str = PRESET_GIVEN
 ) -> Config:
-    """Builds a configuration from a preset, files and settings. Messages name `where` as the origin of the preset's
-    name.
+    """Builds a configuration from a preset, files and settings. `where` is the origin that messages give for the
+    preset's name.
     """
     return rebuilt(preset, [_read(path) for path in files], sets, where)
 
@@ -317,8 +318,8 @@ def _resolved(
 
 
 def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
-    """Converts the result of `Config.to_dict` back to a configuration; None if this version has other defaults, presets
-    or settings, so that the same configuration cannot be rebuilt.
+    """Converts the result of `Config.to_dict` back to a configuration; None if this version of ssdlab has different
+    defaults, presets or settings, so that it cannot rebuild the same configuration.
     """
     made = [
         (setting["origin"], f"{key}={json.dumps(setting['value'], ensure_ascii=False)}")

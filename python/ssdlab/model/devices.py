@@ -1,5 +1,5 @@
-"""Selects table rows by device: the rows of the device of the first request, of a named device, or of all devices. If
-all devices are selected, their address ranges are laid end to end or overlaid.
+"""Selects table rows by device: the first request's device, a named device, or all devices. If all devices are
+selected, their address ranges are laid end to end or overlaid.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def _with_order(report: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]
 
 
 class DeviceReader(TableReader):
-    """A pass over the selected devices of Parquet files."""
+    """A pass over the requests of the selected devices in Parquet files."""
 
     def __init__(self, rows: ParquetRows, device: str | None, otherwise: str) -> None:
         """Creates a reader that starts at the first row.
@@ -90,7 +90,9 @@ class DeviceReader(TableReader):
         return self._devices.take(batch)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond its device; None if there is no such request."""
+        """Returns a message about the first request that extends past the end of its device; None if there is no such
+        request.
+        """
         while (batch := self._part()) is not None:
             if (found := self._devices.beyond(batch, capacity_bytes, *self._rows.place)) is not None:
                 return found

@@ -74,13 +74,13 @@ class MountReport:
 
 
 STORING_DATA = "small-tlc"
-"""Default preset of drives that store data. Every FTL can map whole flash pages of this preset, and a drive may have
-only a few MiB. The default drive of simulations needs 256 MiB for its superblocks, and completes half as many small
-writes per second.
+"""Default preset of drives that store data. Every FTL can run on this preset and map whole flash pages, and a drive can
+be as small as a few MiB. The default drive of simulations needs at least 256 MiB for its superblocks, and completes
+half as many small writes per second.
 """
 WITH_RESERVE = ("default", 'device.reserve = "extra"\n')
-"""Default settings of drives that store data. The reserve of the FTL is added to the spare blocks, which makes small
-drives possible.
+"""Default settings of drives that store data. The FTL's reserve is added to the spare blocks, so that even small drives
+have enough blocks.
 """
 
 OF_DEFAULT_DRIVE = "default (preset "
@@ -107,8 +107,8 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
 
 
 def _spared(config: Config, path: Path | None) -> Config:
-    """Returns the configuration, changed to leave spare blocks for replacing bad blocks: a log that would use all spare
-    blocks uses only half of them. An existing drive keeps its number of log blocks.
+    """Returns the configuration, changed if necessary to keep spare blocks for replacing bad blocks: if the log would
+    use all spare blocks, it gets only half of them. An existing drive keeps its number of log blocks.
     """
     is_there = path is not None and path.exists()
     try:
@@ -236,7 +236,9 @@ class Drive:
 
     @property
     def mounted(self) -> MountReport | None:
-        """Report of the latest mount, which may be the mount when the drive was opened; None for a new drive."""
+        """Report of the latest mount, including the automatic mount when an existing drive is opened; None for a new
+        drive.
+        """
         report = self._drive.mounted()
         return None if report is None else MountReport(**{**report, "operations": Operations(**report["operations"])})
 
@@ -287,7 +289,7 @@ class Drive:
         self._drive.shut_down()
 
     def cut_power(self, after: int | None = None, *, torn: bool = True) -> None:
-        """Switches the power off: at once, or after some programs, erases and log writes.
+        """Cuts the power, either at once or after a number of programs, erases and log writes.
 
         Args:
             after: Number of operations that still complete. The request during which the power fails raises `OSError`

@@ -25,11 +25,11 @@ TableFormat = Literal["markdown", "latex", "csv"]
 """Formats of tables for papers and spreadsheets."""
 
 Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
-"""Contents of files by file name: a text, a table, or rows of cells."""
+"""Contents of files, keyed by file name: text, a table, or rows of cells."""
 
 
 class Drawable:
-    """A figure of a finding. Calling the object draws the figure with matplotlib, for papers."""
+    """A figure of a finding. Call the object to draw the figure with matplotlib, for use in a paper."""
 
     def __init__(self, load: "Callable[[], Callable[..., Chart]]", found: object) -> None:
         self._load, self._found = load, found
@@ -85,7 +85,8 @@ REPORT = "report.html"
 class Finding(ABC):
     """Base class of all findings.
 
-    A subclass declares its page, its files, its data (`to_dict`, `_tables`) and its figures (a `Plot` for each).
+    A subclass defines its report page, its output files, its data (`to_dict`, `_tables`) and its figures (one `Plot`
+    per figure).
     """
 
     _page: ClassVar[str]
@@ -164,7 +165,7 @@ class Finding(ABC):
     def save(
         self, directory: str | os.PathLike[str], figures: FigureFormat | None = None, only: Sequence[str] = ()
     ) -> None:
-        """Writes report, JSON and tables into a directory, created if missing.
+        """Writes the report, the JSON and the tables to a directory, which is created if missing.
 
         Files are written atomically; identical findings produce identical files.
 
@@ -179,7 +180,7 @@ class Finding(ABC):
             OSError: If the directory or a file in it cannot be written; earlier files stay unchanged.
         """
         folder = Path(directory)
-        # Files that an earlier finding saved here. Any that this finding does not save are removed at the end.
+        # Files that an earlier finding saved here. Those that this finding does not replace are removed at the end.
         earlier = [path for pattern in (*self._optional, "figure-*") for path in folder.glob(pattern)]
         if not (folder / self._json).exists():
             earlier = []

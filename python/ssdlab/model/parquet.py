@@ -177,7 +177,9 @@ class ParquetRows:
         return requests
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
+        """Returns a message about the first request that extends past the end of the device; None if there is no such
+        request.
+        """
         while len(batch := self.read(BATCH)):
             if (fault := batch.beyond(capacity_bytes, *self.place)) is not None:
                 return fault
@@ -279,7 +281,9 @@ class ParquetReader(TableReader):
         return requests if len(requests) else None
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
+        """Returns a message about the first request that extends past the end of the device; None if there is no such
+        request.
+        """
         return self._rows.beyond(capacity_bytes)
 
     def streams(self) -> list[str]:

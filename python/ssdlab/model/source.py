@@ -127,7 +127,9 @@ class Source(ABC):
 
     @abstractmethod
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond its device; None if there is no such request."""
+        """Returns a message about the first request that extends past the end of its device; None if there is no such
+        request.
+        """
 
     def profile(self) -> dict[str, Any]:
         """Profiles the requests in one pass: volumes, sizes, footprint, sequentiality, and number of named `streams`.

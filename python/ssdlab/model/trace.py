@@ -197,7 +197,9 @@ class Trace(Source):
         return _InMemory(self)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond its device; None if there is no such request."""
+        """Returns a message about the first request that extends past the end of its device; None if there is no such
+        request.
+        """
         return self._requests.beyond(capacity_bytes, source_text(self.about), 0)
 
     @property

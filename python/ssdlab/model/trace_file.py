@@ -131,7 +131,9 @@ class TraceFile(Source):
         return ParquetReader(rows)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond its device; None if there is no such request."""
+        """Returns a message about the first request that extends past the end of its device; None if there is no such
+        request.
+        """
         return self.open().beyond(capacity_bytes)
 
     def load(self) -> Trace:

@@ -38,7 +38,7 @@ _FAILED = re.compile(r"could not compile `([^`]+)`")
 
 
 class Plugin(NamedTuple):
-    """A crate of components."""
+    """A plug-in: a Rust crate that contains components."""
 
     manifest: Path
     """Path of the Cargo.toml."""
@@ -125,9 +125,9 @@ def _plugin(directory: Path, source: Path) -> Plugin:
 
 
 def _checked_dependency(shown: str, dependencies: Sequence[Mapping[str, Any]], source: Path) -> bool:
-    """Checks that a plug-in depends on this version of the crate `ssdlab`, in the directory `source` or on crates.io.
-    Returns true for crates.io. A plug-in that uses another copy of the crate would register its components only in that
-    copy.
+    """Checks that a plug-in depends on this version of the crate `ssdlab`, either from the directory `source` or from
+    crates.io. Returns true if it is from crates.io. A plug-in that uses another copy of the crate would register its
+    components only in that copy.
     """
     used = [one for one in dependencies if one["name"] == "ssdlab" and one["kind"] is None]
     ours = library(source)
@@ -320,8 +320,8 @@ def _started(command: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
 
 
 def _first_error(messages: str) -> str:
-    """Condenses cargo's error message to one line: the causes that it lists or, if it lists none, its first line,
-    preceded by the line number of the error if known.
+    """Condenses cargo's error output to one line: the causes that it lists, if any; otherwise its first line, prefixed
+    with the line number of the error if known.
     """
     causes = re.findall(r"^Caused by:\n\s*(.*)$", messages, re.MULTILINE)
     place = re.search(r"^ *--> .*?:(\d+):", messages, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Creates crates for plug-ins, each with a working component, its test and the commands to run next."""
+"""Creates plug-in crates, each with a working component, a test, and a README that lists the commands to run next."""
 
 import json
 import re
@@ -20,9 +20,9 @@ class Kind(NamedTuple):
     """A type of component for which a crate can be generated."""
 
     about: str
-    """Name of this type of component with its article, such as `a victim policy`."""
+    """Name of this type of component with an indefinite article, such as `a victim policy`."""
     use: str
-    """Command-line arguments of `ssdlab` that compare the component with built-in components."""
+    """Arguments of an `ssdlab` command that compares the component with built-in components."""
     setting: str = ""
     """Setting that chooses the component."""
 

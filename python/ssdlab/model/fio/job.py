@@ -80,7 +80,7 @@ UNMODELLED: Mapping[str, str] = {
 
 
 class Zone(NamedTuple):
-    """A part of the region, in bytes, with its share of the requests."""
+    """A part of a job's region (start and size in bytes), and its share of the requests."""
 
     share: float
     start: int
@@ -104,7 +104,7 @@ class Job:
     group: int
     """Index of the job's group; all jobs of a group run concurrently."""
     report: int
-    """Index of the reporting group: jobs that `group_reporting` combines in one report."""
+    """Index of the reporting group, whose jobs `group_reporting` combines in one report."""
     is_summed: bool
     """True if `group_reporting` is set."""
     clone: int

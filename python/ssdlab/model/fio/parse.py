@@ -34,7 +34,7 @@ class Option(NamedTuple):
     """Value as it is written; empty for an option without a value."""
 
     def refuse(self, why: str) -> NoReturn:
-        """Raises the error that an option cannot be used; `why` is the problem and its remedy."""
+        """Raises the error for an option that cannot be used; `why` states the problem and its remedy."""
         shown = f"{self.name}={self.value}" if self.value else self.name
         raise TraceError(f"{text.path(self.path)}:{self.line}: {text.path(shown)}: {why}")
 
@@ -69,7 +69,7 @@ class Option(NamedTuple):
         return bytes
 
     def size_of(self, whole: int | None) -> int:
-        """Returns the value in bytes. A percentage refers to `whole` bytes; `whole` is None if unknown."""
+        """Returns the value in bytes. A percentage is relative to `whole` bytes (None if unknown)."""
         if not self.value.endswith("%"):
             return self.size()
         share = self.number(self.value[:-1], 0, 100)
@@ -107,7 +107,7 @@ class Section(NamedTuple):
     """Options of the global sections; the report lists them."""
 
     def refuse(self, why: str) -> NoReturn:
-        """Raises the error that the job cannot be used; `why` is the problem and its remedy."""
+        """Raises the error for a job that cannot be used; `why` states the problem and its remedy."""
         raise TraceError(f"{text.path(self.path)}:{self.line}: [{text.path(self.name)}]: {why}")
 
 

@@ -28,7 +28,7 @@ def written(result: Result) -> str:
     """Returns the result as JSON text in the form of `fio --output-format=json`.
 
     Raises:
-        ConfigError: If the result is not of a job file.
+        ConfigError: If the result does not come from a run of a fio job file.
     """
     jobs = result.summary.get("jobs")
     if jobs is None:

@@ -25,7 +25,7 @@ BOUNDS = {
     1_000: (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000),
     1_000_000: (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000),
 }
-"""Upper bounds of fio's response-time ranges. Each key is the unit of its bounds, in nanoseconds."""
+"""Upper bounds of fio's response-time ranges, grouped by unit. Each key is the length of the unit in nanoseconds."""
 
 Buckets = tuple["npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]"]
 Moments = tuple[float, float, int, int]
@@ -113,7 +113,9 @@ class FioJob(Source):
         return {"kind": "trace", "paths": [str(self.path)], "format": "fio-job"}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any]:
-        """Returns the report on the job file, which has notes on options but no counts."""
+        """Returns the report on reading the job file. The report contains notes on options; its list of counters is
+        empty.
+        """
         return {
             "format": "fio-job",
             "device": None,
@@ -124,7 +126,9 @@ class FioJob(Source):
         }
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first job that ends beyond its device; None if there is no such job."""
+        """Returns a message about the first job whose region extends past the end of the device; None if there is no
+        such job.
+        """
         for job in self.jobs:
             if job.base + job.size > capacity_bytes:
                 return (

@@ -20,14 +20,14 @@ static MINE: DieSchedulerInfo = DieSchedulerInfo {
         pick,
         // True if operations begin in the order in which the FTL emitted them.
         in_order: false,
-        // Class of the reads of garbage collection: `Class::InternalRead` if `pick` ranks them separately, otherwise
+        // Class of garbage-collection reads: `Class::InternalRead` if `pick` ranks them separately, otherwise
         // `Class::Internal`.
         internal_read: Class::Internal,
     },
 };
 
-/// Returns the class whose first ready operation the die begins next; None if no operation is ready. The result must
-/// depend only on `view`.
+/// Returns the class from which the die takes its next operation, the first one that is ready; None if no operation is
+/// ready. The result must depend only on `view`.
 fn pick(view: &DieView) -> Option<Class> {
     let order = [Class::HostProgram, Class::HostRead, Class::Internal];
     // `earliest` returns the class whose operation was emitted first, or None if no operation is ready.

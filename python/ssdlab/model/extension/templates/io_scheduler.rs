@@ -30,7 +30,7 @@ static MINE: SchedulerInfo = SchedulerInfo {
     role: SchedulerRules {
         // Type of block layer that the scheduler works with.
         kind: BlockLayerKind::MultiQueue,
-        // Index in which the block layer finds a request that a new request can be merged with.
+        // Type of index in which the block layer looks up a waiting request to merge a new request with.
         merge_index: MergeIndex::Hash,
         // True if the scheduler keeps the requests of each hardware queue separate.
         by_queue: false,

@@ -28,9 +28,9 @@ static MINE: MapInfo = MapInfo {
     role: MapRules {
         // Number of map pages in flash, computed from the number of logical pages and the page size in bytes.
         pages: |_, logical_pages, page_bytes| logical_pages.div_ceil(page_bytes / ENTRY_BYTES),
-        // Messages about settings that contradict each other; empty, because this map has no such settings.
+        // Error messages for contradictory settings; empty, because no settings of this map can contradict each other.
         problems: |_, _| Vec::new(),
-        // Builds a page-mapped FTL with this map on flash of the given shape.
+        // Builds a page-mapping FTL that uses this map, on flash with the geometry `shape`.
         build: Some(|shape, options, seed, settings| {
             let mine = Mine {
                 page_bytes: shape.page_bytes,

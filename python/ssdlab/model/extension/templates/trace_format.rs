@@ -29,7 +29,7 @@ impl LineFormat for Mine {
         let text = std::str::from_utf8(line).map_err(|_| Fault::new("", line, "is not text"))?;
         let mut words = text.split(' ');
         let time_us = number("time", words.next().and_then(|time| time.strip_suffix("us")))?;
-        // One drive replays the requests of one device. With several devices in a trace, the user selects one.
+        // A drive replays the requests of a single device. If a trace has several devices, the user selects one.
         let device = tables.device(words.next().ok_or(Fault::missing("device"))?.as_bytes());
         let op = match words.next().ok_or(Fault::missing("op"))? {
             "R" => Op::Read,
