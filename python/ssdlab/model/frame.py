@@ -27,8 +27,8 @@ SPELLINGS: dict[str, dict[str, int | None]] = {
     "stream": dict.fromkeys(("stream", "process", "pid", "comm"), 1),
     "device": dict.fromkeys(("volume", "volume_id", "device", "device_id", "disk", "lun"), 1),
 }  # fmt: skip
-"""Accepted names of a trace's columns, with their unit in nanoseconds or bytes; None if the column's type implies the
-unit.
+"""Accepted names for each trace column, each with the unit of its values in nanoseconds or bytes; None if the data type
+implies the unit.
 """
 
 REQUIRED = ("op", "offset", "bytes")
@@ -103,7 +103,7 @@ class Streams:
 
 
 class Frame:
-    """The trace columns of a table whose batches are read one after another."""
+    """Extracts the trace columns from a table that is read batch by batch."""
 
     def __init__(self, schema: "pa.Schema", where: str) -> None:
         self.held: dict[str, tuple[str, int | None]] = {}
@@ -147,7 +147,9 @@ class Frame:
         return _words(self._values("device", table))
 
     def _values(self, column: str, table: "pa.Table | pa.RecordBatch") -> "pa.Array":
-        """Returns the values of a column. Only stream names, and offset and size of flushes, may be empty."""
+        """Returns the values of a column. Empty values are allowed only for stream names, and for offset and size of
+        flushes.
+        """
         name, _ = self.held[column]
         values = table.column(name)
         if isinstance(values, pa.ChunkedArray):

@@ -108,7 +108,9 @@ class LoadedResult(Result):
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
-    """Wraps a function that reads columns: if their form is unexpected, raises an error that names the folder."""
+    """Wraps a function that reads columns. If the columns are malformed, the wrapper raises an error that names the
+    folder.
+    """
 
     @wraps(read)
     def column(saved: "_Saved") -> Column:
@@ -205,7 +207,7 @@ class _Saved:
     def series(self) -> "dict[str, npt.NDArray[np.uint64]]":
         table = self._table("series")
         found = {name: table[name].to_numpy() for name in table.column_names}
-        # Epochs have equal numbers of requests; only the last may have fewer.
+        # All epochs have the same number of requests, except that the last may have fewer.
         ends, served = found["requests"], self._requests("all")
         step = int(ends[0]) if len(ends) else 1
         if not np.array_equal(ends, np.minimum(np.arange(step, served + step, step), served)):

@@ -82,7 +82,7 @@ class Metric:
 
 
 def _group(section: str, place: str, *metrics: Metric) -> tuple[Metric, ...]:
-    """Returns the metrics as members of a page section, with the path `place` prefixed to their names."""
+    """Returns copies of the metrics that belong to a page section and have the path `place` prefixed to their names."""
     above = f"{place}." if place else ""
     return tuple(replace(metric, name=f"{above}{metric.name}", section=section) for metric in metrics)
 
@@ -101,7 +101,7 @@ TIMES = (
 """Metrics of a distribution of times, such as response times."""
 
 QUANTILES = {time.label: time.name for time in TIMES if time.label and time.unit == "ns"}
-"""Names of metrics by their column header in a table of times."""
+"""Maps the column headers of a table of times to metric names."""
 
 CAPTURE = (
     Metric("sub_streams", "runs", "sequential sub-streams", "sub-streams"),

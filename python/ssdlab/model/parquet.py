@@ -212,7 +212,7 @@ class ParquetRows:
 
 
 def order_report(format: str, requests: int, order: _ssdlab.InOrder) -> dict[str, Any]:
-    """Returns the report on reading a table whose rows were sorted by time."""
+    """Returns the report on reading a table, with the numbers of rows that `order` found out of order."""
     out_of_order, late = order.counts()
     counts = {"requests": requests, "out_of_order": out_of_order, "late": late}
     rows = [(*counter, counts.get(counter[0], 0)) for counter in _ssdlab.ingest_counters()]
@@ -220,7 +220,7 @@ def order_report(format: str, requests: int, order: _ssdlab.InOrder) -> dict[str
 
 
 class TableReader(ABC):
-    """A pass over table rows. Rows are sorted by time like the lines of text files, and the times of each file continue
+    """A pass over table rows that sorts them by time, as for the lines of text files. The times of each file continue
     from the end of the previous file.
     """
 

@@ -1,4 +1,4 @@
-"""Access to the keys of a JSON file, with errors that name file and key."""
+"""Accesses the keys of a JSON file; errors name the file and the key."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from ssdlab._ssdlab import ConfigError
 
 REMEDY = "copy the file again, or repeat the run with --out"
 SHOWN = 40
-"""Maximum number of characters of a value in messages."""
+"""Maximum number of characters that a message shows of a value."""
 
 
 class Part(dict[str, Any]):

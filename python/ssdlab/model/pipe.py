@@ -16,7 +16,7 @@ STDIN = Path("-")
 
 
 def name_of(path: Path) -> str:
-    """Returns the text that messages show for a path."""
+    """Formats a path for display in messages."""
     return "standard input" if path == STDIN else text.path(path)
 
 

@@ -49,7 +49,7 @@ LOADING_SECONDS = 60.0
 """Time limit for executing a file with plug-ins, in seconds; long enough to import large libraries."""
 
 SHOWN = 100
-"""Maximum number of characters that a message shows of an object."""
+"""Maximum length of the text that a message shows for an object, in characters."""
 
 _FIELDS = ("op", "offset", "bytes", "time_ns", "stream")
 
@@ -89,7 +89,7 @@ class Plugin:
     """Key of the setting that chooses a plug-in of this kind."""
 
     methods: ClassVar[tuple[str, ...]]
-    """Names of the methods that a subclass defines."""
+    """Names of the methods that a subclass must define."""
 
     arguments: ClassVar[tuple[str, ...]] = ()
     """Names of the arguments that the first method may declare; the method receives only the arguments that it
@@ -171,8 +171,7 @@ _given = threading.local()
 
 
 def register_named(texts: Iterable[tuple[str, str]]) -> None:
-    """Registers all plug-ins that are named in the settings of a configuration. Each setting is a pair of its origin
-    and its text.
+    """Registers all plug-ins that are named in the settings of a configuration. Each setting is an (origin, text) pair.
 
     Raises:
         ConfigError: If a plug-in cannot be loaded.
@@ -218,7 +217,7 @@ def load(path: str | os.PathLike[str]) -> None:
 
 
 def with_plugins(config: Config, plugins: Sequence[Plugin | type[Plugin]]) -> Config:
-    """Returns a configuration that chooses the given plug-ins.
+    """Returns the configuration with its settings changed to choose the given plug-ins.
 
     Raises:
         ConfigError: If an object is not a plug-in, or the configuration does not use plug-ins of its kind.

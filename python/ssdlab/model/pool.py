@@ -93,8 +93,8 @@ class PoolStatistics:
 class Pool:
     """A page cache with an uncompressed and a compressed pool under one budget, for any number of threads.
 
-    Written pages stay dirty until they are written back. This happens before they leave the uncompressed pool, in
-    `flush` or in `close`. The interpreter lock is released while pages are copied, compressed and read from a file.
+    Modified pages stay dirty until they are written back: in `flush`, in `close`, or before they leave the uncompressed
+    pool. The interpreter lock is released while pages are copied, compressed and read from a file.
     """
 
     @takes(budget="64MiB", page_size="8KiB")
@@ -176,7 +176,7 @@ class Pool:
         """Writes a whole page into the cache.
 
         Raises:
-            ValueError: If `data` is not as long as a page.
+            ValueError: If `data` is not exactly one page long.
             Exception: An error raised by the loader while another page was evicted.
         """
         self._inner.write(page, data)

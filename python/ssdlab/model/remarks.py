@@ -24,10 +24,10 @@ UNSETTLED = {
     "unsettled": ("over the whole run", "over the last full write of the flash"),
     "unsettled_replays": ("in the second-to-last replay", "in the last"),
 }
-"""For each finding, phrases for the two parts of a run between which write amplification changed."""
+"""For each finding, phrases for the two parts of a run whose write amplification is compared."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
-"""Names of the findings for a drive that was measured before it reached steady state."""
+"""Names of the findings that report a drive measured before it reached steady state."""
 
 CASES = 4
 """Maximum number of cases listed in a remark on several runs."""
@@ -38,12 +38,12 @@ class Remark(NamedTuple):
 
     text: str
     summed: str | None
-    """Wording for several runs; None if the remark is omitted for several runs."""
+    """Wording of the remark when it covers several runs; None if it is then omitted."""
     case: str = ""
     """Detail of the remark that differs from run to run."""
     requests: int | None = None
-    """Number of requests to generate so that the cause of the remark goes away. For several runs, the largest number is
-    shown.
+    """Number of requests that must be generated to avoid the remark. If a remark covers several runs, the largest
+    number is shown.
     """
 
 
@@ -102,7 +102,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             unsteady = "write amplification was not steady when preconditioning ended"
             why = "on a drive with few blocks, every garbage collection changes write amplification"
             asked, summed = f"{unsteady} (after writing {times} times the capacity); {why}", f"{unsteady}; {why}"
-            # The size of a drive is fixed if an earlier run has written to it.
+            # The size of a drive can no longer be changed once an earlier run has written to it.
             if not before["runs_pages_written"]:
                 larger = text.exact_size(_larger(summary["device"]["capacity_bytes"]))
                 asked, summed = f"{asked}; use --set device.capacity={larger}", f"{summed}; raise device.capacity"
@@ -236,7 +236,7 @@ def remarks_on(result: Result) -> list[Remark]:
 
 
 def over_runs(found: Sequence[Sequence[Remark]]) -> list[str]:
-    """Merges equal remarks of many runs, and says for each remark how many runs it applies to."""
+    """Merges identical remarks of many runs, and adds to each the number of runs that it applies to."""
     alike: dict[str, list[tuple[int, Remark]]] = {}
     for run, remark in ((run, remark) for run, remarks in enumerate(found) for remark in remarks):
         if remark.summed is not None:

@@ -17,7 +17,7 @@ class Remedy(NamedTuple):
     text: str
     """Text of the remedy, which completes the last sentence of the remark."""
     summed: str
-    """Text of a remedy for several runs; it omits the number of requests, which may differ between runs."""
+    """Text of the remedy in a remark on several runs; omits the number of requests, which may differ between runs."""
     requests: int | None = None
 
 
@@ -34,7 +34,7 @@ def remedy(
         sized: True if the user set the capacity.
     """
     if not summary["host"]["pages_written"]:
-        # Results of earlier versions may contain the finding for a run without any writes.
+        # Results saved by earlier versions may contain this finding even if the run wrote nothing.
         words = "; nothing was written during the measurement, so the WAF is undefined"
         return Remedy(words, words)
     done = summary["repeat"]["replays"] if summary["repeat"] else 1
@@ -85,12 +85,12 @@ def _fewest(device: Mapping[str, Any], capacities: float) -> int:
 
 
 class Rest(NamedTuple):
-    """Size of a finite workload that a run executed only in part."""
+    """Size of a finite workload of which a run executed only a part."""
 
     requests: int
     """Number of requests of the whole workload."""
     times: float
-    """Ratio of the number of requests of the whole workload to the number that ran."""
+    """Number of requests of the whole workload, divided by the number that ran."""
 
 
 def _rest(config: Mapping[str, Any]) -> Rest | None:
@@ -120,7 +120,7 @@ def _made(config: Mapping[str, Any]) -> int:
 
 def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:
     """Returns `times` times the number of requests of a generated workload, rounded up to two significant digits. None
-    if the workload ends before this number.
+    if the workload ends before reaching this number.
 
     Replaying more often is not a substitute for more requests: each replay writes the same addresses again, which
     creates a hot set.

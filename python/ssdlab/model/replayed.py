@@ -11,7 +11,7 @@ Summary = Mapping[str, Any]
 
 
 def mode(summary: Summary, times: str = "recorded times") -> str:
-    """Describes the replay mode of a run. `times` is the wording for request timestamps."""
+    """Describes the replay mode of a run. `times` is the phrase to use for the request timestamps."""
     replay = summary["replay"]
     if replay["mode"] == "open":
         speed = replay["speed"]
@@ -42,7 +42,7 @@ def replay_text(source: Mapping[str, Any], settings: Mapping[str, Any], summary:
 
 
 def modes_text(summaries: Iterable[Summary]) -> str:
-    """Returns the replay modes of the runs whose requests have timestamps, as a suffix for a title. Empty if there are
+    """Returns a title suffix that lists the replay modes of the runs whose requests have timestamps; empty if there are
     no such runs.
     """
     timed = (one for one in summaries if one["drive"] is not None and one["replay"]["recorded_ns"])

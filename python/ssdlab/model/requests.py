@@ -76,7 +76,7 @@ def batches(
 
 
 Part = tuple[_ssdlab.Requests, tuple[int, int | None]]
-"""A batch of requests, and the progress of its source after the batch."""
+"""A batch of requests, and the progress of the source after reading this batch."""
 
 
 def _read(source: RequestSource) -> Iterator[Part]:
@@ -91,7 +91,7 @@ def _read_ahead(source: RequestSource) -> Iterator[Part]:
         if len(part[0]) == BATCH:
             break
     else:
-        # The only batch was already read, so no thread is needed.
+        # The source is exhausted, so no thread is needed.
         return
     with futures.ThreadPoolExecutor(1, "reader") as reader:
         coming = reader.submit(next, parts, None)

@@ -201,7 +201,7 @@ class DriveServer:
         self._rust.stop()
 
     def close(self) -> None:
-        """Stops the server gracefully, unless it was already stopped, and waits for its end."""
+        """Stops the server gracefully, unless it was already stopped, and waits until it has ended."""
         if not self._is_stopping:
             self.stop()
         while self.wait(0.1) is None:

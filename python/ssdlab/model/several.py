@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def several(given: Iterable[T] | os.PathLike[str]) -> list[T]:
-    """Returns the items of a list. A string, or anything else that is not a list, is a single item."""
+    """Returns the items of a list. A string, a path or any value that is not iterable counts as a single item."""
     if isinstance(given, str | os.PathLike) or not isinstance(given, Iterable):
         return [given]  # type: ignore[list-item]
     return [*given]

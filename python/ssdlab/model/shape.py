@@ -19,9 +19,7 @@ class Maybe(NamedTuple):
 
     kind: Any
     nothing: Mapping[str, Any] | None = None
-    """Object with all counts 0 that replaces null, for values in which null means that no event occurred. If None, null
-    is kept.
-    """
+    """Object that replaces null if null means that no event occurred; all its counts are 0. If None, null is kept."""
 
 
 _Object = dict[Any, Any]
@@ -131,7 +129,7 @@ def check(place: str, value: Any, kind: Any) -> None:
     """Checks a value, and all values nested in it, against a type.
 
     Raises:
-        ConfigError: For the first value that is missing or of another type; the message names the key.
+        ConfigError: For the first value that is missing or has the wrong type; the message names the key.
     """
     if isinstance(kind, Maybe):
         if value is None:
@@ -180,7 +178,7 @@ def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
 def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a result in which each missing count is 0, so that means and bounds can be computed.
 
-    Values that were not modelled stay null; so do ratios and times of events that did not occur.
+    Null is kept for values that were not modelled, and for ratios and times of events that did not occur.
     """
     return _COUNTS.complete(summary)
 
@@ -233,6 +231,6 @@ def _is_number(kind: Any) -> bool:
 
 
 _COUNTS = _Counts.of({**RESULT, "below": Maybe(RESULT)})
-"""Counts that a saved result may omit. The part `below`, which is the result of the second drive, may omit the same
+"""Counts that a saved result may omit. Its entry `below`, which holds the result of the second drive, may omit the same
 counts.
 """

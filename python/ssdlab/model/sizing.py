@@ -81,7 +81,7 @@ def sizing(runs: Iterable[tuple[Config, Summary]], *, lifetimes: bool = True) ->
 
 
 def _model(nominal: str, capacity: str, summaries: list[Summary]) -> str:
-    """Returns the note about scale models of a drive that has the given capacity."""
+    """Returns the note on runs with scale models of the drive `nominal`, whose full capacity is `capacity`."""
     devices = [summary["device"] for summary in summaries]
     has = _range(device["capacity_bytes"] for device in devices)
     needed = [device["scale_model"]["needed_bytes"] for device in devices]
@@ -94,8 +94,8 @@ def _model(nominal: str, capacity: str, summaries: list[Summary]) -> str:
 
 
 def _full(capacity: str, capacity_bytes: int) -> str:
-    """Returns a capacity as in settings. A long number is rounded up to whole GiB, so the drive is not smaller than the
-    nominal drive.
+    """Formats a capacity for use as a setting. A long number is rounded up to whole GiB, so that the drive is not
+    smaller than the nominal drive.
     """
     return capacity if len(capacity) <= MAX_CAPACITY else f"{math.ceil(capacity_bytes / 2**30)}GiB"
 

@@ -38,8 +38,7 @@ RANGE = "16MiB"
 """Default size of an address range, taken from the slides on map caches."""
 
 MOST_UNTIMED = 1_000_000
-"""Number of requests to check for timestamps. If all requests up to this number have time 0, the trace counts as one
-without timestamps.
+"""Number of requests to check for timestamps. If all of them have time 0, the trace is treated as having no timestamps.
 """
 
 
@@ -120,7 +119,8 @@ class Source(ABC):
         except SimulationError as error:
             capacity_bytes = getattr(error, "capacity_bytes", None)
             if capacity_bytes is not None:
-                # If the trace has been removed in the meantime, the error does not name the line of the request.
+                # If the trace can no longer be read, the error keeps its message, which does not name the line of the
+                # request.
                 with suppress(TraceError):
                     error.args = (self.beyond(capacity_bytes) or str(error),)
             raise

@@ -152,7 +152,7 @@ class TraceFile(Source):
         return {"kind": "trace", **self.describe()}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
-        """Returns the given reader's report on reading the trace."""
+        """Returns the report of `reader` on reading the trace."""
         assert isinstance(reader, FileReader)
         return reader.report()
 
@@ -226,7 +226,7 @@ JOB_FILES = (".fio", ".job")
 
 
 def job_file(given: Given | None) -> Path | None:
-    """Returns the path of a job file of fio; None for any other source."""
+    """Returns the path of a fio job file; None for any other source."""
     if isinstance(given, TraceFile) and len(given.paths) == 1 and given.describe().keys() == {"paths"}:
         given = given.paths[0]
     is_job = isinstance(given, str | os.PathLike) and os.fspath(given).endswith(JOB_FILES)

@@ -14,7 +14,7 @@ RUN_ONLY = ("precondition", "host", "workload", "check")
 """Sections whose settings apply only to runs, not to served drives."""
 
 SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.buffer": "none"}
-"""Settings that have a fixed value for every served drive. A user who sets exactly this value gets no remark."""
+"""Settings that have a fixed value for every served drive. Setting exactly this value causes no remark."""
 
 
 class Condition(NamedTuple):
@@ -48,12 +48,12 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
     Args:
         config: The configuration.
         varied: Settings that a study varies.
-        but: Settings that get no remark.
+        but: Settings to exclude from the remarks.
         replayed: True if a trace is replayed.
     """
     keys = [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]
-    # Workload settings from a file get no remark when a trace is replayed, because the file may also serve generated
-    # workloads.
+    # Workload settings from a file get no remark when a trace is replayed, because the same file may also be used for
+    # generated workloads.
     instead = [key for key in keys if replayed and key.startswith("workload.") and ":" not in config.made.get(key, "")]
     idle: dict[str, list[str]] = {}
     for key in [key for key in keys if key not in instead]:

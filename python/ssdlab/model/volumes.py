@@ -1,4 +1,4 @@
-"""Traces of many volumes, split into one file per volume: the dataset of a fleet.
+"""Splits traces of many volumes into one file per volume. The files form the dataset of a fleet.
 
     volumes.json              source of the dataset, and statistics of each volume
     000000.ssdlab-volume ...  requests of a volume, which every command reads as a trace
@@ -47,7 +47,7 @@ class Volume(NamedTuple):
     read_bytes: int
     written_bytes: int
     end_bytes: int
-    """First byte past all requests of the volume."""
+    """Offset of the first byte past all requests of the volume."""
     first_ns: int
     """Time of the volume's first request in nanoseconds, on the time axis of the whole trace."""
     last_ns: int
@@ -60,7 +60,7 @@ class Volumes(NamedTuple):
     source: dict[str, Any]
     """Files of the trace, and the options for reading them."""
     ingest: dict[str, Any]
-    """Report on reading the trace that was split."""
+    """Report on reading the original trace."""
     volumes: tuple[Volume, ...]
     """Volumes in order of appearance."""
 
@@ -104,12 +104,13 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volumes:
-    """Returns the dataset that a folder holds for a trace; creates the dataset if it does not exist.
+    """Returns the dataset of a trace in a folder; creates it if it does not exist.
 
     Args:
         trace: Files, and folders of files, read one after the other.
         folder: The folder.
-        monitor: Progress callback, in the phase `part`. If it returns a true value, KeyboardInterrupt is raised.
+        monitor: Progress callback, called with the phase `part`. If it returns a true value, KeyboardInterrupt is
+            raised.
 
     Raises:
         OSError: If the folder cannot be written.
@@ -152,7 +153,7 @@ def _described(trace: TraceFile, paths: Sequence[Path]) -> dict[str, Any]:
 def _passed(
     trace: TraceFile, paths: Sequence[Path], folder: Path, monitor: Monitor | None
 ) -> tuple[_ssdlab.Partition, dict[str, Any]]:
-    """Splits a trace by volume in one pass; returns the partition and the report on reading."""
+    """Splits a trace by volume in one pass; returns the partition and the report on reading the trace."""
     reader = _opened(trace, paths)
     partition = _ssdlab.Partition(folder)
     requests = 0
@@ -239,7 +240,8 @@ class _ParquetVolumes:
         return volumes.numbered(self._numbers)
 
     def _renamed(self, batch: _ssdlab.Requests, names: Sequence[str]) -> _ssdlab.Requests:
-        """Returns the requests with their stream numbers replaced by numbers that mean the same stream in all files."""
+        """Returns the requests with their stream numbers mapped to numbers that identify the same stream in all files.
+        """
         columns = batch.columns()
         last = int(columns["stream"].max())
         if last == 0:
