@@ -26,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 MOST_OPEN_BLOCKS = 15
-"""Maximum number of open blocks of a placement policy."""
+"""Maximum number of open blocks that a placement policy may use."""
 
 
 class VictimPolicy(Plugin):
@@ -113,7 +113,7 @@ class Placement(Plugin):
 
 
 class CachePolicy(Plugin):
-    """Chooses the item to evict from a full cache: the cache of the host (`cache.policy`), or a cache in `ssdlab
+    """Chooses the item to evict from a full cache: the host's cache (`cache.policy`), or a cache simulated by `ssdlab
     cache`.
 
     Items are numbers. ssdlab tracks which items are cached; the policy tracks their order. The policy must forget an
@@ -162,7 +162,7 @@ class Ftl(Plugin):
     reserve_blocks = 2
 
     flash: Flash
-    """Flash of the run. Available in every method except the constructor."""
+    """The simulated flash. Available in every method except the constructor."""
 
     logical_pages: int
     """Number of logical pages. The host uses pages 0 to `logical_pages` - 1."""
@@ -244,9 +244,9 @@ class TraceFormat(Plugin):
         op: "read", "write", "trim" or "flush"; other words common in traces work too
         offset: first byte
         bytes: length in bytes
-        time_ns: arrival time in ns since any moment; 0 if missing
+        time_ns: arrival time in ns, counted from any origin; 0 if missing
         stream: number or name of the process; None or missing if unknown
-        device: name of the device; None or missing if the file is of one device
+        device: name of the device; None or missing if the file has a single device
 
     If `parse` raises an exception, the line is malformed. ssdlab then stops with an error about this line, or with
     `--skip-bad` skips the line.

@@ -27,7 +27,7 @@ from ssdlab.study.sweep.running import question, run
 
 MEMORY, COMPRESSED, POLICY = "cache.size", "cache.compressed", "cache.policy"
 OPTIONS = {MEMORY: "memory", COMPRESSED: "compressed"}
-"""Keys of the settings that have an option to vary them, each with the name of its option for messages."""
+"""Keys of the settings that have their own option, each with the name that messages show for this option."""
 
 SHARES = ("0%", "50%")
 """Default shares of the memory for compressed pages."""
@@ -150,13 +150,14 @@ class CacheAdvice(Advice):
         return groups
 
     def larger(self, choice: CacheChoice) -> CacheChoice | None:
-        """Returns the combination with the next larger memory and otherwise equal settings; None if there is none."""
+        """Returns the combination with the next larger memory and otherwise identical settings; None if there is none.
+        """
         group = self._by_others[_others(choice)]
         return next((other for other in group if other.memory_bytes > choice.memory_bytes), None)
 
     def saved_per_gib(self, choice: CacheChoice) -> float | None:
-        """Returns how many fewer bytes are read from the drive per additional GiB of memory if memory grows to the next
-        larger size. None for the largest size.
+        """Returns the reduction in bytes read from the drive, per additional GiB of memory, when memory grows to the
+        next larger size. None for the largest size.
         """
         larger = self.larger(choice)
         if larger is None:

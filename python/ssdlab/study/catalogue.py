@@ -25,12 +25,12 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""Maps names under which the catalogue lists settings, such as `victims`, to the keys of these settings. All other
-settings are listed under their key.
+"""Maps catalogue names, such as `victims`, to the keys of the settings that they stand for. All other settings are
+listed under their key.
 """
 
 NO_LIMIT = 2**64 - 1
-"""Default value of a parameter that means "no limit"."""
+"""Parameter default that means "no limit"."""
 
 
 class Parameter(NamedTuple):
@@ -133,7 +133,7 @@ def _below(prefix: str) -> tuple[Parameter, ...]:
 
 
 def _plain(words: str) -> str:
-    """Removes the markup of the reference documentation from a text."""
+    """Strips the markup that the reference documentation uses."""
     return words.replace("`", "").replace('"', "")
 
 

@@ -40,7 +40,7 @@ class Spread(NamedTuple):
 class Comparison(Finding):
     """Results of named configurations (cases); each case runs with the same number of seeds.
 
-    A stopped comparison has the completed runs; a case without completed runs has one partial run.
+    A comparison that was stopped contains the completed runs; for a case without any, it contains one partial run.
 
     Files: `report.html`, `comparison.json`, `comparison.csv` with a row per metric (mean, standard deviation and number
     of seeds of each case), and `comparison.parquet` with a row per metric, case and seed.

@@ -85,7 +85,7 @@ class DriveAdvice(Advice):
         return list(dict.fromkeys(one.rate for one in self.choices if one.rate is not None))
 
     def lasts(self, one: DriveChoice) -> bool | None:
-        """True if a drive lasts for the required years; None if unknown."""
+        """True if a drive lasts for the required number of years; None if unknown."""
         return None if one.years is None else one.years.mean >= self.years
 
     def in_time(self, one: DriveChoice) -> bool:
@@ -105,8 +105,8 @@ class DriveAdvice(Advice):
 
     @property
     def best(self) -> DriveChoice | None:
-        """The smallest drive that meets the latency target and is not known to wear out before the required years.
-        Among equally small drives, the drive with the lowest latency.
+        """The smallest drive that meets the latency target and is not known to wear out before the required number of
+        years. Among equally small drives, the drive with the lowest latency.
         """
         fit = [one for one in self.choices if self.lasts(one) is not False and self.in_time(one)]
         return min(fit, key=lambda one: (one.flash_bytes, one.p99_ns.mean if one.p99_ns else 0.0), default=None)
@@ -175,8 +175,8 @@ def advise_drive(
         config: The drive, and `host.repeat`; the default drive if None.
         op: Values of over-provisioning to simulate.
         axes: Further axes, as for `sweep`: `["ftl.page.gc=greedy,cost_benefit", "preset=tlc-nvme,sata-mlc"]`.
-        dwpd: Drive writes per day; by default the rate of the trace's times, or of the replay if the trace has no
-            times.
+        dwpd: Drive writes per day; by default the write rate according to the trace's timestamps, or the rate of the
+            replay if the trace has no timestamps.
         years: Required years of service.
         p99_ns: Required p99 latency, if any.
         seeds: Number of runs per drive.
@@ -251,7 +251,7 @@ def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:
             years_by_seed=lives,
             rate=rate,
         )
-        # Drives consist of whole blocks, so different over-provisioning may give equal drives.
+        # Drives consist of whole blocks, so different over-provisioning values can produce identical drives.
         others = tuple(level for level in key if level[0] != OP)
         choices.setdefault((choice.flash_bytes, others), choice)
     return sorted(choices.values(), key=lambda one: one.flash_bytes)

@@ -35,7 +35,7 @@ class Explanation(NamedTuple):
     variants: tuple[tuple[str, str], ...]
     """Names that the setting accepts, each with its meaning."""
     presets: tuple[Stated, ...]
-    """Presets that contain a value for the setting, with their values."""
+    """Presets that set a value for the setting, each with the value and its source."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the explanation of the setting, ready for JSON."""

@@ -71,8 +71,8 @@ class Calibration(Finding):
     @property
     def region(self) -> int | None:
         """Row of the advised region: the first region that reaches 95 % of the best throughput for both reads and
-        writes. If none does, the region with the highest share for the worse of the two operations. None for a partial
-        result.
+        writes. If none does, the region with the largest share of the best throughput, using the lower of its read and
+        write shares. None for a partial result.
         """
         return None if self.partial else knee.region(self.iops)
 

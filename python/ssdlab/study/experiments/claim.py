@@ -22,7 +22,7 @@ class Claim:
     best: tuple[str, ...]
     """Rows claimed to have the best value in every column, or columns claimed to have the best value in every row."""
     winners_of: str | None
-    """Name of another table; its best rows or columns must be the same as in this table."""
+    """Name of another table that must have the same best rows or columns as this table."""
 
     def bounds(self, rows: Sequence[str], columns: Sequence[str], values: Numbers) -> "Verdict":
         """Checks the claim's bound in all cells that have a value."""
@@ -59,7 +59,8 @@ class Missed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of checking a claim: number of cells, columns or rows checked, and those that contradict it."""
+    """Result of checking a claim: how many cells, columns or rows were checked, and which of them contradict the claim.
+    """
 
     what: str
     """Unit of the counts: `cells`, `columns` or `rows`."""

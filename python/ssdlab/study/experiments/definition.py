@@ -38,7 +38,7 @@ table `NAME`.
 
 Path = str | os.PathLike[str]
 Traces = Mapping[str, Path | Iterable[Path] | Trace | TraceFile]
-"""Traces by name; each is a file, several files in order, or a trace object."""
+"""Traces by name. Each value is a path, several paths in order, or a trace object."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ class Axis:
     traces: Mapping[str, str]
     """Names of the traces to replay, by axis label. A label without an entry selects no trace."""
     below: Mapping[str, Settings]
-    """For each axis label, settings of the second drive, which receives the scheduler's output; see `RunOptions.below`.
+    """Settings of the second drive, by axis label. The second drive receives the requests that the scheduler sends; see
+    `RunOptions.below`.
     """
     values: Mapping[str, Value]
     """Expressions for cell values by axis label. They replace the table's expression; labels without an entry use the
@@ -161,7 +162,7 @@ class Comparison:
     kind: Compare
     """Measure of differences. `value` compares cells in percent of the published value, and `points` in the table's
     unit. `offset` and `ratio` need reference cells (anchors): `offset` compares each cell's distance from its anchor,
-    in percent of the published value; `ratio` compares each cell's quotient by its anchor, in percent.
+    in percent of the published value; `ratio` compares each cell's ratio to its anchor, in percent.
     """
     anchor: Anchor | None
     tolerance: float | None
@@ -204,8 +205,8 @@ class Table:
     comparison: Comparison
     ranking: Ranking
     lines: Line | None
-    """Orientation of a line chart: one line per column, or one line per row. If None, one line per row if the rows are
-    ordered.
+    """Orientation of a line chart: one line per column, or one line per row. If None, lines are drawn along the first
+    axis, rows before columns, whose labels all contain numbers.
     """
     claim: Claim | None
 

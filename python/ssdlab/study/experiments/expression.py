@@ -121,8 +121,8 @@ class _MissingError(Exception):
 
 
 def _node(summary: Summary, path: str) -> Any:
-    """Returns the value at a dotted path of a summary; None if there is no such value. The path names a stream by its
-    name.
+    """Returns the value at a dotted path of a summary; None if there is no such value. In the path, a stream is
+    identified by its name.
     """
     node: Any = summary
     for part in path.split("."):
@@ -140,7 +140,7 @@ def _streams(node: Any) -> Summary:
 
 
 def figure(summary: Summary, path: str) -> float | None:
-    """Returns the metric at a dotted path of a summary; None without a metric."""
+    """Returns the metric at a dotted path of a summary; None if there is no metric at this path."""
     node = _node(summary, path)
     return float(node) if isinstance(node, int | float) and not isinstance(node, bool) else None
 

@@ -108,7 +108,7 @@ class Keys:
 
 
 def settings_of(place: str, values: Mapping[str, Any], prefix: str = "") -> dict[str, Scalar]:
-    """Returns the settings of nested tables, by dotted path."""
+    """Flattens nested tables of settings; the keys of the result are dotted paths."""
     settings: dict[str, Scalar] = {}
     for key, value in values.items():
         if "." in key or not key:

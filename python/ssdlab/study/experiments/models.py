@@ -1,4 +1,4 @@
-"""Models that compute or measure cells without a simulation, from the settings of a cell.
+"""Models that compute or measure the value of a table cell from its settings, without a simulation.
 
 To add a model, write its function with the defaults of its arguments and register it in `MODELS`.
 """
@@ -36,7 +36,7 @@ PLAN_DEFAULTS: Mapping[str, Any] = {
     "other": "",
 }
 """Default arguments of the model `cache_plan`. `corrections` is `none`, `all` or the name of a correction. `other` is
-the name of a compressor in Harper 2018. The metric `passes_percent` is the smallest compressed share with which the
+the name of a compressor in Harper 2018. The metric `passes_percent` is the smallest compressed share at which the
 modelled compressor is faster than `other`.
 """
 
@@ -118,8 +118,8 @@ def compress_bench(settings: Mapping[str, Any]) -> Summary:
         raise ConfigError(f"member: {given['member']} is not between -1 and {len(cell.files) - 1}")
     files = cell.files if given["member"] == -1 else (cell.files[given["member"]],)
     total, stored = sum(file.bytes for file in files), sum(file.stored_bytes for file in files)
-    # Files without a compressible page are skipped. They store only uncompressed pages, so the ratio of their
-    # compressed pages would be infinite.
+    # Files without a compressible page are skipped: all their pages are stored uncompressed, so the ratio for their
+    # compressed pages would be a division by 0.
     shrinking = [file for file in files if file.raw_pages < file.pages]
     return {
         "ratio": total / stored,

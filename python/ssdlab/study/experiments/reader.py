@@ -114,7 +114,7 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
 
 
 def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields labels with their values. A label with a list `each` becomes one label per item of the list; the item
+    """Yields labels with their values. A label that has an `each` list becomes one label per item of the list; the item
     replaces `{}` in the label and its value.
     """
     for label, values in labels.items():

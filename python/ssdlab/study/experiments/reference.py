@@ -1,4 +1,4 @@
-"""Reads reference tables of documents from CSV files: labels, and numbers as printed."""
+"""Reads published tables from CSV files: labels, and numbers as printed in the document."""
 
 import csv
 import math
@@ -18,8 +18,8 @@ def read_reference(
 ) -> Cells:
     """Reads the cells of a reference table in the order of the experiment's labels; None for empty cells.
 
-    The header has the column labels. The first column that is not in `where` has the row labels. A file without such a
-    column has a single row, which applies to all `rows`.
+    The header contains the column labels. The first column that is not in `where` contains the row labels. A file
+    without such a column has a single row of values, which is used for all `rows`.
 
     Args:
         path: CSV file.

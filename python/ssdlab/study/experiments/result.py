@@ -200,8 +200,8 @@ class TableResult:
         return tuple(winners)
 
     def verdict(self, which: Literal["document", "ours"]) -> Verdict | None:
-        """Checks the document's claim on the published values or on our values. Returns None if the table has no claim
-        or values are missing.
+        """Checks the document's claim against the published values or against our values. Returns None if the table has
+        no claim or values are missing.
         """
         claim = self.table.claim
         if claim is None:

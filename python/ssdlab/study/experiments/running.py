@@ -26,7 +26,7 @@ from ssdlab.text import suggestion
 
 Key = tuple[str, int | str | None, str | None]
 """Key of a run: its configuration as TOML, its trace, and the configuration of the recording run if it replays a
-recording. The trace is given by its `id`, or by its name if the user has not supplied it.
+recording. The trace is identified by the `id` of its object, or by its name if the user has not supplied it.
 """
 Cells = dict[tuple[str, str], list[Key]]
 """Keys of the runs of each cell, by the cell's row and column labels."""
@@ -186,7 +186,7 @@ def _result(
     missing: tuple[Replay, ...],
     above: Mapping[str, TableResult],
 ) -> TableResult:
-    """Averages the values of a table over the seeds, and compares them with the document."""
+    """Averages the values of a table over the seeds, and combines them with the published values for comparison."""
     simulated = table.simulated or any(above[name].seeds for name in table.source.tables)
     shape = by_seed.shape[1:]
     ours = [statistics.fmean(values) for values in by_seed.reshape(len(by_seed), -1).T.tolist()]
@@ -212,7 +212,7 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
         if not all(key in finished for key in keys):
             continue
         done = [finished[key] for key in keys]
-        # If an axis has the name of a metric, the metric has priority over the number in the label.
+        # If an axis has the same name as a metric, the metric takes precedence over the number in the axis label.
         numbers = {name: number for name, number in table.numbers(*at).items() if number is not None}
         own = [{**numbers, **one.summary} for one in done]
         summaries += own
@@ -300,7 +300,7 @@ def _changes(table: Table, values: Array) -> Array:
 
 
 def _remarks(table: Table, summaries: list[Summary]) -> list[str]:
-    """Returns remarks on paths in expressions that are not metrics in any run."""
+    """Returns remarks on paths in expressions for which no run has a metric."""
     known = {path for summary in summaries for path in figure_paths(summary)}
     where = "run" if table.simulated else "cell"
     return [

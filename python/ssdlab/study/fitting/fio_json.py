@@ -37,7 +37,7 @@ def read(path: Path, written: str) -> list[Measured]:
     """Returns the loads in the JSON output of fio, with their metrics.
 
     Raises:
-        ConfigError: If the text is not a result of fio, or has a job that a fit cannot use.
+        ConfigError: If the text is not fio output, or contains a job that a fit cannot use.
     """
     where = text.path(path)
     # Warnings of fio may come before the JSON.
@@ -149,8 +149,8 @@ def _measured(where: str, jobs: "Sequence[_Job]") -> Measured:
     ops: tuple[Literal["read", "write"], ...] = ("read", "write")
     for op in ops:
         rate = sum(job.rate(op) for job in jobs)
-        # If requests arrive at given rates, the read rate is not a result. The write rate is, because the drive may not
-        # keep up with the writes.
+        # If requests arrive at given rates, the read rate is not a measurement. The write rate is one, because the
+        # drive may not keep up with the writes.
         if rate and (load.is_closed or op == "write"):
             figures[Figure(op, RATE)] = rate
         if load.size <= LARGE:
@@ -175,7 +175,7 @@ def _latencies(clones: "Sequence[_Job]", op: Literal["read", "write"]) -> dict[F
 
 def _of_entry(job: _Job, figures: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     total = figures.get("lat_ns", {})
-    # The completion latency of fio (clat) is the total latency without the submission time.
+    # fio's completion latency (clat) is the total latency minus the submission time.
     own = total if "percentile" in total or "bins" in total else figures.get("clat_ns", {})
     percentiles = {float(key): float(value) for key, value in own.get("percentile", {}).items()}
     if own.get("bins"):

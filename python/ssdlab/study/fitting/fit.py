@@ -144,8 +144,8 @@ def fit_drive(
     if capacity is not None:
         base = base.with_overrides({"device.capacity": f"{capacity}B"})
         if base["device.scale"] == "blocks":
-            # This setting is the capacity of the nominal drive of the scale model, and the measured drive is this
-            # nominal drive.
+            # This setting is the capacity of the nominal (full-size) drive that the scale model represents, which is
+            # the measured drive.
             base = base.with_overrides({"device.scale.blocks.capacity": f"{capacity}B"})
     return fitted(Drive(base, jobs, monitor), loads, source)
 
@@ -228,7 +228,7 @@ def _best(
     best: tuple[Change, Solution] | None = None
     variants = stage.variants(drive.small, chosen)
     if all({*variant} <= {*changes} for variant in variants):
-        # An earlier stage has already chosen among these variants.
+        # An earlier stage has already chosen one of these variants.
         variants = [{}]
     for variant in variants:
         solution = _solved(drive, stage.name, names, chosen, values, {**changes, **variant})

@@ -231,7 +231,9 @@ class Measured:
 
 
 def simulated(result: Result, load: Load, wanted: Mapping[Figure, float]) -> dict[Figure, float]:
-    """Returns the requested metrics of a simulated load. A metric is infinite if the drive served no such request."""
+    """Returns the requested metrics of a simulated load. A metric is infinite if the drive completed no request of its
+    operation.
+    """
     return {figure: _value(result, load, figure) for figure in wanted}
 
 
@@ -242,7 +244,7 @@ def _value(result: Result, load: Load, figure: Figure) -> float:
     name, less, read = figure.name.partition(LESS_READ)
     if less:
         longer = _value(result, load, Figure("write", name)) - _value(result, load, Figure("read", read))
-        # The fit takes logarithms, which need positive numbers.
+        # The fit takes logarithms of metrics, so metrics must be positive.
         return max(longer, 1.0)
     streams = result.summary["drive"]["streams"]
     if load.is_closed or not streams:
