@@ -64,8 +64,8 @@ def check(component: Plugin | type[Plugin], *, worlds: int = 60, seed: int = 1) 
     """Checks an FTL, or a victim, placement or cache policy, in small random worlds: drives with random requests.
 
     Every flash operation and every page read is checked, as with `check=true`. Two runs of the same world must have
-    equal results. The same seed always gives the same worlds. If a call exceeds the time limit that the class sets, the
-    world is not reduced, because every attempt would take that long again.
+    identical results. The same seed always gives the same worlds. If a call exceeds the time limit that the class sets,
+    the world is not reduced, because every attempt would take that long again.
 
     Args:
         component: Class to check, or an object if its constructor needs arguments; runs use copies of the object.

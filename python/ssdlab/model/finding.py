@@ -171,7 +171,7 @@ class Finding(ABC):
 
         Args:
             directory: Directory to write to.
-            figures: Format in which matplotlib also draws each figure for papers, in two widths: `figure-NAME` is one
+            figures: Format of additional figures for papers, which matplotlib draws in two widths: `figure-NAME` is one
                 column wide (3.5 inches), `figure-NAME-wide` is two columns wide (7.16 inches).
             only: Names of the figures to write, such as `latency` or `waf`; all figures if empty.
 

@@ -386,7 +386,9 @@ def _find(name: str) -> Source:
 
 
 def _module(name: str) -> tuple[ModuleType, Path | None]:
-    """Returns the module of a plug-in: a listed file, a file in the current directory, or an installed module."""
+    """Returns the module of a plug-in: a file listed in `SSDLAB_PLUGINS`, a file in the current directory, or an
+    installed module.
+    """
     imported = sys.modules.get(name)
     executed = [module for _, module in _modules.values()]
     if imported is not None and imported not in executed:

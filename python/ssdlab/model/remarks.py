@@ -15,10 +15,10 @@ SETTLING_BYTES = 1 << 30
 """Smallest capacity, in bytes, at which preconditioning brings the default drive to steady state."""
 
 NOTICEABLE = 0.1
-"""Fraction by which the actual spare space must exceed the configured spare space to cause a remark."""
+"""A remark is shown if the actual spare space exceeds the configured spare space by more than this fraction."""
 
 MOSTLY = 0.5
-"""Share of the written pages that must still be in the write buffer at the end of the run to cause a remark."""
+"""A remark is shown if more than this share of the written pages is still in the write buffer at the end of the run."""
 
 UNSETTLED = {
     "unsettled": ("over the whole run", "over the last full write of the flash"),

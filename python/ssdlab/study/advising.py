@@ -1,4 +1,4 @@
-"""Code shared by all advice that is based on a sweep over a trace."""
+"""Code shared by all kinds of advice that are based on a sweep over a trace."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -173,8 +173,8 @@ def _numbers(summary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def refuse_small(configs: Mapping[str, Config], trace: Given | None) -> None:
-    """Raises ConfigError if some drives have too few blocks, but all cases would have enough with a larger
-    over-provisioning. The message suggests the smallest sufficient value.
+    """Raises ConfigError if some drives have too few blocks and a larger over-provisioning would give every case
+    enough. The message suggests the smallest sufficient value.
     """
 
     def check(config: Config) -> None:

@@ -53,8 +53,8 @@ class Executor(Tasks):
         try:
             result = simulate(config, trace, monitor=watch, diagnose=False)
         except KeyboardInterrupt:
-            # The monitor stopped the pass that finds the trace's extent. Ctrl-C is not the cause, because Python raises
-            # its exception only in the main thread.
+            # The monitor stopped the pass that finds the trace's extent. Ctrl-C cannot be the cause, because Python
+            # raises KeyboardInterrupt for it only in the main thread.
             return None
         if result.partial:
             return None

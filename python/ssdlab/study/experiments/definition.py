@@ -374,7 +374,7 @@ class Experiment:
         jobs: int | None = None,
         monitor: Monitor | None = None,
     ) -> "ExperimentResult":
-        """Computes every cell; cells with equal configuration and trace share a simulation.
+        """Computes every cell; cells with the same configuration and trace share a simulation.
 
         The result does not depend on `jobs`. Ctrl-C raises KeyboardInterrupt within a fraction of a second, after all
         simulations have ended.

@@ -97,7 +97,7 @@ class _Plan:
         return key
 
     def check(self) -> None:
-        """Checks the configurations of all runs before anything runs."""
+        """Checks the configurations of all runs before the first run starts."""
         for config in self._configs.values():
             config.check()
 
