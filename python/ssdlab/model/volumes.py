@@ -240,8 +240,7 @@ class _ParquetVolumes:
         return volumes.numbered(self._numbers)
 
     def _renamed(self, batch: _ssdlab.Requests, names: Sequence[str]) -> _ssdlab.Requests:
-        """Returns the requests with their stream numbers mapped to numbers that identify the same stream in all files.
-        """
+        """Returns the requests with stream numbers mapped to numbers that identify the same stream in all files."""
         columns = batch.columns()
         last = int(columns["stream"].max())
         if last == 0:

@@ -150,8 +150,7 @@ class CacheAdvice(Advice):
         return groups
 
     def larger(self, choice: CacheChoice) -> CacheChoice | None:
-        """Returns the combination with the next larger memory and otherwise identical settings; None if there is none.
-        """
+        """Returns the combination with the next larger memory and otherwise identical settings, if there is one."""
         group = self._by_others[_others(choice)]
         return next((other for other in group if other.memory_bytes > choice.memory_bytes), None)
 

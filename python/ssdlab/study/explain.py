@@ -79,5 +79,5 @@ def _explained(key: str, help_text: str, example: str, _variants: list[str]) -> 
 
 
 def _plain(words: str) -> str:
-    """Removes the markup of the reference documentation from a text."""
+    """Strips the markup that the reference documentation uses."""
     return words.replace("`", "")

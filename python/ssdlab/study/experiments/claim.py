@@ -59,8 +59,7 @@ class Missed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of checking a claim: how many cells, columns or rows were checked, and which of them contradict the claim.
-    """
+    """Result of checking a claim: how many cells, columns or rows were checked, and which ones contradict it."""
 
     what: str
     """Unit of the counts: `cells`, `columns` or `rows`."""
