@@ -510,7 +510,10 @@ fn fitting_a_trace() {
     assert_eq!(grown.setup.capacity_bytes(), (3 << 30) + 2048);
     assert_eq!(grown.workload.span_bytes, grown.setup.capacity_bytes());
     let message = config("host.fit=grow").settings(Some(u64::MAX)).unwrap_err().to_string();
-    assert!(message.starts_with("--set: host.fit: with over-provisioning, a drive of 18446744073709551615B"), "{message}");
+    assert!(
+        message.starts_with("--set: host.fit: with over-provisioning, a drive of 18446744073709551615B"),
+        "{message}"
+    );
     assert!(message.ends_with("set it to \"wrap\""), "{message}");
     // A trace smaller than the device does not change the capacity.
     assert_eq!(config("host.fit=grow").settings(Some(1)).unwrap().setup.capacity_bytes(), 1 << 30);
