@@ -180,7 +180,7 @@ class Finding(ABC):
             OSError: If the directory or a file in it cannot be written; earlier files stay unchanged.
         """
         folder = Path(directory)
-        # Files that an earlier finding saved here. Those that this finding does not replace are removed at the end.
+        # Files saved here for an earlier finding. Files that this finding does not replace are removed at the end.
         earlier = [path for pattern in (*self._optional, "figure-*") for path in folder.glob(pattern)]
         if not (folder / self._json).exists():
             earlier = []

@@ -456,7 +456,7 @@ pub struct NearMiss {
     pub line: usize,
     /// Description of the fault.
     pub why: String,
-    /// Column layout (`--columns`) that reads the faulty line.
+    /// Column layout (`--columns`) with which the faulty line can be read.
     pub layout: Option<&'static str>,
 }
 

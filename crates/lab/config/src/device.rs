@@ -3,7 +3,7 @@
 use ssdlab_nand::Geometry;
 use ssdlab_sim::Size;
 
-/// Device whose geometry and capacity passed all checks of their sections.
+/// Device whose geometry and capacity have passed all checks of their configuration sections.
 pub(crate) struct Device {
     pub geometry: Geometry,
     pub logical_pages: u32,

@@ -69,8 +69,8 @@ const FILL_CHUNK: u64 = 1 << 18;
 const OVERWRITE_CHUNK: u64 = 1 << 12;
 /// Number of writes to look ahead when map entries are prefetched.
 const LOOKAHEAD: usize = 16;
-/// Number of measurement windows per device capacity of host writes. Each window yields one value of write
-/// amplification.
+/// Number of measurement windows while the host writes the capacity of the device once. Each window yields one value
+/// of write amplification.
 const WINDOWS_PER_PASS: u64 = 4;
 /// Relative difference below which two successive windows count as steady.
 const SETTLED: f64 = 0.005;

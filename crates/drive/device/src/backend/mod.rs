@@ -114,7 +114,7 @@ pub trait Backend: Send + Sync {
     /// program of the unit fails. If this call reports a failure, [`Self::program_unit`] is not called.
     ///
     /// # Errors
-    /// Fails if the program will fail.
+    /// Fails if the program of the unit is going to fail.
     fn begin_unit(&mut self, _first: Ppn) -> Result<(), Fault> {
         Ok(())
     }

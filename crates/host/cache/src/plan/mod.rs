@@ -101,7 +101,7 @@ pub struct Point {
     pub p99_us: f64,
 }
 
-/// A cache to plan, and a compressor for its pages.
+/// The cache whose size is planned, and the compressor of its pages.
 #[derive(Clone, Debug)]
 pub struct Plan {
     memory: Memory,

@@ -80,7 +80,7 @@ const PARAMETERS: &[Parameter] = &[
          page, at 0% run by run.",
     )
     .example(percent(50)),
-    Parameter::switch("random_headers", true, "Allows random requests to block headers.").example(0),
+    Parameter::switch("random_headers", true, "Lets random requests access block headers.").example(0),
 ];
 
 /// Parameters of the pattern. Aligned addresses divide the device into slots. A stream is a sequence of sub-streams.

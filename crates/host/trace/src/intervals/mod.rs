@@ -108,7 +108,7 @@ impl WriteMap {
 pub struct LogWindow {
     /// Size of the log in pages.
     pub log_pages: u64,
-    /// Number of page writes with an interval of at most the log size.
+    /// Number of page writes whose write interval is at most the log size.
     pub hot_writes: u64,
     /// Number of page writes with an interval above the log size and at most twice the log size.
     pub warm_writes: u64,

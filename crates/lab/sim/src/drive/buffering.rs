@@ -211,7 +211,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         self.accept_pages();
         let stage = self.buffer.as_mut().expect("the drive has a buffer");
-        // If this request still waits, its latest part is the last entry in the queue, because it has just been added.
+        // If this request is still waiting, its latest part, which has just been added, is the last entry in the queue.
         if stage.stalled.back().is_some_and(|stalled| stalled.index == index) {
             let has_stalled = std::mem::replace(&mut self.requests[index].has_stalled, true);
             stage.buffer.counters.writes_stalled += u64::from(!has_stalled);

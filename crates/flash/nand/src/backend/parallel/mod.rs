@@ -9,8 +9,8 @@
 //! - a host read waits for the map entry that it had to load;
 //! - an erase waits for the copies from its block.
 //!
-//! Arrays whose dies program several pages at once have different dependencies (see `gathering.rs`). Parity is
-//! described in `parity.rs`, and programs in two passes in `passes.rs`.
+//! If dies program several pages at once, the dependencies differ (see `gathering.rs`). `parity.rs` describes parity,
+//! and `passes.rs` describes two-pass programming.
 //!
 //! Each operation stores the number of operations for which it waits. A die lists only ready operations (which wait for
 //! no other operation), by class. A [`scheduler`] is therefore a pure function of a few numbers, and may choose any

@@ -93,7 +93,7 @@ struct Findings {
     /// Number of log lines that report the raised weight of the queue in service.
     raised: u64,
     equal_raised: u64,
-    /// Number of reports in which the weights are equal, but their raising times differ by one jiffy.
+    /// Number of reports in which the weights agree, but the weight-raising times differ by one jiffy.
     jiffy_apart: u64,
     /// Number of depth changes made by the kernel (`depths`), by the model (`own_depths`), and identically by both
     /// (`equal_depths`).
