@@ -85,7 +85,7 @@ impl<const N: usize> Lists<N> {
         prefetch(&self.nodes, item as usize);
     }
 
-    /// Returns the number of the list that holds an item, or [`NOWHERE`].
+    /// Returns the number of the list that holds an item, or `NOWHERE`.
     #[inline]
     pub fn list(&self, item: u32) -> u8 {
         self.nodes[item as usize].list

@@ -72,7 +72,7 @@ pub enum Stream<'a> {
     Number(u64),
     /// Process identified by its name.
     Named(&'a [u8]),
-    /// Process identified by its id in [`Tables::streams`]; 0 means none.
+    /// Process identified by its id in `Tables::streams`; 0 means none.
     Id(u32),
 }
 
@@ -82,7 +82,7 @@ pub enum Device {
     /// The file itself is the device, in formats without device names.
     #[default]
     File,
-    /// Device identified by its id in [`Tables::devices`].
+    /// Device identified by its id in `Tables::devices`.
     Id(u32),
 }
 

@@ -4,7 +4,7 @@
 //! threads work only where they cannot change results: on files of saved drives, and on caches simulated without a
 //! drive.
 //!
-//! [`setup`] describes the simulation; [`run`] replays requests, and [`live`] serves requests when they arrive. `host`
+//! [`setup`] describes the simulation; [`mod@run`] replays requests, and [`live`] serves requests when they arrive. `host`
 //! contains everything above the drive: replay, cache and block layer. `drive` is the drive, [`observe`] contains the
 //! measurements, and [`check`] the oracles.
 //!

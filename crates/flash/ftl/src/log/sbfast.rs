@@ -29,7 +29,7 @@
 //!
 //! - the victim SLB ([`LogVictim`]): LRU matches the slides' tables of execution time, FIFO matches the slides' table
 //!   of SLBs by streams;
-//! - the pages that are merged when a random log block is reclaimed ([`RlbMerge`]);
+//! - the pages that are merged when a random log block is reclaimed (`RlbMerge`);
 //! - choices that no table of the slides can confirm: a header whose offset is already programmed gets a new SLB; any
 //!   other page whose offset is already programmed causes a merge of its SLB; an SLB switches when full.
 

@@ -10,7 +10,7 @@
 //! use adds a write-back for caches of w + 1 to d items: one increment and one decrement in a difference array. At the
 //! end of the pass, d is the number of other items used since the last use. Items never changed are never written back.
 //!
-//! Cost: O(1) for repeated uses of an item, otherwise a [`recency`] update (a few vector instructions for a few
+//! Cost: O(1) for repeated uses of an item, otherwise a `recency` update (a few vector instructions for a few
 //! thousand items). Distances are exact up to the size of the largest cache requested. Memory: 8 bytes per item, plus
 //! about 60 bytes for each item that fits into the largest cache.
 //!

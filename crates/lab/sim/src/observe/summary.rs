@@ -44,7 +44,7 @@ pub struct DeviceSummary {
     /// Number of blocks reserved by the FTL for open and free blocks, merges or a map in flash; included in `blocks`.
     pub reserve_blocks: u32,
     /// Like `op_over_logical`, but the reserved blocks do not count as spare capacity. See also
-    /// [`CollectionSummary::effective_op`].
+    /// `CollectionSummary::effective_op`.
     pub op_without_reserve: f64,
     /// Number of program/erase cycles that a block endures.
     pub endurance_cycles: u32,
