@@ -59,8 +59,8 @@ impl<'a> Watch<'a> {
 }
 
 /// Measures page compressors on the contents of files; returns a dictionary for each compressor. Periodically calls
-/// `stop(done)`, where `done` is the number of finished measurement runs. Raises KeyboardInterrupt if `stop` returns
-/// true.
+/// `stop(done)`, where `done` is the number of finished runs of a codec, including warm-up runs. Raises
+/// KeyboardInterrupt if `stop` returns true.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the only caller passes arguments by name")]
 pub fn bench_codecs<'py>(

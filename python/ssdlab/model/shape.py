@@ -150,7 +150,9 @@ def check(place: str, value: Any, kind: Any) -> None:
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """True if a scalar value has the given type; always false for dicts and lists. Booleans do not count as numbers."""
+    """True if a value has the given type; always false if the type is a dict or a list. Booleans do not count as
+    numbers.
+    """
     if isinstance(kind, dict | list):
         return False
     if isinstance(kind, tuple):

@@ -88,7 +88,7 @@ def null(figure: str) -> str:
         return ""
     writes = figure == "write_amplification"
     return "is null in every run: " + (
-        "nothing was written" if writes else "the event that it measures was not simulated or did not occur"
+        "nothing was written" if writes else "what it measures was not simulated or did not occur"
     )
 
 

@@ -212,7 +212,7 @@ class _Lane:
         return f"<rect {box} {stroke}/>" + "".join(_text(left + 5, above + down, *more) for down, *more in words)
 
     def _arrows(self, after: int, top: int) -> Iterator[str]:
-        """Draws an arrow for each page copy of the current merge or collection; a copy in the last step is bold."""
+        """Draws an arrow for each copy so far in the current merge or collection; a copy in the last step is bold."""
         spans = self._around(after)
         begin = self._recording["spans"][spans[-1]]["from"] if spans else max(0, after - 1)
         for at, step in enumerate(self._recording["steps"][begin:after], begin + 1):

@@ -2,8 +2,8 @@
 //! writes.
 //!
 //! To find a request of a stream that may issue one, the host reads ahead in the trace and holds back up to
-//! [`LOOK_AHEAD`] requests. A stream whose next request is further ahead waits. Asynchronous writes of processes stay
-//! in trace order: write-back cannot precede the writes that dirtied its pages.
+//! [`LOOK_AHEAD`] requests. A stream whose next request is further ahead waits. An asynchronous write of a process is
+//! issued after all earlier requests of the trace: write-back cannot precede the writes that dirtied its pages.
 
 use std::collections::VecDeque;
 

@@ -26,7 +26,7 @@ const SATURATED: f64 = 0.7;
 /// The load of several resources counts as uneven if the maximum is this many times the mean.
 const UNEVEN: f64 = 2.0;
 
-/// If the outstanding requests have fewer pages than this on average, they cannot be spread over the dies.
+/// If the outstanding requests together have fewer pages than this on average, they cannot be spread over the dies.
 const SPREADABLE: f64 = 1.5;
 
 /// Minimum number of outstanding requests per die that keeps the drive busy.
