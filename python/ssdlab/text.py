@@ -53,8 +53,8 @@ def path(name: object) -> str:
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Maps each name to the text that figures show for it. Long names are shortened in the middle, unless two names
-    would become equal.
+    """Maps each name to the text that figures show for it. Long names are shortened in the middle. If two names
+    would then be equal, all names are kept in full.
     """
     whole = dict.fromkeys(names)
     half = longest // 2

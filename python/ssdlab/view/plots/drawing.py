@@ -130,7 +130,7 @@ class Drawing(Figure):
 
 
 def nothing(axes: Axes, why: str) -> None:
-    """Replaces the contents of the axes with a text that states why there is nothing to draw."""
+    """Hides the lines and labels of empty axes, and writes in their place why there is nothing to draw."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes)
 

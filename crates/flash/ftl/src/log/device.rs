@@ -73,7 +73,7 @@ pub struct LogDevice {
     pub(super) waited: Waited,
 }
 
-/// Number of pages between the current page and the page whose map entry is prefetched.
+/// Distance in pages from the current page up to which map entries are prefetched.
 const FAR: u32 = 16;
 /// Number of map entries per cache line.
 const LINE_ENTRIES: usize = 64 / size_of::<Entry>();

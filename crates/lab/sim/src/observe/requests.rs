@@ -9,8 +9,8 @@ counters! {
         read_requests: "requests", "Read requests.";
         write_requests: "requests", "Write requests.";
         trim_requests: "requests", "Trim requests.";
-        flush_requests: "requests", "Flush requests; they take time only if the drive has a write buffer without \
-                                     power-loss protection.";
+        flush_requests: "requests", "Flush requests; they wait for flash only if the drive has a write buffer \
+                                     without power-loss protection.";
         bytes_read: "bytes", "Bytes read.";
         bytes_written: "bytes", "Bytes written.";
         bytes_trimmed: "bytes", "Bytes trimmed, including partial pages.";
