@@ -56,7 +56,7 @@ class S4Fifo(CachePolicy):
             while self.small:
                 item, _ = self.small.popitem(last=False)
                 if self.uses[item] < self.hits:
-                    self.ghost[item] = None  # `insert`, which runs next, trims the ghost to size
+                    self.ghost[item] = None  # `insert` trims the ghost, once the new item is known
                     del self.uses[item]
                     return item
                 self.uses[item] = 0

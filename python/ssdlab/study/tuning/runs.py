@@ -1,4 +1,4 @@
-"""Simulation runs for the points of a search. Workers skip a run if the folder already has its result."""
+"""Simulation runs for the points of a search. Workers get only the runs whose results are missing in the folder."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -169,8 +169,8 @@ impl LogDevice {
         (self.l2p.get(lpn as usize) == Some(&Entry::of(ppn))).then(|| self.locate(lpn))
     }
 
-    /// Prefetches the map entries of the next pages of `block`, starting at `offset`. The entries are scattered in
-    /// memory.
+    /// Prefetches the map entry of the page that is `FAR` pages after page `offset` of `block`. The map entries of
+    /// consecutive pages are scattered in memory.
     #[inline]
     pub fn expect_page(&self, block: u32, offset: u32) {
         let ahead = block * self.pages_per_block + offset + FAR;

@@ -95,7 +95,7 @@ struct InFlightRequest {
     cached_parts: u32,
     /// Delay caused by look-ups that fetched map entries from host memory, in nanoseconds.
     lookup_ns: u64,
-    /// Number of transfers of read data to the host that are in progress.
+    /// Number of transfers of read data to the host that have not ended, including those that have not begun.
     sending: u32,
     /// True if the write has waited for buffer space or a token.
     has_stalled: bool,

@@ -4,7 +4,7 @@ use super::ops::{NONE, Op, Ops, Pass};
 use super::program_unit::{FineUnits, ProgramUnit};
 use crate::{At, Cause};
 
-/// Value of [`DieBlock::unprogrammed`] if all pages of the die block have been programmed.
+/// Value of [`DieBlock::unprogrammed`] if no page of the die block is in memory.
 const ALL: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub(super) struct DieBlock {
     pub unit: ProgramUnit,
     /// Number of the page after the last page whose program was emitted.
     pub next: u32,
-    /// Number of the first page that is still in memory; [`ALL`] if all pages have been programmed.
+    /// Number of the first page that is still in memory; [`ALL`] if no page is in memory.
     pub unprogrammed: u32,
     /// Number of erases emitted so far.
     pub erases: u32,

@@ -1,5 +1,5 @@
 //! Directory tree. Only the directories of the lowest level contain files. All directories of a higher level have the
-//! same number of subdirectories, all of them on the next lower level.
+//! same number of subdirectories, all of them on the next lower level; the last directory of a level may have fewer.
 
 /// Number of directory entries per block after the hash tree has split its blocks: three quarters of the 255 entries of
 /// 16 bytes that fit into a block.

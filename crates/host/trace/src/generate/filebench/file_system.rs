@@ -61,7 +61,7 @@ struct File {
     pages: Vec<Page>,
     inode: u32,
     dirty: u32,
-    /// First page of the file's dirty range, which is the smallest range that contains all dirty pages of the file.
+    /// First page of the dirty range, which contains all dirty pages of the file but may also contain clean pages.
     dirty_first: u32,
     dirty_end: u32,
     /// Time in ns at which the file became dirty.
