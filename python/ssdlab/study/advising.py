@@ -43,7 +43,7 @@ def life(values: BySeed) -> Life:
 
 
 def repeating(drive: Config, repeat: Overrides) -> Config:
-    """Adds the settings in `repeat` to the drive's configuration, unless the user has set `host.repeat`."""
+    """Returns the drive's configuration with the settings in `repeat`; unchanged if the user has set `host.repeat`."""
     is_default = next(one.origin for one in drive.settings if one.key == "host.repeat") == "default"
     return drive.with_overrides(repeat) if is_default else drive
 

@@ -11,8 +11,8 @@
 //! - **A page is valid if the flat map leads to it.** Page mapping also keeps a validity bit per page. With these bits,
 //!   garbage collection finds the next valid page of a victim without an unpredictable branch, and without reading the
 //!   map entries of invalid pages.
-//! - **Planes are the only part of the geometry that an FTL sees.** They are numbered in stripe order. Page mapping
-//!   collects each plane separately; log blocks are taken from the planes in turn.
+//! - **Of the channels, chips, dies and planes, an FTL sees only the planes.** They are numbered in stripe order. Page
+//!   mapping collects each plane separately; log blocks are taken from the planes in turn.
 //! - **Policies that decide once per block are trait objects**, because one decision serves dozens of page copies.
 //!   Policies called for every page are generic.
 //! - **FTLs buffer no pages**, and need no flush. Flash may gather several pages into a program unit;
@@ -123,8 +123,9 @@ pub trait Ftl {
     where
         Self: Sized;
 
-    /// Reads `count` pages, starting at `lpn`; `cause` is the cause of the flash operations. Returns the number of
-    /// pages that were never written; such pages read as zeros and cost no flash operation.
+    /// Reads `count` pages, starting at `lpn`; `cause` is the cause of the page reads. Returns the number of pages that
+    /// were never written or have been trimmed; such pages read as zeros and cost no page read. With a map in flash,
+    /// the look-up of any page may cost flash operations.
     fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32
     where
         Self: Sized;

@@ -63,8 +63,8 @@ class TraceRef(NamedTuple):
                 raise TraceError(f"{text.path(path)}: can be read only once; use a regular file")
         format = trace.format
         if trace.files is None:
-            # Opens the trace here to report missing options once instead of in every run. Merged files are not opened,
-            # because that may need a full pass.
+            # Opens the trace here to report missing options once instead of in every run. Concatenated and merged files
+            # are not opened here, because opening merged files may need a full pass.
             detected = trace.open().format()
             if detected.startswith(PLUGIN):
                 format = detected

@@ -48,7 +48,7 @@ LEGEND_COLUMNS = 4
 ROWS_IN_SMALL = 8
 """If an axis has more names than this, the names get a small font."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
-"""Total number of characters available for the names along an axis, and minimum number of characters per name."""
+"""Total number of characters available for the names along a horizontal axis, and the minimum for each name."""
 STRONGEST = 0.55
 """Maximum colour strength of cells that contain text, so that the text stays readable."""
 DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}

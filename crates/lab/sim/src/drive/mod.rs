@@ -132,8 +132,8 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     collection: CollectionAhead,
     /// Number of map-entry fetches from host memory before measuring began.
     fetches_at_start: u64,
-    /// Maximum number of flash operations in flight. At this limit, the drive takes no further request and flushes no
-    /// further page of the buffer.
+    /// Maximum number of flash operations in flight. At this limit, a drive without a write buffer takes no further
+    /// requests, and a drive with a write buffer programs no further pages from the buffer.
     most_under_way: usize,
     /// Completed requests that were not yet reported to the host.
     completed: Vec<Completed>,

@@ -14,8 +14,8 @@ use crate::setup::{Clock, Setup};
 const MISSES: f64 = 0.5;
 
 /// Number of flash capacities that the host must write before write amplification depends only on the host's requests.
-/// Collection begins after the first capacity; by the end of the second, all blocks have been collected, as in
-/// `run/steady.rs`.
+/// By the end of the first capacity, collection has begun; by the end of the second, all blocks have been collected, as
+/// in `run/steady.rs`.
 const SETTLES_AFTER: f64 = 2.0;
 
 /// Write amplification counts as unsteady if its value in the last part of the run differs from its value in the whole
