@@ -60,7 +60,7 @@ def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
                 {"block.layer": ["single-queue", "multi-queue"]},
                 {"block.scheduler": "mq-deadline", "block.wbt_lat": "2ms"},
             ),
-            "; to skip these points, set without to 'block.layer=single-queue'",
+            "; to skip these points, add 'block.layer=single-queue' to without",
         ),
         (lambda _: ssdlab.calibrate(in_flight=[0]), "requests in flight must be numbers from 1 to 65536"),
         (lambda trace: ssdlab.experiments.load("sbfast").run(traces={"web": trace}), "did you mean web_0?"),

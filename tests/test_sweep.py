@@ -187,7 +187,7 @@ def test_a_contradictory_point_is_named_with_its_exclusion(cli: Cli, tmp_path: P
     output = cli("sweep", *grid, check=False).stderr.strip()
     assert output.startswith("ssdlab: --set: block.wbt_lat: ") and len(output.splitlines()) == 1
     assert output.endswith(
-        "; at block.layer=single-queue; to skip these points, set without to 'block.layer=single-queue'"
+        "; at block.layer=single-queue; to skip these points, add 'block.layer=single-queue' to without"
     )
     assert "2 runs" in cli("sweep", *grid, "--without", "block.layer=single-queue", "--out", tmp_path / "s").stdout
     # If no point is valid, the message suggests no exclusion.

@@ -31,8 +31,8 @@ def columns() -> int:
 
 
 def folded(words: str, indent: str = "", hang: str | None = None) -> str:
-    """Wraps text at spaces to fit `columns()`. Never separates a number from its percent sign, or an option from the
-    word after it.
+    """Wraps text at spaces to fit `columns()`. Never separates a number from its percent sign, or an option without
+    inner hyphens from the word after it.
 
     Args:
         words: Text to wrap; may contain line breaks.

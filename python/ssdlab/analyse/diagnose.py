@@ -11,7 +11,7 @@ from ssdlab.model.simulation import simulate
 from ssdlab.model.trace_file import Given
 
 SAME_DRIVE = "rounded to whole blocks, the additional over-provisioning adds no block; use a larger drive"
-"""Reason shown to the user if a change that adds over-provisioning was not tried."""
+"""Reason shown to the user, instead of a result, if more over-provisioning gives the same drive."""
 
 _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
 """Prefix of error message lines that says where a setting of `Config.changed` comes from. It is removed, because the

@@ -21,7 +21,7 @@ BELOW, TAKING = "below", "trace"
 
 
 def read(path: Path, file: str) -> Screening:
-    """Reads a screening from `path`. `file` is the file name shown in messages."""
+    """Reads a screening from `path`. Messages show this path as `file`."""
     source, document = read_toml(path, file)
     keys = Keys(file, document, KEYS)
     schedulers = _levels(f"{file}: [scheduler]", keys.get("scheduler", dict))

@@ -163,7 +163,7 @@ def _where(points: Sequence[Point]) -> str:
     shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
     named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
     more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"
-    return f"at {named}{more}; to skip these points, set without to '{named}'"
+    return f"at {named}{more}; to skip these points, add '{named}' to without"
 
 
 def listed(faults: Mapping[str, Collection[str]]) -> str:

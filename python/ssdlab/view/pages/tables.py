@@ -35,8 +35,8 @@ CAUSES = {
     "map_gc": Cause("map collection", YELLOW),
     "recovery": Cause("recovery", GREY),
     "padding": Cause("padding", SKY),
-    # Shares its colour with log and map causes, which never occur together with it because an SLC cache needs a map in
-    # RAM.
+    # Shares its colour with log and map causes, which never occur together with it because an SLC cache needs page
+    # mapping with a map in RAM.
     "fold": Cause("fold of the SLC cache", GREEN),
     "parity": Cause("parity", GREY),
 }

@@ -212,8 +212,8 @@ impl Buffer {
         None
     }
 
-    /// Returns the logical page at position `count` (from 0) in the order of programming; `None` if no more than
-    /// `count` pages wait.
+    /// Returns the logical page at position `count` (from 0) in the order of programming; `None` if the order is
+    /// shorter. Use it only to prefetch: stale entries of trimmed pages count as positions, and may give a wrong page.
     pub fn ahead(&self, count: usize) -> Option<u32> {
         self.order.get(count).map(|&(slot, _)| self.slots[slot as usize].lpn)
     }
