@@ -1,8 +1,8 @@
 //! Die schedulers decide which waiting operation a die starts next.
 //!
 //! A die scheduler is a function ([`DieSchedulerRules::pick`]) that receives the first ready operation of each class
-//! ([`DieView`]) and returns the class to serve next. The classes are host reads, host programs and internal
-//! operations.
+//! ([`DieView`]) and returns the class to serve next, or None to wait. The classes are host reads, host programs and
+//! internal operations; a scheduler may rank internal reads as a class of their own.
 //!
 //! # Example
 //!

@@ -55,7 +55,7 @@ struct Dac {
     hottest: u8,
     age: u32,
     region: Vec<u8>,
-    /// For each page, the number of host page writes up to the latest write of this page, modulo 2^32. Empty if `age`
+    /// For each page, the number of host page writes before the latest write of this page, modulo 2^32. Empty if `age`
     /// is 0.
     written: Vec<u32>,
 }

@@ -274,7 +274,8 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
     if ingest is None:
         return []
     remarks = list(ingest["notes"])
-    # Omits the counter for other devices, because the reader's notes already list the requests of each such device.
+    # Omits the counter for other devices at the end of the trace, because the reader's notes then state the number of
+    # their requests.
     omitted = (*ROUTINE_COUNTS, "other_device") if ingest["other_devices"] else ROUTINE_COUNTS
     for name, unit, help_text, value in ingest["counts"]:
         if value and name not in omitted:

@@ -76,8 +76,8 @@ class Tuned(Finding):
     unchanged: Measured | None
     """Measurements of the unchanged configuration with the fresh seeds; None if that configuration was not run."""
     importance: Mapping[str, Mapping[str, float]]
-    """For each outcome and constraint, the importance of each axis: its relative influence on whether a point is among
-    the best tenth.
+    """For each outcome and constraint, the importance of each axis: its share of the influence on whether a point is
+    among the best tenth.
     """
     notes: Sequence[str] = ()
     """Notes on the runs of the search."""

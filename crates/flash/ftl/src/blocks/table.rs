@@ -118,9 +118,9 @@ pub struct BlockTable {
 pub(super) const FLAG: u32 = 1 << 31;
 
 impl BlockTable {
-    /// Creates a table of erased blocks with `pages_per_block` pages each (below 2^31). All lists have the same number
-    /// of blocks. The first list gets the lowest block numbers, the second list the next ones, and so on. `padding` is
-    /// the number of extra entries at the end of the valid counts, which callers read in whole chunks.
+    /// Creates a table of erased blocks with `pages_per_block` pages each (below 2^31). All lists must have the same
+    /// number of blocks: the first list those with the lowest numbers, the second list the next ones, and so on.
+    /// `padding` is the number of extra entries at the end of the valid counts, which callers read in whole chunks.
     pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
         debug_assert!(pages_per_block < FLAG, "a block must have fewer than 2^31 pages");
         let blocks: usize = lists.iter().map(FreeList::len).sum();

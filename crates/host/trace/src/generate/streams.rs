@@ -68,7 +68,7 @@ const PARAMETERS: &[Parameter] = &[
         Unit::Share,
         0,
         ALL,
-        "Share of the sequential runs that start at a sub-block header (including block headers).",
+        "Share of the sequential runs that start at a sub-block header, which may be a block header.",
     )
     .example(percent(25)),
     Parameter::new(

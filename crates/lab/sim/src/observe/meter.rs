@@ -59,8 +59,8 @@ pub struct Merges {
 }
 
 counters! {
-    /// Counts of the sequential runs that the host wrote, of their pages, and of the pages written to sequential log
-    /// blocks.
+    /// Counts of the sequential runs that the host wrote, of their pages, and of random pages: in total and in
+    /// sequential log blocks.
     pub struct CaptureCounters {
         sub_streams: "runs", "Sequential sub-streams: runs of at least two pages.";
         captured_sub_streams: "runs", "Sub-streams with at least one page in a sequential log block.";

@@ -166,8 +166,8 @@ impl<'s, 'm> Cached<'s, 'm> {
         Ok(())
     }
 
-    /// Delays a request that arrives at trace time `time_ns` by the cache's work on it. Returns the trace time at which
-    /// this work ends.
+    /// Adds the time of the cache's work on a request that arrives at trace time `time_ns`. Returns the trace time at
+    /// which this work ends; without a replay speed, the work does not delay the request, and `time_ns` is returned.
     fn work(&mut self, time_ns: u64, work_ns: u64) -> u64 {
         let Some(speed) = self.speed else {
             self.cache_ns += work_ns;
