@@ -150,7 +150,7 @@ def cache(
     stats: Path | None = option(
         "--stats FILE",
         "CSV export of PostgreSQL's view pg_stat_io, pg_stat_database or pg_statio; its counters give the hit ratio of "
-        "the buffer pool.",
+        "the buffer pool whose misses the trace contains.",
         GOALS,
     ),
     accesses: bool = option(

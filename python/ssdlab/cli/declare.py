@@ -36,9 +36,7 @@ class Declared(NamedTuple):
     max: float | None = None
     """Maximum value of the option; needs `min` as well."""
     parser: Callable[[str], Any] | None = None
-    """Converts a path that the user typed. If it raises an exception, the exception is reported as an error in the
-    command line.
-    """
+    """Converts a path that the user typed. An `SsdlabError` or `OSError` that it raises is reported as a user error."""
     check: Callable[[str], object] | None = None
     """Validates each comma-separated item of the value; error messages contain the option's name."""
     choices: Callable[[], Words] | None = None

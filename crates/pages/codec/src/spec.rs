@@ -51,8 +51,8 @@ pub enum SpecError {
     UnknownCodec {
         /// Name given by the user.
         name: String,
-        /// Text that follows the message: a question that suggests a similar codec name, or a full stop if no name is
-        /// similar.
+        /// Text that follows the name in the message: a question that suggests a similar codec name, or a full stop if
+        /// no name is similar.
         hint: String,
         /// List of all codec names.
         known: String,

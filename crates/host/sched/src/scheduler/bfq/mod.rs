@@ -229,7 +229,7 @@ impl Bfq {
         self.clock.jiffy = self.clock.jiffies.last(now) as i64;
     }
 
-    /// Chooses the better of two candidate requests, given that the last request ended at sector `last`.
+    /// Chooses the better of two candidate requests, given that the device is at sector `last`.
     fn choose(&self, candidates: [Option<RequestId>; 2], last: u64, requests: &Requests) -> Option<RequestId> {
         candidates.into_iter().flatten().min_by_key(|&id| {
             let rq = &requests[id];
