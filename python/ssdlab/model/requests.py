@@ -64,8 +64,8 @@ def batches(
         source: The requests.
         monitor: Progress callback after each batch. If it returns a true value, KeyboardInterrupt is raised.
         phase: Phase reported to the monitor.
-        ahead: True to read the next batch ahead on another thread. The caller must not use the source until the
-            iteration ends.
+        ahead: True to read the next batch ahead on another thread. Nothing else may use the source until the iteration
+            ends.
     """
     requests = 0
     for batch, progress in (_read_ahead if ahead else _read)(source):

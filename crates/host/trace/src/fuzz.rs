@@ -70,7 +70,7 @@ fn round_trip(requests: &[Request], streams: &[String]) {
         converter.request(request, streams, &mut text);
     }
     converter.end(&mut text);
-    // The writer drops names that contain a comma, and counts the dropped names.
+    // The writer drops names that the format cannot store, such as names with a comma, and counts their requests.
     if converter.report.streams_dropped > 0 {
         return;
     }

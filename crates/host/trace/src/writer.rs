@@ -171,8 +171,8 @@ struct OutputFile {
 
 impl OutputFile {
     fn create(path: &Path) -> Result<Self, TraceError> {
-        // If the path is a symbolic link, the link is kept and its target is replaced. Devices and directories are
-        // never replaced.
+        // If the path is a symbolic link to a file, the link is kept and the file is replaced. Devices and directories
+        // are never replaced.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if target.exists() && !target.is_file() {
             return Err(TraceError::io(path, "exists and is not a regular file; choose another file"));

@@ -5,7 +5,7 @@
 //! is relocated and collected like any other page, but is stored in separate blocks.
 //!
 //! To add a map, write a file with an `INFO` and a `new`, and add a line to the table of [`crate::choice`]. Settings,
-//! help texts, documents and the tests against reference implementations read the table.
+//! help texts, documents and the tests with random devices read the table.
 
 pub mod cache;
 pub mod dftl;
