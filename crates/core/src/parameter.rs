@@ -225,7 +225,7 @@ impl Parameter {
     }
 
     /// Converts nanoseconds or bytes to the parameter's unit. The result must be a whole number of units; otherwise the
-    /// error message suggests the nearest possible value.
+    /// error message suggests the next lower whole number, or the next higher one if the lower one is 0 or too small.
     pub fn in_units(&self, quantity: u64) -> Result<u64, String> {
         let (Quantity::Time(unit) | Quantity::Size(unit)) = self.unit.quantity() else { return Ok(quantity) };
         let below = quantity / unit;

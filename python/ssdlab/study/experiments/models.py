@@ -107,7 +107,8 @@ def _percent(share: float | None) -> float | None:
 
 def compress_bench(settings: Mapping[str, Any]) -> Summary:
     """Measures the compression ratio of the default corpus and the time per page, in microseconds. Metrics with `bulk`
-    in their name are wall time per page with all threads running; all other times are processor time per page.
+    in their name are the wall time in which all threads together process the pages, divided by the number of pages; all
+    other times are processor time per page.
     """
     given = _arguments("compress_bench", COMPRESS_DEFAULTS, settings)
     if given["codec"] not in CODECS:

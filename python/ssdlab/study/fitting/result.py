@@ -114,7 +114,7 @@ class DriveFit(Finding):
         }
         if kept:
             listed = [f"{one.key} = {one.value}" for one in kept if one.key not in implied]
-            lines += ["", "# Settings added to the base configuration", *listed]
+            lines += ["", "# Set by the user for the base configuration", *listed]
         drive = self.base.changed({**self.changes}) if self.changes else self.base
         left = {key: value for key, value in self._settings().items() if key not in implied}
         for one in self.fitted:

@@ -27,7 +27,9 @@ class Effect(NamedTuple):
     term: str
     """Name of the axis, or names of two axes joined by `×`."""
     level: str
-    """Axis value that has this effect, or the two axis values whose outcomes differ by this effect."""
+    """Axis value that has this effect, or the two axis values whose outcomes differ by this effect; empty for a pair of
+    axes.
+    """
     size: float
     """Change of the outcome due to the value of the axis."""
     half_width: float | None

@@ -1,4 +1,6 @@
-"""Builds the report page of an experiment: for each table, all cells, a heat map, a line chart and a verdict."""
+"""Builds the report page of an experiment: for each table, all cells, the verdict, heat maps, and lines if an axis is
+ordered.
+"""
 
 import math
 from collections.abc import Callable, Iterator

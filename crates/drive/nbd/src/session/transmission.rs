@@ -242,8 +242,8 @@ impl Transmission {
 
 const TOO_LONG: &str = "the request exceeds the maximum block size";
 
-/// A part of the data of a read. If the part is all zeroes, the reply omits it; otherwise the reply contains it as
-/// data.
+/// A part of the data of a read: either whole grains of zeroes, which the reply describes as a hole, or bytes that the
+/// reply contains as data.
 struct Run {
     start: usize,
     bytes: usize,

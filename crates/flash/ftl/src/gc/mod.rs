@@ -16,8 +16,8 @@ use crate::blocks::{PlaneView, Uses};
 
 /// Chooses the closed block of a plane to collect next.
 ///
-/// Contract of `choose`: it has no side effects except on the policy's own random stream. It returns a closed block of
-/// the plane, or `None` if the plane has no closed block. `now` is on the clock of
+/// Contract of `choose`: it has no side effects except on the policy's own state, such as its random stream. It returns
+/// a closed block of the plane, or `None` if the plane has no closed block. `now` is on the clock of
 /// [`crate::blocks::ClosedBlocks::close`]. One policy object serves all planes.
 pub trait VictimPolicy: Send {
     /// Returns the block of `plane` to collect next.

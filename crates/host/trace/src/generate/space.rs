@@ -41,7 +41,7 @@ impl Space {
         Ok(())
     }
 
-    /// Checks that the largest request fits into `bytes`, rounded down to whole slots.
+    /// Checks that the largest request fits into `bytes`, which must be a whole number of slots.
     pub fn check_holds_largest(&self, field: &'static str, bytes: u64) -> Result<(), TraceError> {
         if self.largest <= bytes {
             return Ok(());

@@ -213,7 +213,7 @@ impl<T: Copy> Pipe<T> {
 pub(crate) struct Transfer {
     pub request: u32,
     pub bytes: u32,
-    /// Number of times that the data crosses the DRAM interface: 1 for a move in or out, 2 for both.
+    /// Number of times that the data crosses the DRAM interface: 1 for a move in or out, 2 for both, 0 without data.
     pub dram_passes: u32,
 }
 

@@ -444,8 +444,8 @@ impl FileSystem {
         Ok(())
     }
 
-    /// Ensures that at least `count` blocks are left in the preallocated range for small files. Returns false if there
-    /// are too few free blocks for a new range.
+    /// Ensures that at least `count` blocks are left in the preallocated range for small files. Returns false if no
+    /// run of free blocks is long enough for a new range.
     fn stretch(&mut self, count: u32) -> bool {
         if self.stretch.blocks >= count {
             return true;
