@@ -246,7 +246,7 @@ impl Host {
         self.now = until;
     }
 
-    /// Completes the outstanding request with the index `which` modulo the number of outstanding requests.
+    /// Completes one of the requests at the device: the one with the index `which` modulo their number.
     pub fn complete(&mut self, which: usize) {
         if self.at_device.is_empty() {
             return;

@@ -190,8 +190,8 @@ impl<T: Plain> HugeVec<T> {
         Self::in_memory(storage)
     }
 
-    /// Asks the kernel for small pages. This suits sparse arrays: the kernel clears a whole huge page when its first
-    /// entry is set.
+    /// Asks the kernel for small pages. This suits sparse arrays: the kernel clears a whole huge page as soon as any of
+    /// its entries is set.
     pub fn use_small_pages(&mut self) {
         advise(self.as_ptr() as usize, size_of_val(&**self), false);
     }

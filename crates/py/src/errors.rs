@@ -149,8 +149,8 @@ const NO_THREAD: &str = "failed to spawn thread";
 /// Paths of the Cargo.toml files of the component crates that were compiled in.
 static COMPONENTS: OnceLock<Vec<&'static str>> = OnceLock::new();
 
-/// Sets the Cargo.toml paths of the component crates that were compiled in. The message of a panic in a crate names its
-/// path.
+/// Sets the Cargo.toml paths of the component crates that were compiled in. A panic in one of these crates is reported
+/// as the component's error; the messages of other panics list the paths as possible causes.
 pub fn name_components(manifests: Vec<&'static str>) {
     COMPONENTS.get_or_init(|| manifests);
 }

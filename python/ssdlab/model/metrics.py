@@ -114,7 +114,7 @@ CAPTURE = (
            "without random pages"),
     Metric("pseudo_benefit", "share of 1", "pseudo-benefit", "1 - `error_capture`", "more", "without random pages"),
 )  # fmt: skip
-"""Metrics of the page writes that went to sequential log blocks."""
+"""Metrics of sequential sub-streams and random pages: their numbers, and their shares in sequential log blocks."""
 
 LOOKUPS = (
     Metric(

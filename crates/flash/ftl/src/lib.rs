@@ -208,9 +208,10 @@ pub trait Ftl {
         0
     }
 
-    /// Performs background garbage collection in a plane, moving about `pages` pages. Does nothing if the plane has
-    /// `free_blocks` more erased blocks than the threshold for regular garbage collection. Returns true if any
-    /// operation was emitted. Without host writes in between, repeated calls eventually return false.
+    /// Performs background work in a plane, moving about `pages` pages. Folds an SLC cache that is to be folded in idle
+    /// time. Otherwise collects garbage, unless the plane has `free_blocks` more erased blocks than the threshold for
+    /// regular garbage collection. Returns true if any operation was emitted. Without host writes in between, repeated
+    /// calls eventually return false.
     fn background<S: FlashSink>(&mut self, _plane: u32, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool
     where
         Self: Sized,

@@ -192,8 +192,9 @@ def solve(
 
 
 def _with_bounded(slopes: "Numbers", chosen: Sequence[int], bounded: Sequence[int]) -> "tuple[Numbers, list[int]]":
-    """Extends the derivatives by one row per bounded parameter, which represents the parameter's assumed standard
-    deviation `VAGUE`. Returns the extended derivatives, and the indexes of the chosen and bounded parameters.
+    """Extends the derivatives by one row per bounded parameter, which represents the assumed standard deviation `VAGUE`
+    of the parameter's logarithm. Returns the extended derivatives, and the indexes of the chosen and bounded
+    parameters.
     """
     return np.vstack([slopes, np.eye(slopes.shape[1])[list(bounded)] / VAGUE]), [*chosen, *bounded]
 

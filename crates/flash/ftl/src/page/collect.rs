@@ -293,8 +293,9 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Copies pages to the open blocks that the placement policy chooses. Without a policy that chooses by page, copies
-    /// to open block `number`. Returns the pages that were not copied because failures left no room.
+    /// Copies pages to the open blocks that the placement policy chooses. Map pages are copied to open block `number`,
+    /// and so are all pages if no policy chooses by page. Returns the pages that were not copied because failures left
+    /// no room.
     #[inline]
     fn place<S: FlashSink>(
         &mut self,
