@@ -35,7 +35,8 @@ class LocalServer(ThreadingHTTPServer):
     Args:
         page: Path of the page's HTML file; the server serves the folder that contains it.
 
-    If the server cannot bind a port of the loopback interface.
+    Raises:
+        OSError: If the server cannot bind a port of the loopback interface.
     """
 
     daemon_threads = True

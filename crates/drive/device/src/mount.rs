@@ -142,7 +142,8 @@ impl<B: Backend> Medium<B> {
             table.bad[block.index()] = self.backend.is_bad(block);
         }
         let mut synced = synced.max(self.safe.below);
-        // The programs before this erase are safe, so all data of the block had safe copies in other blocks.
+        // All programs below `erase.below` are safe, so before the erase, all data of the block had safe copies in
+        // other blocks.
         if let Some(Erase { block, sequence, .. }) = erasing.filter(|erase| erase.below <= self.safe.below) {
             erased.insert(block, sequence);
             table.erased_before = sequence;

@@ -184,7 +184,8 @@ impl<B: Backend> FaultBackend<B> {
         self.powered = true;
     }
 
-    /// Returns the number of programs, erases and log writes so far. A power cut can be planned at any such operation.
+    /// Returns the number of programs, erases, bad-block marks and log writes so far. A power cut can be planned at any
+    /// such operation.
     pub fn operations(&self) -> u64 {
         self.operations
     }

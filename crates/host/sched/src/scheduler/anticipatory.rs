@@ -119,7 +119,8 @@ struct Anticipatory {
     new_batch: bool,
     writes_left: u64,
     write_batch: u64,
-    /// True if the batch of writes ended because no writes were left; the duration of such a batch is not measured.
+    /// True if the batch of writes has gone idle: no reads were waiting, and either no writes were waiting or the batch
+    /// had reached its size. If such a batch lasts too long, the next batch is not made smaller.
     write_batch_idled: bool,
     in_flight: u64,
     state: Anticipation,

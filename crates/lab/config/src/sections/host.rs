@@ -79,7 +79,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("host.replay.closed.think", Kind::Nanos { min: 0, max: 1_000 * SECOND })
         .default("0ns")
         .example("50us")
-        .help("Think time between the completion of a request and the next request."),
+        .help("Think time between the completion of a request and the request that replaces it."),
     option("host.replay.processes.think", Kind::Nanos { min: 0, max: 1_000 * SECOND })
         .default("0ns")
         .example("50us")
