@@ -17,8 +17,9 @@ it needs. Findings and traces in `model` use `view` and `analyse`, although thes
 by name, on first use (see `lazy.room` and `model.finding.Plot`). NumPy, pyarrow and matplotlib are loaded on first use
 (`lazy`).
 
-Functions raise ConfigError for invalid arguments and settings, and TraceError for faults in a trace. Each message is
-one line that locates the fault and gives a remedy. Docstrings mention these errors only in the public interface.
+Functions raise ConfigError for invalid arguments and settings, and TraceError for faults in a trace. Each message has
+one line per fault, which locates the fault and gives a remedy. Docstrings mention these errors only in the public
+interface.
 """
 
 import os

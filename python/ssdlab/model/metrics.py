@@ -150,7 +150,9 @@ def _pages_touched(summary: Summary) -> float | None:
 
 
 def _pages_copied(summary: Summary) -> float:
-    """Returns the number of pages copied by GC and merges, without map pages."""
+    """Returns the number of page programs that are neither host writes nor programs of map pages: pages copied by GC
+    and merges, and programs with further causes such as padding and parity.
+    """
     programs: Mapping[str, int] = summary["flash"]["programs"]
     copies = (cause for cause in CAUSES if cause != "host" and not cause.startswith("map_"))
     return sum(programs.get(cause, 0) for cause in copies)

@@ -11,7 +11,7 @@ pub(crate) const BACK_SEEK_MAX: Parameter = Parameter {
     min: 0,
     max: 1 << 40,
     example: None,
-    help: "Maximum backward seek from the last request to the next request.",
+    help: "Maximum backward seek; requests farther back are served only after all requests ahead.",
 };
 
 /// Cost factor of backward distances, in CFQ and BFQ.

@@ -96,8 +96,8 @@ pub(crate) trait Device {
     /// Serves a request of the trace.
     fn take(&mut self, request: &Request);
 
-    /// Preconditions the device by sampling if the set-up requires this or the device is large; otherwise returns
-    /// `None`.
+    /// Preconditions the device by sampling if the set-up requires this, or if the set-up allows it and the device is
+    /// large and suitable. Otherwise returns `None`.
     fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
     /// Loads into the drive's RAM the map entries that a used drive would have cached there.

@@ -102,7 +102,9 @@ impl Negotiation {
         })
     }
 
-    /// Returns the reason for refusing the option if the server is being shut down or requires TLS; otherwise None.
+    /// Returns the reason for refusing the option if the server is being shut down, or if it requires TLS and the
+    /// client does not use TLS yet; otherwise None. `ABORT` is never refused, and `STARTTLS` is not refused for lack of
+    /// TLS.
     fn refuses_all(&self, host: &Host, option: u32) -> Option<Refusal> {
         if option == option::ABORT {
             None

@@ -72,7 +72,7 @@ impl Sections {
         if held == Entry::NONE { u32::MAX } else { self.shares.lpn(section, held.page()) }
     }
 
-    /// Fills in the missing map entries of all pages of a block.
+    /// Sets the missing entries of a block. `entries` is the block's part of the device's `p2l`.
     fn complete(&self, block: BlockId, entries: &mut [Entry]) {
         let pages = self.block_of.divisor();
         let (start, division) = (block.0 * pages, self.divisions[block.index()]);

@@ -10,8 +10,8 @@ struct Gathered {
     layout: Layout,
     /// For each block, the number of pages whose programs were emitted since its latest erase.
     written: Vec<u32>,
-    /// Flash page whose data is in the registers: its die block and its number. None if the registers hold no read
-    /// data.
+    /// Flash pages whose data is in the registers, one per plane of a die block: the die block, and the number that the
+    /// flash pages share. None if the registers hold no read data.
     sensed: Option<(u32, u32)>,
 }
 

@@ -174,7 +174,7 @@ pub struct SchedulerRules {
     pub by_process: bool,
     /// True if decisions depend on whether writes are synchronous.
     pub by_sync: bool,
-    /// Name of the tunable whose value, in sectors, is limited to the device's capacity; `None` if there is no such
+    /// Name of the tunable whose value, in sectors, must not exceed the device's capacity; `None` if there is no such
     /// tunable.
     pub part_of_device: Option<&'static str>,
     /// Builds the scheduler from its tunables.

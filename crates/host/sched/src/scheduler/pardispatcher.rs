@@ -110,7 +110,8 @@ const TUNABLES: &[Parameter] = &[
 #[derive(Debug)]
 struct Region {
     queues: [SortedFifo; 2],
-    /// Request that continues the region's next turn, by direction.
+    /// Request with which the region's current or next turn in a direction continues: the request after the last
+    /// dispatched one in sector order.
     next: [Option<RequestId>; 2],
     last: Direction,
 }

@@ -50,7 +50,8 @@ const STRIDE: u64 = 32;
 
 type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;
 
-/// Preconditions a device by sampling if its set-up requires this or the device is large; otherwise returns `None`.
+/// Preconditions a device by sampling if its set-up requires this, or if the set-up allows it and the device is large
+/// and suitable. Otherwise returns `None`.
 ///
 /// # Errors
 /// Fails if the set-up requires a sample that the device does not allow.
