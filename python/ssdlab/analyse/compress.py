@@ -274,8 +274,8 @@ def bench(
     cells: dict[tuple[int, int | None], list[Cell]] = {}
     for count, size in product(workers, sizes):
         try:
-            # Calls the monitor before each run, because short runs never call it and the measurement could not be
-            # stopped.
+            # Calls the monitor for each combination of threads and page size, because `bench_codecs` never calls it if
+            # the runs are short, and the measurement could then not be stopped.
             if stop(0):
                 raise KeyboardInterrupt("stopped while measuring")
             each = _ssdlab.bench_codecs(data, labels, size, count, keep, fresh, runs, stop)

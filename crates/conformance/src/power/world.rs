@@ -79,7 +79,7 @@ impl Look {
 /// Counts of events in a run that broke no rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Happened {
-    /// Number of operations before the first power loss; total number of operations if power never fails.
+    /// Number of operations until the drive first wears out or the run ends, counted from the last power-up.
     pub operations: u64,
     /// Number of power losses during recovery.
     pub lost_in_recovery: u32,
@@ -193,8 +193,8 @@ impl Host {
         Ok(pages)
     }
 
-    /// Records the number of operations so far, unless a number is already recorded. Tests use this number to repeat
-    /// the run with a power loss at each operation.
+    /// Records the number of operations since power-up, unless a number is already recorded. Tests take this number
+    /// from a run without power losses, and then repeat the run with a power loss at each operation.
     fn count_operations(&mut self) {
         if self.happened.operations == 0 {
             self.happened.operations = u64::MAX - self.flash.left;

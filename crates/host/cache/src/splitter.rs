@@ -64,7 +64,8 @@ pub struct Splitter {
     granularity: Granularity,
     trims: Trims,
     universe: Universe,
-    /// Ids and sizes of pending accesses, whose hash slots are still being prefetched.
+    /// Ids and sizes of accesses that are not yet converted. They are collected so that the hash slot of an id can be
+    /// prefetched before the id is looked up.
     pending: Vec<(u64, u32)>,
     filter: Option<HashFilter>,
 }

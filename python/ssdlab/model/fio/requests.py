@@ -134,7 +134,7 @@ class JobStream:
                 break
             placed = None if self.in_pass >= job.pass_bytes else self._place(op, wanted)
             if placed is None:
-                # As in fio, the job ends if the bytes left of io_size are too few for another request.
+                # As in fio, the job ends after a pass if the bytes left of io_size are too few for the largest request.
                 self.passes += 1
                 left = job.total_bytes - self.issued
                 self.is_over = self.passes >= job.passes or left < max(job.different_sizes) or not self.in_pass

@@ -50,8 +50,8 @@ WIDE = 2 * DETERMINED
 """Change of a parameter's logarithm for computing its uncertainty, applied in both directions."""
 
 CONTRADICTS = 9.0
-"""The base value of a parameter contradicts the metrics if it raises the sum of squared residuals by more than this.
-The limit corresponds to three standard deviations.
+"""The base value of a parameter contradicts the metrics if it raises the sum of squared residuals by more than this,
+multiplied by the variance of the residuals if that exceeds 1. The limit corresponds to three standard deviations.
 """
 
 VAGUE = 0.7

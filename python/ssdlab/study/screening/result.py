@@ -135,8 +135,8 @@ class Screened(Finding):
         return answers
 
     def operations(self, answer: Answer) -> list[Operations]:
-        """Returns the metrics and the operation counts by cause of every scheduler, at the point where the claim's gain
-        is largest.
+        """Returns the metrics and the operation counts by cause of every scheduler, at the point of the refinement
+        where the claim's gain is largest. Returns an empty list without a refinement.
         """
         if answer.best is None:
             return []

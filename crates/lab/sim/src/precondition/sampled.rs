@@ -44,8 +44,8 @@ use crate::setup::{Method, Overwrite, Setup};
 const LARGE_PAGES: u32 = 1 << 24;
 /// Minimum number of pages in the sampled part of the device, so that random variations average out.
 const PART_PAGES: u64 = 1 << 22;
-/// Each time before its state is copied, the sampled part is overwritten further, by up to 1/STRIDE of its pages. This
-/// causes dozens of collections in each plane.
+/// Each time before its state is copied, the sampled part is overwritten further, by a random number of pages: at most
+/// 1/STRIDE of the part, rounded up as [`InStep`] requires. This causes dozens of collections in each plane.
 const STRIDE: u64 = 32;
 
 type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;
