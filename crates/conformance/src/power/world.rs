@@ -124,7 +124,8 @@ struct Host {
     cuts: Vec<(u64, Last)>,
     /// For each logical page, the contents (as stamps) that it may have after a power loss, newest last.
     pages: Vec<Vec<Option<u64>>>,
-    /// Request that the power loss interrupted, and the stamps that its pages contain if the request was executed.
+    /// Request that a power loss or the wear-out of the drive interrupted. For a write, also the stamps that its pages
+    /// contain if it was executed.
     lost: Option<(Request, Vec<u64>)>,
     stamps: u64,
     fresh: bool,

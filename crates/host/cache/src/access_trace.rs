@@ -41,8 +41,8 @@ pub struct AccessTrace {
 }
 
 impl AccessTrace {
-    /// Creates a trace from requests, which are split into accesses. Each access stores the position of the next access
-    /// to the same item.
+    /// Creates a trace from requests, which are split into accesses. Each access stores the position at which its item
+    /// is used next ([`Access::next`]).
     pub fn new(requests: &[Request], granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         let mut splitter = Splitter::new(granularity, trims)?;
         let mut accesses = Vec::with_capacity(requests.len());

@@ -365,7 +365,7 @@ fn files() {
         ),
         (
             "nand.passes = \"two\"",
-            r#"my.toml:1: nand.passes: two passes need nand.word_line of at least 2; set it to "one""#,
+            r#"my.toml:1: nand.passes: two passes need nand.word_line of at least 2; set nand.passes to "one""#,
         ),
         (
             "nand.word_line = 2\nnand.passes = \"two\"\nnand.program = \"100us\"",

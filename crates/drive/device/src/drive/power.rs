@@ -247,7 +247,7 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Starts a log if the drive has none, so that the next mount need not read all of the flash. After a mount without
-    /// a usable log, this happens at the first change.
+    /// a usable log, this happens at the first change at the latest.
     pub(super) fn begin_log(&mut self) -> Result<(), DriveError> {
         if self.medium.log.is_none() { self.checkpoint(false) } else { Ok(()) }
     }

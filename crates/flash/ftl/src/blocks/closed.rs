@@ -317,7 +317,8 @@ impl ClosedBlocks {
         self.table.memory_bytes() + self.valid.memory_bytes() + own as u64
     }
 
-    /// Checks that the validity bits, the stored minima and the lists of closed blocks agree with the valid counts.
+    /// Checks that the validity bits and the stored minima agree with the valid counts, and that the lists of closed
+    /// blocks agree with the number of closed blocks.
     pub fn check(&self) -> Result<(), String> {
         for block in (0..self.table.len()).map(BlockId) {
             let (bits, counted) = (self.valid.count(self.pages_of(block)), self.valid(block));

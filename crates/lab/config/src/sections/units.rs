@@ -145,7 +145,7 @@ impl Checker<'_> {
             self.report(COLLECT, message);
         }
         if pass_distance > 0 && word_line == 1 {
-            self.report(PASSES, "two passes need nand.word_line of at least 2; set it to \"one\"");
+            self.report(PASSES, "two passes need nand.word_line of at least 2; set nand.passes to \"one\"");
         }
         let times = self.durations("nand.program")?;
         match &times[..] {

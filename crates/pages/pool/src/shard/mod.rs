@@ -178,8 +178,8 @@ pub struct Shard {
     pub waiting: bool,
     /// True if the shard is in the workers' queue, or a worker is compressing its victims.
     pub queued: bool,
-    /// Counts of page transitions. Hits in the uncompressed pool under the shared lock are counted separately, in
-    /// `raw_hits` of the shared shard.
+    /// Counts of page transitions. Hits in the uncompressed pool are counted separately, in `raw_hits` of the shared
+    /// shard.
     pub counts: Transitions,
 }
 
