@@ -13,7 +13,7 @@ LIFETIMES = "Lifetime"
 """Name of the section that lists the drive's lifetimes."""
 
 SIZED = "Lifetime is unknown, because the drive was sized to fit the trace"
-"""Remark on runs without lifetimes. A drive sized by the trace has none, because lifetimes depend on the size."""
+"""Remark on runs without the lifetimes that depend on the size of the drive, because the trace determined the size."""
 NO_LIFETIME = f"{SIZED}; set device.capacity"
 """The remark `SIZED`, followed by a remedy."""
 

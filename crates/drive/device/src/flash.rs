@@ -341,8 +341,8 @@ impl<B: Backend> Flash<'_, B> {
     }
 }
 
-/// Minimum number of whole pages in a long write. The data of a long write is stored all at once, after the FTL has
-/// programmed its pages.
+/// Minimum number of whole pages in a write whose data may be stored all at once, after the FTL has programmed the
+/// pages.
 const LATE_PAGES: usize = 16;
 
 /// Flash sink that records operations for later execution and never reports a failure. `fails` is true if the flash can

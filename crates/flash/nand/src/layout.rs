@@ -225,8 +225,8 @@ impl Layout {
         self.pages_per_die_block
     }
 
-    /// Returns the number of completely programmed pages in a block to which `pages` pages have been written. The other
-    /// written pages are still in memory.
+    /// Returns the number of completely programmed pages at the start of a block to which `pages` pages have been
+    /// written. The other written pages are still in memory.
     pub fn programmed_pages(&self, block: BlockId, pages: u32) -> u32 {
         let (unit, slc) = (self.program_unit(block), self.is_slc(block));
         let waiting = self.pass_distance(slc) * self.units_per_word_line * unit;

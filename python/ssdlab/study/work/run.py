@@ -145,7 +145,9 @@ class Run(NamedTuple):
 
 
 def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
-    """Estimates the memory of a simulation in bytes. With a trace, `host.fit` and `device.fill` may increase it."""
+    """Estimates the memory of a simulation in bytes. With a trace, `host.fit` and `device.fill` may make the simulation
+    need more than the estimate.
+    """
     needed = ("device.capacity", "device.unit", "device.op", "device.spare", "check")
     # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}

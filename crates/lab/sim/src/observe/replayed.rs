@@ -13,7 +13,7 @@ pub enum ReplayMode {
     Closed,
     /// Each process waits for its requests.
     Processes,
-    /// Requests are issued at the times recorded in the trace.
+    /// Requests are issued at their timestamps, scaled by the replay speed.
     Open,
 }
 

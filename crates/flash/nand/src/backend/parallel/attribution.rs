@@ -86,7 +86,7 @@ struct Die {
 struct RequestOnDie {
     /// Number of the request's operations on the die that have not ended.
     ops_left: u32,
-    /// Time that the die has spent on reads, programs and erases for the request.
+    /// Time that the cells of the die have spent reading, programming or erasing for the request.
     served: Wrapping<u64>,
     is_served: bool,
     /// Stall cause charged to other requests that wait while the die works on this request. All pages of a request have
