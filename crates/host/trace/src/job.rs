@@ -18,7 +18,7 @@ pub struct Job {
     pub think_requests: u64,
     /// Time from the start of the group to the start of the job.
     pub delay_ns: u64,
-    /// Time from the start of the job until it stops issuing requests.
+    /// Maximum time from the start of the job until it stops issuing requests.
     pub runtime_ns: u64,
 }
 

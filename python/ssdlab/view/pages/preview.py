@@ -64,7 +64,7 @@ def _method(preview: Preview) -> str:
         method += " The range follows from the estimation errors of further pilot runs, some at corners of the design."
     if not preview.pilots.complete:
         method += (
-            f" The pilot runs were stopped after {text.duration(1e9 * SECONDS)}; values without a pilot run use the "
-            "factor of the first value of their axis."
+            f" The pilot runs were stopped after {text.duration(1e9 * SECONDS)}; values without a pilot run use a "
+            "factor estimated from the measured values of their axis."
         )
     return method

@@ -305,8 +305,9 @@ impl Log {
 impl LogContents {
     /// Updates the contents of the checkpoint with the next record of the journal.
     fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
-        // If a record follows the record of an erase, everything before the erase is durable, and the erase has begun
-        // but may not be durable itself. A mount record is the only one that does not prove this.
+        // A record that follows the record of an erase proves that everything before the erase is durable, and that the
+        // erase has begun, although it may not be durable itself. Two records do not prove this: the record of a mount,
+        // and the `Interrupted` record of the block, whose erase may not have begun.
         let is_begun = |erase: &Erase| record != Record::Interrupted(erase.block);
         if !matches!(record, Record::Mounted { .. })
             && let Some(erase) = self.erasing.take().filter(is_begun)

@@ -45,7 +45,7 @@ impl Transmission {
         Self { export, size, sizes, features, kind, context, scratch: Vec::new() }
     }
 
-    /// Returns the connection's memory use in bytes, excluding replies.
+    /// Returns the memory in bytes that the connection uses besides its input and output buffers.
     pub fn memory(&self) -> usize {
         self.scratch.capacity()
     }

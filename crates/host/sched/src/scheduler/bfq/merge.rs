@@ -11,8 +11,8 @@ use crate::scheduler::owner::Owner;
 const EARLY_NS: u64 = 100 * MS;
 /// Maximum distance between requests of one sequential stream.
 const NEAR_SECTORS: u64 = 8 * 1024;
-/// Two queues may merge permanently if they were created within this time of each other. A postponed merge takes place
-/// once the queue has reached this age.
+/// A queue created more than this time after the candidate for permanent merges (`created_last`) replaces it. A
+/// postponed merge takes place once the queue was created, and last split, longer ago than this.
 const STABLE_NS: u64 = 600 * MS;
 
 impl Bfq {

@@ -18,8 +18,8 @@ const MISSES: f64 = 0.5;
 /// in `run/steady.rs`.
 const SETTLES_AFTER: f64 = 2.0;
 
-/// Write amplification counts as unsteady if its value in the last part of the run differs from its value in the whole
-/// run by more than this fraction.
+/// Write amplification counts as unsteady if it has changed by more than this fraction: between the whole run and its
+/// last part or, after repeated replays, between the last two replays.
 const SETTLED: f64 = 0.05;
 
 /// If at least this fraction of garbage collection runs in idle time, the diagnosis treats all collection as hidden
