@@ -21,7 +21,9 @@ BySeed = Mapping[str, tuple[float, ...]]
 
 
 class Life(NamedTuple):
-    """Years until a drive's flash wears out, one value per seed, and the assumed write rate."""
+    """Years until a drive's flash wears out, one value per seed, and the write rate to which they refer: a key of
+    `LIFE`, or None if no lifetime is known.
+    """
 
     rate: str | None
     by_seed: tuple[float, ...]

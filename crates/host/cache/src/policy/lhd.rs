@@ -85,7 +85,8 @@ const AGES_LEAST: u64 = 64;
 const SPAN: u64 = 32;
 const SAMPLE: usize = 32;
 const SUSPECTS: usize = 8;
-/// An inserted or hit item becomes an explorer with a probability of 1 / `EXPLORERS`.
+/// While units are left for explorers, an inserted or hit item becomes an explorer with a probability of
+/// 1 / `EXPLORERS`.
 const EXPLORERS: u64 = 32;
 /// Value of one event (hit or eviction) in the fixed-point counts.
 const ONE: u64 = 1 << 20;

@@ -83,8 +83,8 @@ pub(crate) struct BlockStage {
     kind: BlockLayerKind,
     /// True if the requests of a process stay in its plug until it sleeps (multi-queue layer).
     plug: bool,
-    /// True if every process goes to sleep after it has issued requests. In a closed loop, a process sleeps until a
-    /// completion. In the multi-queue layer, a process that goes to sleep also releases its plug.
+    /// True if every process sleeps after it has issued requests: in a closed loop, because it waits for a completion;
+    /// in the multi-queue layer, because it always releases its plug then.
     all_sleep: bool,
     /// Host requests, each with the number of its bios that have not ended.
     requests: Slab<(HostRequest, u32)>,
