@@ -236,7 +236,9 @@ def remarks_on(result: Result) -> list[Remark]:
 
 
 def over_runs(found: Sequence[Sequence[Remark]]) -> list[str]:
-    """Merges identical remarks of many runs, and adds to each the number of runs that it applies to."""
+    """Merges the remarks of many runs that have the same wording `summed`, and adds to each the number of runs that it
+    applies to. Omits remarks without this wording.
+    """
     alike: dict[str, list[tuple[int, Remark]]] = {}
     for run, remark in ((run, remark) for run, remarks in enumerate(found) for remark in remarks):
         if remark.summed is not None:

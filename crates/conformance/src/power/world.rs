@@ -210,8 +210,8 @@ impl Host {
     }
 }
 
-/// Operation of a drive from power-on to the next power loss. `live` returns true if all requests were served, and
-/// false if the power failed or the drive wore out first.
+/// Operation of a drive from power-on to the next power loss. `live` returns true if all requests were served or the
+/// drive was already worn out after recovery, and false if the power failed or the drive wore out during a request.
 struct Life<'a, R> {
     host: &'a mut Host,
     requests: &'a mut R,

@@ -139,8 +139,8 @@ def _measured(where: str, jobs: "Sequence[_Job]") -> Measured:
     arrivals = {queue.arrival == "closed" for queue in queues}
     if len(kinds) > 1 and True in arrivals:
         raise ConfigError(
-            f"{first.where}: ran concurrently with other jobs, some without rate_iops; add 'stonewall' to each "
-            "job, or rate_iops to each job"
+            f"{first.where}: ran concurrently with other jobs, and at least one of the jobs has no rate_iops; add "
+            "'stonewall' to each job, or rate_iops to each job"
         )
     load = Load(first.name, queues, first.pattern, first.size)
     if (fault := load.fault()) is not None:

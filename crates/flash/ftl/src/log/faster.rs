@@ -117,7 +117,7 @@ pub struct Faster {
     sequential: SequentialLog,
     random: Ring,
     isolation: Ring,
-    /// For each block of the random log, the number of second-chance copies at its start.
+    /// For each block of the random log, the number of pages at its start that are on their second chance.
     second: Vec<u16>,
 }
 

@@ -99,8 +99,7 @@ impl Checker<'_> {
         Ok(None)
     }
 
-    /// If the drive programs several pages at a time, reports the command and FTL settings that require it to program
-    /// one page at a time.
+    /// Reports settings of commands and FTLs that do not fit the number of pages that the drive programs at a time.
     fn check_commands(
         &mut self,
         ftl: &FtlChoice,

@@ -144,7 +144,7 @@ pub struct LogFigures {
     pub reclaim_costs: Vec<(MergeCost, u64, u64)>,
 }
 
-/// Totals of map look-ups for one type of access, such as reads.
+/// Totals of map look-ups for one type of access, such as reads, or for all accesses.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct LookupTally {
     /// Number of look-ups, one per page touched.

@@ -103,7 +103,8 @@ impl Bfq {
     }
 
     /// Resets the injection limit after a change between short and long think times, unless the response time without
-    /// injection is known.
+    /// injection is known. A change to short think times resets the limit only if the limit was not lowered or reset
+    /// within the last `SETTLE_NS`.
     pub(super) fn think_changed(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let settled = q.inject.decreased + SETTLE_NS as i64 <= self.clock.jiffy;
