@@ -101,8 +101,8 @@ def simulate(
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader
     from_state = None if state is None else Path(state)
-    # A drive with an FTL plug-in is not cached, because the key of a cached drive does not include the plug-in's source
-    # code.
+    # A drive with a plug-in in any setting of the FTL is not cached, because the key of a cached drive does not include
+    # the plug-in's source code.
     is_own = any(key.startswith("ftl") for key in config.plugins)
     keeps = keeping(config, space) if keep and state is None and not is_own else nullcontext()
     given = nullcontext() if own is None else own.giving(plugins)

@@ -7,8 +7,8 @@ counters! {
     pub struct Counts {
         accesses: "accesses", "Accesses to items.";
         misses: "accesses", "Accesses to items that were not cached.";
-        units: "units", "Total size of the accesses, in units of the cache capacity.";
-        missed_units: "units", "Total size of the accessed data that was not cached, in units of the cache capacity.";
+        units: "units", "Total size of the accesses, in the unit of the cache capacity.";
+        missed_units: "units", "Total size of accessed data that was not cached, in the unit of the cache capacity.";
         outgrown: "accesses", "Hits on items whose cached size is smaller than the requested size.";
         outgrown_units: "units", "Part of the requested size of hits that exceeds the cached size; also counted as \
                          missed.";

@@ -146,7 +146,7 @@ def _legend(comparison: Comparison) -> str:
     seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
     mean = f"mean of {seeds} seeds ± standard deviation (omitted if 0)"
     if best.startswith("*"):
-        best += " or closer to the best than the sum of both standard deviations"
+        best += " or no farther from the best than the sum of both standard deviations"
     return f"{mean}; {best}" if best else mean
 
 

@@ -21,8 +21,8 @@ counters! {
         available_spare: "percent", "Percentage of the configured spare blocks that are left; 0 when the drive \
                                      is read-only.";
         available_spare_threshold: "percent", "Value of available_spare below which the drive should be replaced.";
-        spare_blocks: "blocks", "Spare blocks left to replace failed blocks; a drive with several planes may become \
-                                 read-only before all spare blocks are used.";
+        spare_blocks: "blocks", "Spare blocks left to replace failed blocks; 0 when the drive is read-only. With \
+                                 several planes, it may become read-only before all spare blocks are used.";
         percentage_used: "percent", "Mean erases per block, in percent of the rated cycles (nand.endurance); \
                                     may exceed 100.";
         least_erases: "erases", "Erase count of the least erased block.";

@@ -26,7 +26,7 @@ pub trait Flash: FlashSink {
         0
     }
 
-    /// Returns the total time for which the flash was busy, in nanoseconds.
+    /// Returns the time in nanoseconds for which the flash was busy; the mean over the dies if they work in parallel.
     fn busy_ns(&self) -> u64 {
         0
     }

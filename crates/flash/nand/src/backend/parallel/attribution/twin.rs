@@ -250,7 +250,7 @@ impl World {
         blockers
     }
 
-    /// Attributes the time from the issue of an operation to its end to causes, using only the log.
+    /// Attributes the time from when an operation was emitted to its end to causes, using only the log.
     fn path(&self, id: Id) -> [u64; CAUSES] {
         let Emitted { job, at_ns, .. } = self.emitted[&id];
         let end = |id: Id| self.ended.iter().rposition(|&(ended, _)| ended == id).expect("it ended");
