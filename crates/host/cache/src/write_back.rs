@@ -139,8 +139,8 @@ pub struct WriteBackCache {
     counters: WriteBackCounters,
     /// Pages to write back for the current request.
     writes: Vec<(Why, u64)>,
-    /// Pages to read for the current request: the misses of a read, or the partially overwritten pages of a write (at
-    /// most two).
+    /// Pages to read for the current request: the misses of a read, or the uncached pages of a write that it overwrites
+    /// only in part (at most two).
     reads: Vec<(Why, u64)>,
     evicted: Vec<u32>,
 }

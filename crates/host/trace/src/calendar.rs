@@ -6,7 +6,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MINUTE_S: u64 = 60;
 const DAY_S: u64 = 24 * 60 * MINUTE_S;
 const DAY_NS: u64 = DAY_S * SECOND_NS;
-/// Largest step back in time between two lines that is taken to mean that the lines are out of order. A larger step
+/// If the time steps back by less than this from one line to the next, the lines are out of order. A longer step back
 /// means that midnight has passed.
 const DISORDER_NS: u64 = 60 * MINUTE_S * SECOND_NS;
 

@@ -80,7 +80,7 @@ pub struct TraceReader {
     lane: usize,
     intake: Intake,
     /// Files with pending requests, as (time of the next request, index of the file), earliest request first. Unused if
-    /// only one file is open.
+    /// there is only one file, or if the files are read one after another.
     earliest: BinaryHeap<Reverse<(u64, usize)>>,
     merging: bool,
     merged: Vec<Request>,

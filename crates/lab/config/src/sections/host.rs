@@ -50,7 +50,7 @@ impl Fitting {
 static FITTINGS: Choices<Fitting, 5> = Choices::new([
     ("error", "stop with an error that names the request", Fitting::Error),
     ("wrap", "address modulo capacity", Fitting::Wrap),
-    ("scale", "scale the addresses so that the trace covers the whole device", Fitting::Scale),
+    ("scale", "scale all addresses down so that the trace fits the device", Fitting::Scale),
     ("grow", "enlarge the device until the trace fits", Fitting::Grow),
     (
         "compact",
