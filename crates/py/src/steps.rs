@@ -20,9 +20,9 @@ pub fn steps_drive(config: &Config) -> PyResult<String> {
     let setup = settings.setup;
     let units = setup.geometry.units;
     if units != (Units { word_line: units.word_line, ..Units::PAGE }) {
-        let message = "the step-by-step view supports only drives that map, program and collect one flash page at a \
-                       time; set device.unit to the value of nand.page_size, nand.passes to \"one\" and \
-                       ftl.page.collect to \"plane\"";
+        let message = "the step-by-step view supports only drives that map single flash pages, program them in one \
+                       pass and collect blocks of single planes; set device.unit to the value of nand.page_size, \
+                       nand.passes to \"one\" and ftl.page.collect to \"plane\"";
         return Err(ConfigError::new_err(message));
     }
     let mut drive = Drive::new(&setup.shape(), &setup.ftl, setup.seed);

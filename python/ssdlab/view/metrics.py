@@ -17,8 +17,8 @@ from ssdlab.view.pages.tables import OPERATIONS
 
 SECOND_NS = 1e9
 POWERS = range(10, 37)
-"""Exponents of the response-time bucket bounds, which are powers of two in nanoseconds, from about one microsecond to
-about one minute.
+"""Exponents of the upper bounds of response-time buckets. The bounds are powers of two in nanoseconds, from about one
+microsecond to about one minute.
 """
 
 

@@ -184,8 +184,8 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
-        // Queries both sinks even if the first has failed, so that the second does not report this failure again for a
-        // later operation.
+        // Queries both sinks even if the first has failed, because a query clears the failure of its sink. Otherwise
+        // the second sink might report an old failure for a later operation.
         let (first, second) = (self.0.failure(), self.1.failure());
         first.or(second)
     }

@@ -19,7 +19,7 @@ pub const MOST_STEPS: usize = 20_000;
 /// Map entries that are cached in RAM after a given step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ram {
-    /// Number of the step after which the cache holds exactly these entries.
+    /// Number of the first step after which the cache holds exactly these entries. They stay until the next `Ram`.
     pub step: usize,
     /// Cached entries, in the order of [`Ftl::cached_entries`].
     pub entries: Vec<Entry>,

@@ -69,8 +69,8 @@ class Library:
         self._inline: dict[tuple[tuple[int, ...], str], Trace] = {}
 
     def find(self, name: str, config: Config) -> Source | None:
-        """Returns the trace with the given name; None if the user should supply the trace but has not. A trace that the
-        experiment lists gets the page size of the configuration.
+        """Returns the trace with the given name; None if the user should supply the trace but has not. A trace
+        whose pages the experiment lists gets the page size of the configuration.
         """
         replay = self._traces[name]
         if replay.supplied:

@@ -209,8 +209,9 @@ impl Anticipatory {
         self.queues[kind].fifo.overdue(now)
     }
 
-    /// True if `rq` lies close to the end of the last request, relative to the usual seek distance of the awaited
-    /// process, or if the scheduler has already waited too long for that process.
+    /// True if `rq` lies close to the end of the last request: within a distance that grows with the wait, or nearer
+    /// than the usual seek distance of the awaited process. Also true if the scheduler has already waited too long for
+    /// that process.
     fn is_close(&self, process: &Process, rq: &Request, now: u64) -> bool {
         let waited = if self.state == Anticipation::Off || !self.ended { 0 } else { now - self.awaited_since };
         if waited > MAX_THINK_NS || waited > self.antic_expire {

@@ -33,7 +33,7 @@ impl Ranges {
         self.counts[index][kind] += 1;
     }
 
-    /// Returns the binary logarithm of the actual range size divided by the requested range size.
+    /// Returns the binary logarithm of the ratio of the actual range size to the requested range size.
     pub fn merged(&self) -> u32 {
         self.merged
     }
