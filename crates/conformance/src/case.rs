@@ -99,7 +99,7 @@ pub fn conclude(checked: Checked) {
 
 /// Checks a component with each set of parameter values. Skips a set if no small test case can use these values.
 pub(crate) fn check_limits<V>(limits: impl Iterator<Item = V>, check: impl Fn(V) -> Checked) -> Checked {
-    let mut all = Verdict::Skipped("all small test cases reject the minimum and maximum values of the parameters");
+    let mut all = Verdict::Skipped("no parameter has a minimum or maximum that fits a small test case");
     for values in limits {
         if check(values)? == Verdict::Kept {
             all = Verdict::Kept;

@@ -1,8 +1,10 @@
 //! Quantities with units, as people write them: `"4KiB"`, `"4g"`, `"25us"`, `"7%"`, `"20k/s"`, `"1e6"`.
 //!
-//! Prefixes are binary in `KiB` and `K`, and decimal in `kB`. Case is ignored. A quantity without a unit is an error. A
-//! quantity must be a whole number of its smallest unit: `"1.5us"` is 1,500 ns, but `"1.3ns"` is an error. Only sizes
-//! are rounded, to whole bytes, because ssdlab prints sizes with two decimals and users copy these.
+//! Prefixes of bytes are binary in `KiB` and `K`, and decimal in `kB`. Prefixes of counts and rates are decimal. Case
+//! is ignored. A quantity without a unit is an error, except for counts, and for durations and percentages of 0.
+//! Durations, counts and rates must be whole numbers of the smallest unit: `"1.5us"` is 1,500 ns, but `"1.3ns"` is an
+//! error. Sizes and bandwidths are rounded to whole bytes, because ssdlab prints sizes with two decimals and users type
+//! them back.
 
 /// A size in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

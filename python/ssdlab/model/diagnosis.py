@@ -126,8 +126,8 @@ class Diagnosis(TraceFinding):
 
     @staticmethod
     def _ranked(finding: dict[str, Any], gains: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-        """Returns a copy of the finding with its changes reordered: tried changes sorted by gain, then untried changes
-        in their original order.
+        """Returns a copy of the finding with its changes sorted by gain, largest first. Untried changes count as having
+        no effect (a gain of 1) and keep their original order.
         """
 
         def gain(name: str) -> float:

@@ -81,8 +81,8 @@ impl Balance {
         self.events += 1;
     }
 
-    /// Returns the pool that should get more memory. Returns `None` until enough events have been counted, or if the
-    /// savings of the pools differ too little.
+    /// Returns the pool that should get more memory. Returns `None` until enough events have been counted since the
+    /// last comparison, or if the savings of the pools differ too little.
     pub fn verdict(&mut self) -> Option<Verdict> {
         if self.events < self.window {
             return None;

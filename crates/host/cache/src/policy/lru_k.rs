@@ -98,7 +98,7 @@ struct LruK {
     /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     capacity: u64,
-    /// Items that were correlated when they were added, in order of last use. Empty if `correlated` is 0.
+    /// Items that were correlated when they were added to this list, in order of last use. Empty if `correlated` is 0.
     recent: Lists<1>,
 }
 
