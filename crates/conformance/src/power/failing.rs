@@ -12,7 +12,7 @@ pub struct Faults {
     pub one_in: u64,
     /// Spare blocks per plane that the FTL reserves for failures.
     pub kept: u32,
-    /// Number of blocks per plane beyond the minimum that the FTL needs.
+    /// Number of additional blocks per plane, besides `kept`; the FTL neither needs nor reserves them.
     pub spare: u32,
 }
 

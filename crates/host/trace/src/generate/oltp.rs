@@ -32,8 +32,9 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<Oltp>(),
 };
 
-/// Checks that there is at least one hot block, one idle block and one other block. A class that receives no requests
-/// may be empty. `hot` and `idle` are shares of the blocks.
+/// Checks that the blocks can receive the requests: there is at least one hot block, and at least one block that is
+/// neither hot nor idle. Each of these two classes may be empty if it receives no requests; the idle blocks receive
+/// none. `hot` and `idle` are shares of the blocks.
 fn check(block_bytes: u64, [hot, idle]: [f64; 2], hot_requests: f64, space: Space) -> Result<(), TraceError> {
     space.check_slots(BLOCK.name, block_bytes)?;
     space.check_holds_largest(BLOCK.name, block_bytes)?;

@@ -101,8 +101,8 @@ impl Life {
         (self.trace_ns > 0 && self.written_bytes > 0).then(|| per_day(self.written_bytes as f64, self.trace_ns))
     }
 
-    /// Returns the bytes that the host writes per day, and the source of this rate. The result does not exceed the
-    /// write rate that was achieved in the run.
+    /// Returns the bytes that the host writes per day, and the source of this rate: the rate of the trace if the drive
+    /// kept up with it or wrote at least as fast in the run, otherwise the write rate in the run.
     fn rate(&self) -> Option<(f64, WriteRate)> {
         let elapsed_ns = self.elapsed_ns.filter(|elapsed_ns| *elapsed_ns > 0)?;
         let measured = per_day(self.written_bytes as f64 * self.absorbed_share, elapsed_ns);

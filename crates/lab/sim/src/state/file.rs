@@ -226,7 +226,7 @@ fn write_part(
     state(&mut archive)?;
     let Writer { mut file, frames, next_array } = writer;
     frames::write(&frames, &mut file)?;
-    // The file is not a valid drive file until its head has been written.
+    // The file is not a valid drive file until this head replaces the preliminary head.
     file.rewind()?;
     file.write_all(&head(next_array))
 }
