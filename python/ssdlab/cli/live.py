@@ -61,7 +61,9 @@ class View:
             self._sampled, self._sampled_at = figures, at
 
     def _restarted(self) -> bool:
-        """True if the metrics were reset to zero since the last sample, because the measured phase began."""
+        """True if the metrics were reset to zero since the last sample, because the measured phase began. Also true
+        before the first sample.
+        """
         now, before = self._now, self._sampled
         return now is None or before is None or (now["elapsed_ns"] or 0) < (before["elapsed_ns"] or 0)
 

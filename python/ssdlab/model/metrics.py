@@ -439,7 +439,7 @@ METRICS = (
         Metric("waits.utilisation", "share of 1", "cache utilisation", "share of time in which the cache copies or "
                "compresses pages"),
         Metric("waits.drive_ns", "ns", "total time waiting for the drive", "total time that host requests waited for "
-               "data from the drive", "less"),
+               "requests to the drive", "less"),
         Metric("waits.limit_ns", "ns", "total time waiting at the dirty limit", "total time that host requests "
                "waited because the cache held too many dirty pages, including requests queued behind them", "less"),
         Metric("mean_ns", "ns", "response time of a host request, mean", "mean response time of a host request; with "

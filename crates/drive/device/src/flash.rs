@@ -141,8 +141,8 @@ impl<B: Backend> Medium<B> {
         (self.failures.latest, self.failures.have_occurred) = (Some(failure), true);
     }
 
-    /// Makes the drive read-only. If blocks have failed, it stays read-only permanently, even if a later mount might
-    /// find free blocks.
+    /// Makes the drive read-only permanently, even if a later mount might find free blocks. Does nothing unless blocks
+    /// have failed.
     pub fn wear_out(&mut self) {
         if self.life.worn_out || !self.failures.have_occurred && self.bad_blocks() == 0 {
             return;

@@ -142,8 +142,8 @@ def plan(asked: Question) -> Plan:
             if enough is not None:
                 raise ConfigError(refusal([*refused], asked.base[OP], enough))
         origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
-        # Appends the faulty axis values, and advice to exclude these points, unless the message already names the axis
-        # or every point fails.
+        # Appends the faulty axis values, and advice to exclude these points, unless the message is about an axis and so
+        # already contains the value, or every point fails.
         named = {
             fault if not rows or fault.startswith(origins) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()

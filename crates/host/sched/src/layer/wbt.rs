@@ -65,7 +65,8 @@ impl Depth {
         Self { device, step: 0, limit: Self::at(device, 0).0, is_highest: false }
     }
 
-    /// Returns the depth limit after `step` halvings, and whether it is the maximum depth (`rq_depth_calc_max_depth`).
+    /// Returns the depth limit after `step` halvings, or `-step` doublings if `step` is negative, and true if this is
+    /// the maximum depth (`rq_depth_calc_max_depth`).
     fn at(device: u32, step: i32) -> (u32, bool) {
         if device == 1 {
             // Allows a depth of two, so that another request is ready as soon as the device completes one.

@@ -212,7 +212,8 @@ impl Bfq {
     }
 
     /// Resumes the weight raising that was saved when the process joined a shared queue. Ends it if it has expired or
-    /// if the queue belongs to a large burst.
+    /// if the queue belongs to a large burst. However, an expired soft real-time raising is replaced by the interactive
+    /// raising that it interrupted, if that has not expired and the queue belongs to no large burst.
     pub(super) fn resume_raise(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];
