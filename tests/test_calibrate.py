@@ -522,7 +522,8 @@ def test_fio_failures_are_one_line(
 def test_a_missing_fio_has_a_remedy(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(
-        ssdlab.CalibrationError, match=r"fio is not installed, .*; install fio 3 or later \('apt-get install"
+        ssdlab.CalibrationError,
+        match=r"fio is not installed, but the measurement needs it; install fio 3 or later \('apt-get install",
     ):
         ssdlab.calibrate_target(target)
 

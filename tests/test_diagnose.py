@@ -319,6 +319,7 @@ def test_trims_alone_have_no_table_of_parts(in_time: ssdlab.Config) -> None:
     result = ssdlab.simulate(in_time.with_overrides({"drive.command": "5us"}), trims)
     assert result.summary["latency"]["trim"]["mean_ns"] >= 5000
     assert "Parts of response times" not in result.diagnose().report_html() + result.report_html()
+    assert "No read or write has a response time above 0." in result.report_html()
 
 
 def test_an_impossible_what_if_names_no_hidden_place() -> None:

@@ -70,8 +70,8 @@ pub fn array(channels: u32, ways: u32, dies: u32, planes: u32) -> Parallelism {
     Parallelism { channels, ways, dies, planes, order: StripeOrder::CWDP }
 }
 
-/// Returns a drive with `blocks` blocks per plane, four of which are spare, `pages_per_block` 4 KiB pages per block,
-/// and a queue depth of `depth`.
+/// Returns a drive with a queue depth of `depth`. Each plane has `blocks` blocks, including four spare blocks; each
+/// block has `pages_per_block` pages of 4 KiB.
 pub fn drive_setup(parallelism: Parallelism, blocks: u32, pages_per_block: u32, depth: u32) -> Setup {
     let planes = parallelism.planes();
     let setup = small_setup(blocks * planes, pages_per_block, 0);

@@ -11,7 +11,7 @@
 //!
 //! A connection's requests are executed in order, and a batch of replies is sent in one system call. Connections run
 //! concurrently. An export that simulates time determines when a reply may be sent ([`ReplyTime`]). Replies are then
-//! sent in order of these times, not in the order of the requests.
+//! sent in the order of their times, not in the order of the requests.
 
 mod buffer;
 mod deferred_reply;

@@ -80,7 +80,10 @@ impl<B: Backend> Medium<B> {
             run.push(spare.encode(ppn, checked));
         });
         (self.sequence, self.begun) = next.map(|next| (next, next)).map_err(DriveError::Options)?;
-        debug_assert!(sequence <= self.sequence, "the FTL's next sequence number must be above those of its programs");
+        debug_assert!(
+            sequence <= self.sequence,
+            "the FTL's next sequence number must exceed the numbers of its programs"
+        );
         self.erases.iter_mut().zip(ftl.erase_counts()).for_each(|(own, &erases)| *own = erases);
         Ok(programmed.and_then(|()| self.backend.program_zeros(Ppn(first), &run))?)
     }

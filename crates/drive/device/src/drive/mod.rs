@@ -136,7 +136,7 @@ impl Zeroed {
 ///   or with a protected buffer, every acknowledged write survives.
 /// - After a power loss, each page of a later write may be present or missing, in no particular order. No page is torn,
 ///   and no page is older than at the latest acknowledged flush. An unacknowledged write of several pages may have
-///   written some of these pages.
+///   written only some of them.
 /// - Chips may program several pages together. Without power-loss protection, the pages of an incomplete program unit
 ///   are in RAM, like pages in a volatile write buffer. A flush completes program units with padding.
 /// - Pages never written, or trimmed before an acknowledged flush, read as zeros.
