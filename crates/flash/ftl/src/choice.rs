@@ -8,9 +8,8 @@ use ssdlab_core::Registry;
 
 use crate::log::{self, LogChoice, LogFtl, LogRules};
 use crate::map::{self, MapChoice, MapRules};
-use crate::outside::Outside;
 use crate::page::{PageFtl, PageOptions};
-use crate::{DynFtl, Ftl, Shape};
+use crate::{BoxedFtl, DynFtl, Ftl, Shape};
 
 /// Choice of an FTL with its options.
 #[allow(clippy::large_enum_variant, reason = "FtlChoice is rarely copied, because a drive has only one")]
@@ -87,7 +86,7 @@ macro_rules! maps {
             let MapRules { build: Some(build), pages, .. } = choice.info.role else {
                 return Err(format!("map {} has no constructor; set `build` in its MapRules", choice.info.name));
             };
-            let ftl = Outside(build(shape, options, seed, choice)?);
+            let ftl = BoxedFtl(build(shape, options, seed, choice)?);
             Ok(match pages(choice, shape.logical_pages, shape.page_bytes) {
                 0 => visitor.plain(ftl),
                 _ => visitor.cached_map(ftl),
@@ -121,7 +120,7 @@ macro_rules! log_ftls {
             let Some(build) = choice.info.role.build else {
                 return Err(format!("FTL {} has no constructor; set `build` in its LogRules", choice.info.name));
             };
-            let ftl = Outside(build(shape, log_blocks, choice)?);
+            let ftl = BoxedFtl(build(shape, log_blocks, choice)?);
             Ok(if choice.info.role.has_log { visitor.log_blocks(ftl, false) } else { visitor.plain(ftl) })
         }
     };

@@ -28,24 +28,26 @@
 //! physical page.
 
 pub mod blocks;
+mod boxed;
 pub mod choice;
 pub mod gc;
 mod gc_occupancy;
 pub mod log;
 pub mod map;
-mod outside;
 pub mod page;
 pub mod placement;
 mod recovery;
 mod shares;
 mod slc_counts;
 
+pub use boxed::BoxedFtl;
 pub use choice::FtlChoice;
 pub use gc_occupancy::GcOccupancy;
 pub use map::CachedEntries;
 pub use shares::Shares;
 pub use slc_counts::SlcCounts;
 
+use std::any::Any;
 use std::io;
 
 use ssdlab_core::{Archive, Archived, BlockId, Lpn, Ppn};
@@ -328,10 +330,18 @@ pub trait Ftl {
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
+
+    /// Returns the FTL as one type, which is called through `dyn`.
+    fn boxed(self) -> BoxedFtl
+    where
+        Self: Sized + Send + 'static,
+    {
+        BoxedFtl(Box::new(self))
+    }
 }
 
 /// An [`Ftl`] as a trait object, for any flash.
-pub trait DynFtl: Ftl + Send {
+pub trait DynFtl: Ftl + Any + Send {
     /// See [`Ftl::write`].
     fn write_dyn(&mut self, lpn: Lpn, count: u32, context: WriteContext, flash: &mut dyn FlashSink);
 
@@ -355,9 +365,24 @@ pub trait DynFtl: Ftl + Send {
     /// # Errors
     /// See [`Ftl::recover`].
     fn recover_dyn(&mut self, scan: &dyn Scan, trims: &[Trimmed], flash: &mut dyn FlashSink) -> Result<(), String>;
+
+    /// See [`Ftl::part`].
+    fn part_dyn(&self, planes: u32, seed: u64) -> Option<Box<dyn DynFtl>>;
+
+    /// See [`Ftl::take_over`]; `part` comes from [`Self::part_dyn`] of this FTL.
+    fn take_over_dyn(&mut self, part: &dyn Any, share: u32, shares: &Shares);
+
+    /// See [`Ftl::section`].
+    fn section_dyn(&self, count: u32, seed: u64) -> Option<Box<dyn DynFtl>>;
+
+    /// See [`Ftl::take_over_sections`]; `part` comes from [`Self::section_dyn`] of this FTL.
+    fn take_over_sections_dyn(&mut self, part: Box<dyn Any>, shares: Shares);
 }
 
-impl<F: Ftl + Send> DynFtl for F {
+/// The type of a part of an FTL is that of the FTL.
+const OTHER_PART: &str = "a part of this FTL";
+
+impl<F: Ftl + Send + 'static> DynFtl for F {
     fn write_dyn(&mut self, lpn: Lpn, count: u32, context: WriteContext, mut flash: &mut dyn FlashSink) {
         self.write(lpn, count, context, &mut flash);
     }
@@ -384,5 +409,21 @@ impl<F: Ftl + Send> DynFtl for F {
 
     fn recover_dyn(&mut self, scan: &dyn Scan, trims: &[Trimmed], mut flash: &mut dyn FlashSink) -> Result<(), String> {
         self.recover(scan, trims, &mut flash)
+    }
+
+    fn part_dyn(&self, planes: u32, seed: u64) -> Option<Box<dyn DynFtl>> {
+        self.part(planes, seed).map(|part| Box::new(part) as _)
+    }
+
+    fn take_over_dyn(&mut self, part: &dyn Any, share: u32, shares: &Shares) {
+        self.take_over(part.downcast_ref().expect(OTHER_PART), share, shares);
+    }
+
+    fn section_dyn(&self, count: u32, seed: u64) -> Option<Box<dyn DynFtl>> {
+        self.section(count, seed).map(|part| Box::new(part) as _)
+    }
+
+    fn take_over_sections_dyn(&mut self, part: Box<dyn Any>, shares: Shares) {
+        self.take_over_sections(*part.downcast().expect(OTHER_PART), shares);
     }
 }

@@ -161,7 +161,7 @@ impl<S: FlashSink + ?Sized> FlashSink for &mut S {
 }
 
 /// An optional sink, which does nothing if it is None.
-impl<S: FlashSink> FlashSink for Option<Box<S>> {
+impl<S: FlashSink + ?Sized> FlashSink for Option<Box<S>> {
     #[inline(always)]
     fn fails(&self) -> bool {
         self.as_ref().is_some_and(|sink| sink.fails())

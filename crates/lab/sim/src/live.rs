@@ -6,23 +6,19 @@
 use std::collections::VecDeque;
 
 use ssdlab_core::{Archive, Nanos};
-use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::Start;
-use ssdlab_nand::backend::OneByOne;
-use ssdlab_nand::{Counts, Timing};
+use ssdlab_nand::Counts;
 use ssdlab_trace::Request;
 
-use crate::assembly::{Prepared, Purpose, assemble, prepare_drive};
+use crate::assembly::{Assembled, assemble};
 use crate::drive::TimedDrive;
-use crate::drive::parts::{Parts, TimedParts, Untimed};
+use crate::drive::parts::Serial;
 use crate::drive::serial::SerialDrive;
-use crate::drive::stack::Stack;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
-use crate::setup::drive::DriveOptions;
 use crate::setup::host::Replay;
 use crate::setup::{Clock, Overwrite, Precondition, Setup};
-use crate::state::Origin;
+use crate::state::{self, Origin};
 
 /// A drive that accepts requests as they arrive.
 pub trait LiveDrive: Send {
@@ -54,15 +50,17 @@ pub trait LiveDrive: Send {
 pub fn live(setup: &Setup, monitor: &mut dyn Monitor) -> Result<Option<Box<dyn LiveDrive>>, SimError> {
     check(setup)?;
     let setup = Setup { replay: Replay::AS_TRACED, gantt: None, attribution: false, ..setup.clone() };
-    assemble(&setup, Start::Erased, GoingLive { ftl: None, monitor })
+    let mut device = assemble(&setup, Start::Erased)?;
+    let (_, control) = state::prepare(&mut *device, Origin::default(), None, monitor)?;
+    if control == Control::Stop { Ok(None) } else { start(device, setup.clock).map(Some) }
 }
 
-/// Creates the device of `setup` with the state of the FTL that [`Ftl::archive`] saved. The device is neither
-/// preconditioned nor checked.
+/// Creates the device of `setup` with the state of the FTL that [`ssdlab_ftl::Ftl::archive`] saved. The device is
+/// neither preconditioned nor checked.
 ///
 /// # Errors
 /// See [`live`] for the errors; also fails if the state belongs to another FTL.
-pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimError> {
+pub fn live_from(setup: &Setup, mut ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimError> {
     check(setup)?;
     let precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
     let setup = Setup {
@@ -73,8 +71,22 @@ pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimErr
         check: false,
         ..setup.clone()
     };
-    let drive = assemble(&setup, Start::Loaded, GoingLive { ftl: Some(ftl), monitor: &mut () })?;
-    Ok(drive.expect("without preconditioning, no monitor can stop the preparation"))
+    let mut device = assemble(&setup, Start::Loaded)?;
+    let loaded = device.ftl().archive(&mut Archive::Load(&mut ftl));
+    loaded.map_err(|error| SimError::Setup(format!("cannot load the state of the FTL: {error}")))?;
+    state::prepare(&mut *device, Origin::default(), None, &mut ())?;
+    start(device, setup.clock)
+}
+
+/// Starts the clock of a prepared device.
+fn start(device: Box<dyn Assembled>, clock: Clock) -> Result<Box<dyn LiveDrive>, SimError> {
+    Ok(match clock {
+        Clock::Count => unreachable!("a live drive has a clock"),
+        Clock::Serial(timing) => {
+            Box::new(LiveSerial { drive: SerialDrive::start(device.boxed(), &timing), done: VecDeque::new() })
+        }
+        Clock::Event(timing, options) => Box::new(TimedDrive::start(device.boxed(), &timing, options)?),
+    })
 }
 
 fn check(setup: &Setup) -> Result<(), SimError> {
@@ -87,53 +99,14 @@ fn check(setup: &Setup) -> Result<(), SimError> {
     Ok(())
 }
 
-struct GoingLive<'a, 'm> {
-    /// Saved state of the FTL; if `None`, the device is prepared as the set-up requires.
-    ftl: Option<&'a [u8]>,
-    monitor: &'a mut (dyn Monitor + 'm),
-}
-
-/// Loads the saved state of an FTL, if any.
-fn load(ftl: &mut impl Ftl, state: Option<&[u8]>) -> Result<(), SimError> {
-    let Some(mut state) = state else { return Ok(()) };
-    ftl.archive(&mut Archive::Load(&mut state))
-        .map_err(|error| SimError::Setup(format!("cannot load the state of the FTL: {error}")))
-}
-
-impl Purpose for GoingLive<'_, '_> {
-    type Output = Option<Box<dyn LiveDrive>>;
-
-    fn one_by_one<P>(self, mut drive: SerialDrive<P>) -> Result<Self::Output, SimError>
-    where
-        P: Parts<Flash: OneByOne>,
-    {
-        load(drive.ftl(), self.ftl)?;
-        let (_, control) = drive.prepare(Origin::default(), None, self.monitor)?;
-        Ok((control == Control::Continue)
-            .then(|| -> Box<dyn LiveDrive> { Box::new(Serial { drive, done: VecDeque::new() }) }))
-    }
-
-    fn in_time<P: TimedParts>(
-        self,
-        mut stack: Stack<Untimed<P>>,
-        timing: &Timing,
-        options: DriveOptions,
-    ) -> Result<Self::Output, SimError> {
-        load(&mut stack.ftl, self.ftl)?;
-        let Prepared { drive, control, .. } =
-            prepare_drive::<P>(stack, timing, options, Origin::default(), None, self.monitor)?;
-        Ok((control == Control::Continue).then(|| -> Box<dyn LiveDrive> { Box::new(drive) }))
-    }
-}
-
 /// A live drive that serves one request at a time.
-struct Serial<P: Parts> {
-    drive: SerialDrive<P>,
+struct LiveSerial {
+    drive: SerialDrive<Serial>,
     /// Completed requests with their completion times, in ascending order of time.
     done: VecDeque<(Request, u64)>,
 }
 
-impl<P: Parts<Flash: OneByOne>> LiveDrive for Serial<P> {
+impl LiveDrive for LiveSerial {
     fn submit(&mut self, request: Request) -> Result<(), SimError> {
         let done_ns = self.drive.serve(&request)?;
         self.done.push_back((request, done_ns));
@@ -160,7 +133,7 @@ impl<P: Parts<Flash: OneByOne>> LiveDrive for Serial<P> {
     }
 }
 
-impl<P: TimedParts> LiveDrive for TimedDrive<P> {
+impl LiveDrive for TimedDrive {
     fn submit(&mut self, request: Request) -> Result<(), SimError> {
         self.run_live(&[request], request.time_ns).map(drop)
     }

@@ -54,9 +54,6 @@ pub trait Resume: Flash {
 pub trait OneByOne: Resume {
     /// Advances the clock to `time_ns`, and counts the time as idle; does nothing if `time_ns` is in the past.
     fn idle_until(&mut self, _time_ns: u64) {}
-
-    /// Sets the clock back to 0.
-    fn reset_clock(&mut self) {}
 }
 
 /// Flash that only counts operations.

@@ -1,6 +1,6 @@
-//! One chip that executes operations one after the other, with or without a clock.
+//! One chip that executes operations one after the other.
 
-use ssdlab_core::{BlockId, Nanos, Ppn};
+use ssdlab_core::{BlockId, Ppn};
 
 use super::{Flash, OneByOne, Resume, cost_ns};
 use crate::{Cause, Counts, FlashSink, Geometry, Layout, MergeCost, PageTimes, Role, Source, SpareArea, Timing};
@@ -75,18 +75,11 @@ impl Gathered {
         self.layout.erase(block);
         timing.erase_block(slc).0
     }
-
-    /// Treats all pages as programmed, as in a drive whose state was loaded.
-    fn forget(&mut self) {
-        self.written.fill(0);
-        self.sensed = None;
-    }
 }
 
 /// One chip that executes operations one after the other, in the order of emission.
 pub struct SerialFlash {
     counts: Counts,
-    is_timed: bool,
     now_ns: u64,
     /// Time during which the chip was idle.
     idle_ns: u64,
@@ -107,7 +100,6 @@ impl SerialFlash {
         let transfer_ns = timing.transfer(geometry.page_bytes).0;
         Self {
             counts: Counts::default(),
-            is_timed: true,
             now_ns: 0,
             idle_ns: 0,
             transfer_ns,
@@ -119,21 +111,6 @@ impl SerialFlash {
             gathered: (geometry.program_unit() > 1 || geometry.dies_per_block() > 1)
                 .then(|| Box::new(Gathered::new(geometry))),
         }
-    }
-
-    /// Creates a chip whose clock does not advance.
-    pub fn without_time(geometry: &Geometry) -> Self {
-        let at_once = PageTimes::uniform(Nanos::ZERO);
-        let timing = Timing {
-            read: at_once,
-            program: at_once,
-            erase: Nanos::ZERO,
-            slc: None,
-            transfer_per_kib: Nanos::ZERO,
-            copyback: false,
-            partial_read: false,
-        };
-        Self { is_timed: false, ..Self::new(&timing, geometry) }
     }
 
     #[inline(always)]
@@ -203,7 +180,7 @@ impl FlashSink for SerialFlash {
 impl Flash for SerialFlash {
     #[inline(always)]
     fn is_timed(&self) -> bool {
-        self.is_timed
+        true
     }
 
     fn counts(&self) -> Counts {
@@ -220,7 +197,7 @@ impl Flash for SerialFlash {
     }
 
     fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
-        self.is_timed.then(|| cost_ns(&self.timing, self.page_bytes, cost))
+        Some(cost_ns(&self.timing, self.page_bytes, cost))
     }
 }
 
@@ -236,17 +213,9 @@ impl Resume for SerialFlash {
 impl OneByOne for SerialFlash {
     #[inline(always)]
     fn idle_until(&mut self, time_ns: u64) {
-        if self.is_timed && time_ns > self.now_ns {
+        if time_ns > self.now_ns {
             self.idle_ns += time_ns - self.now_ns;
             self.now_ns = time_ns;
-        }
-    }
-
-    fn reset_clock(&mut self) {
-        self.now_ns = 0;
-        self.idle_ns = 0;
-        if let Some(gathered) = &mut self.gathered {
-            gathered.forget();
         }
     }
 }

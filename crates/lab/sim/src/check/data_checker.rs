@@ -11,7 +11,7 @@ use ssdlab_nand::{Cause, Counts, FlashArray, FlashSink, PageData, Role, Source, 
 
 use crate::setup::Setup;
 
-/// Optional data checker. The unit type `()` stands for "no checker"; its methods compile to nothing.
+/// An optional data checker. The unit type `()` stands for "no checker"; its methods compile to nothing.
 pub(crate) trait Checker: FlashSink {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
@@ -27,7 +27,9 @@ pub(crate) trait Checker: FlashSink {
 impl Checker for () {}
 
 /// A checker that is present only if the set-up enables checks.
-impl Checker for Option<Box<DataChecker>> {
+pub(crate) type OptionalChecker = Option<Box<DataChecker>>;
+
+impl Checker for OptionalChecker {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
         self.as_deref()

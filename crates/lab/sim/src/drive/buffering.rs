@@ -11,7 +11,7 @@ use ssdlab_trace::{Op, Request, flag};
 use super::buffer::{Accepted, Buffer, BufferCounters};
 use super::event_loop::Owner;
 use super::pace::Pacer;
-use super::parts::{Parts, TimedParts};
+use super::parts::Timed;
 use super::serial::LOOKAHEAD;
 use super::stack::{Stack, context_of};
 use super::{InFlightRequest, TimedDrive};
@@ -156,7 +156,7 @@ impl BufferStage {
     }
 
     /// Reads or trims the bytes `offset..end` of the drive, some of which may be in the buffer.
-    pub fn access<P: Parts>(&mut self, stack: &mut Stack<P>, request: &Request, offset: u64, end: u64) {
+    pub fn access(&mut self, stack: &mut Stack<Timed>, request: &Request, offset: u64, end: u64) {
         let Self { buffer, oracle, .. } = self;
         if request.op == Op::Trim {
             for page in stack.page.covered(offset, end) {
@@ -196,7 +196,7 @@ impl BufferStage {
     }
 }
 
-impl<P: TimedParts> TimedDrive<P> {
+impl TimedDrive {
     fn buffer(&mut self) -> &mut BufferStage {
         self.buffer.as_mut().expect("the drive has a buffer")
     }

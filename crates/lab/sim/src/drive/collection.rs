@@ -7,7 +7,6 @@ use ssdlab_nand::{Cause, Counts, Geometry};
 
 use super::TimedDrive;
 use super::event_loop::Owner;
-use super::parts::TimedParts;
 use crate::setup::drive::Collect;
 
 /// Per-plane state of garbage collection in advance.
@@ -64,7 +63,7 @@ impl CollectionAhead {
     }
 }
 
-impl<P: TimedParts> TimedDrive<P> {
+impl TimedDrive {
     /// Returns the time when an idle drive starts garbage collection in advance, or [`NEVER`].
     pub(super) fn collection_ns(&self) -> u64 {
         let ahead = &self.collection;

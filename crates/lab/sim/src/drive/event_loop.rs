@@ -5,7 +5,6 @@ use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{Done, NEVER};
 
 use super::buffering::BufferStage;
-use super::parts::TimedParts;
 use super::{Completed, TimedDrive};
 use crate::drive::serial::LOOKAHEAD;
 use crate::host::block::BlockStage;
@@ -81,7 +80,7 @@ impl Component {
     const ALL: [Self; 5] = [Self::Host, Self::Collection, Self::FrontEnd, Self::BlockLayer, Self::Cache];
 }
 
-impl<P: TimedParts> TimedDrive<P> {
+impl TimedDrive {
     /// Runs the event loop. Returns the time of the next event, if any.
     pub(super) fn advance(&mut self, host: &mut HostReplay<'_>, until: Until) -> Result<Option<u64>, SimError> {
         loop {

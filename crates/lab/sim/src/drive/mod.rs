@@ -28,9 +28,9 @@ use std::path::Path;
 
 use ssdlab_core::{Pages, Slab};
 use ssdlab_ftl::Ftl;
-use ssdlab_nand::Counts;
-use ssdlab_nand::backend::parallel::{Requester, UntimedFlash};
+use ssdlab_nand::backend::parallel::{ParallelFlash, Requester, UntimedFlash};
 use ssdlab_nand::backend::{Flash, Resume};
+use ssdlab_nand::{Counts, Timing};
 use ssdlab_sched::RequestId;
 use ssdlab_trace::{Request, SliceSource, Source};
 
@@ -38,7 +38,7 @@ use crate::check::data_checker::Checker;
 use crate::drive::buffering::BufferStage;
 use crate::drive::collection::CollectionAhead;
 use crate::drive::host_memory::OwnMapMemory;
-use crate::drive::parts::{TimedParts, Untimed};
+use crate::drive::parts::{AtRest, Timed};
 use crate::drive::read_ahead::{Counts as ReadAheadCounts, ReadCache};
 use crate::drive::stack::Stack;
 use crate::drive::thermal::Throttle;
@@ -117,8 +117,8 @@ struct Completed {
 }
 
 /// A drive with timing, and the host above it.
-pub(crate) struct TimedDrive<P: TimedParts> {
-    stack: Stack<P>,
+pub(crate) struct TimedDrive {
+    stack: Stack<Timed>,
     mapper: AddressMapper,
     cache: Option<CacheStage>,
     block: Option<BlockStage>,
@@ -143,12 +143,21 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     attribution: Option<Box<LatencyAttribution>>,
 }
 
-impl<P: TimedParts> TimedDrive<P> {
-    /// Creates a drive whose flash is idle, with its buffer, queues, cache and block layer.
+impl TimedDrive {
+    /// Starts the clock of a prepared drive: adds the time model of its flash, its buffer, queues, cache and block
+    /// layer.
     ///
     /// # Errors
     /// Fails if the options of the cache or the block layer are invalid.
-    pub fn new(mut stack: Stack<P>, options: DriveOptions) -> Result<Self, SimError> {
+    pub fn start(device: Stack<AtRest>, timing: &Timing, options: DriveOptions) -> Result<Self, SimError> {
+        let Setup { geometry, seed, attribution, .. } = device.setup;
+        let mut stack = device.with_flash(|_, before| {
+            let mut flash = ParallelFlash::new(&geometry, timing, options.array(seed), before);
+            if attribution {
+                flash.attribute_latency();
+            }
+            flash
+        });
         let measurement = Measurement::start(&mut stack);
         stack.sinks.own_map_memory = options.host_memory.map(|memory| Box::new(OwnMapMemory::new(memory)));
         let setup = &stack.setup;
@@ -264,7 +273,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 }
 
-impl<P: TimedParts> Replayer for TimedDrive<P> {
+impl Replayer for TimedDrive {
     fn setup(&self) -> &Setup {
         &self.stack.setup
     }
@@ -324,11 +333,11 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
 
 /// Programs the pages that wait in the buffer. Returns the drive's stack with its flash idle and its time model
 /// removed.
-fn shut_down<P: TimedParts>(stack: Stack<P>, buffer: Option<BufferStage>) -> Stack<Untimed<P>> {
-    let (geometry, slc_blocks) = (stack.setup.geometry, stack.ftl.slc_blocks());
-    let mut stack = stack.with_flash(|flash| {
+fn shut_down(stack: Stack<Timed>, buffer: Option<BufferStage>) -> Stack<AtRest> {
+    let geometry = stack.setup.geometry;
+    let mut stack = stack.with_flash(|ftl, flash| {
         let mut at_rest = UntimedFlash::new(&geometry, None);
-        at_rest.resume(flash.counts(), &slc_blocks, std::iter::empty());
+        at_rest.resume(flash.counts(), &ftl.slc_blocks(), std::iter::empty());
         at_rest
     });
     for held in buffer.iter().flat_map(|stage| stage.buffer.unprogrammed()) {
@@ -348,14 +357,12 @@ mod tests {
     use ssdlab_ftl::page::{PageFtl, PageOptions};
     use ssdlab_ftl::placement;
     use ssdlab_nand::backend::parallel::scheduler::{Class, DieSchedulerInfo, DieSchedulerRules};
-    use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
-    use ssdlab_nand::{Commands, Geometry, PageTimes, Parallelism, ProgramOrder, Timing, Units};
+    use ssdlab_nand::{Commands, Geometry, PageTimes, Parallelism, ProgramOrder, Units};
     use ssdlab_trace::{Op, SliceSource};
 
-    use crate::drive::parts::Combined;
     use crate::drive::sinks::Sinks;
+    use crate::setup::Clock;
     use crate::setup::drive::{Collect, Controller, Front, Packets, Protocol, TransferUnit};
-    use crate::setup::{Clock, Setup};
 
     /// A die scheduler that never starts an operation.
     static BLOCKED: DieSchedulerInfo = DieSchedulerInfo {
@@ -416,11 +423,10 @@ mod tests {
             ..Setup::new(geometry, 16, FtlChoice::Page(options, ram::INFO.defaults()))
         };
         let ftl = PageFtl::new(setup.shape(), options, 1).expect("large enough");
-        let before = UntimedFlash::new(&setup.geometry, None);
-        let flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(1), before);
-        let stack = Stack::<Combined<_, _, (), ()>>::new(&setup, ftl, Sinks::new(flash, (), ()));
+        let flash = UntimedFlash::new(&setup.geometry, None);
+        let stack = Stack::<AtRest>::new(&setup, ftl.boxed(), Sinks::new(flash, None, None));
         let write = Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
-        let error = TimedDrive::new(stack, drive)
+        let error = TimedDrive::start(stack, &timing, drive)
             .expect("a drive")
             .run(
                 &mut Replays::new(&mut SliceSource::new(&[write; 5])),

@@ -1,13 +1,14 @@
 //! Combinations of FTL, flash model, data checker and meter for which drives are compiled.
+//!
+//! A device that only counts operations is compiled for each FTL with its meter, so that it is fast. Other drives are
+//! compiled once for all FTLs and meters: virtual calls cost little compared with a time model or a checker.
 
-use std::marker::PhantomData;
-
-use ssdlab_ftl::Ftl;
-use ssdlab_nand::backend::Flash;
+use ssdlab_ftl::{BoxedFtl, Ftl};
 use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
+use ssdlab_nand::backend::{Flash, SerialFlash};
 
-use crate::check::data_checker::Checker;
-use crate::observe::meter::Meter;
+use crate::check::data_checker::{Checker, OptionalChecker};
+use crate::observe::meter::{BoxedMeter, Meter};
 
 /// The types of a drive's components: FTL, flash model, data checker, and meter of FTL metrics.
 pub(crate) trait Parts: 'static {
@@ -17,15 +18,7 @@ pub(crate) trait Parts: 'static {
     type Meter: Meter + Send + 'static;
 }
 
-/// Types of an event-driven drive.
-pub(crate) trait TimedParts: Parts<Flash = ParallelFlash> {}
-
-impl<P: Parts<Flash = ParallelFlash>> TimedParts for P {}
-
-/// A combination of four types: FTL, flash model, data checker, and meter (which computes the metrics of an FTL).
-pub(crate) struct Combined<F, D, C, M>(PhantomData<(F, D, C, M)>);
-
-impl<F, D, C, M> Parts for Combined<F, D, C, M>
+impl<F, D, C, M> Parts for (F, D, C, M)
 where
     F: Ftl + Send + 'static,
     D: Flash + Send + 'static,
@@ -38,6 +31,14 @@ where
     type Meter = M;
 }
 
-/// A combination with the FTL, checker and meter of `P`, but a flash model that does not simulate time. A drive has
-/// these types before and after the replay.
-pub(crate) type Untimed<P> = Combined<<P as Parts>::Ftl, UntimedFlash, <P as Parts>::Checker, <P as Parts>::Meter>;
+/// The parts of a drive after its flash model is replaced.
+pub(crate) type WithFlash<P, D> = (<P as Parts>::Ftl, D, <P as Parts>::Checker, <P as Parts>::Meter);
+
+/// A drive that processes one request at a time.
+pub(crate) type Serial = (BoxedFtl, SerialFlash, OptionalChecker, BoxedMeter);
+
+/// A drive that processes many requests at once.
+pub(crate) type Timed = (BoxedFtl, ParallelFlash, OptionalChecker, BoxedMeter);
+
+/// A drive without a time model: it has none yet, or was shut down.
+pub(crate) type AtRest = (BoxedFtl, UntimedFlash, OptionalChecker, BoxedMeter);

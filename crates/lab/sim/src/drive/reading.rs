@@ -9,10 +9,9 @@ use ssdlab_trace::Request;
 
 use super::TimedDrive;
 use super::event_loop::Owner;
-use super::parts::TimedParts;
 use super::read_ahead::Cached;
 
-impl<P: TimedParts> TimedDrive<P> {
+impl TimedDrive {
     /// Reads the pages of a request, which come from the write buffer, the read cache or the flash. If pages are
     /// transferred separately, each page from the flash is a separate part, read by a separate job. Otherwise one job
     /// reads all these pages.

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use ssdlab_core::InBucket;
-use ssdlab_nand::Counts;
-use ssdlab_nand::backend::{Flash, OneByOne};
+use ssdlab_ftl::Ftl;
+use ssdlab_nand::backend::{Flash, OneByOne, Resume, SerialFlash};
+use ssdlab_nand::{Counts, Timing};
 use ssdlab_trace::{Request, Source};
 
-use crate::drive::parts::Parts;
-use crate::drive::sinks::Sinks;
+use crate::drive::parts::{AtRest, Parts, Serial};
 use crate::drive::stack::Stack;
 use crate::host::fit::{AddressMapper, Fitted};
 use crate::host::replay::{ArrivalClock, TraceReader};
@@ -21,7 +21,7 @@ use crate::run::repeat::{Replayed, Replayer, Replays, replay_all};
 use crate::run::steady::Written;
 use crate::setup::Setup;
 use crate::setup::host::Replay;
-use crate::state::{self, Origin};
+use crate::state;
 
 /// Number of requests to look ahead when map entries are prefetched.
 pub(crate) const LOOKAHEAD: usize = 16;
@@ -36,44 +36,27 @@ pub(crate) struct SerialDrive<P: Parts> {
 }
 
 impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
-    pub(crate) fn new(setup: &Setup, ftl: P::Ftl, sinks: Sinks<P::Flash, P::Checker, P::Meter>) -> Self {
-        let mut stack = Stack::new(setup, ftl, sinks);
+    /// Creates the drive from a prepared device.
+    pub(crate) fn new(mut stack: Stack<P>) -> Self {
         let measurement = Measurement::start(&mut stack);
-        let speed = if let Replay::Open { speed, .. } = setup.replay { speed } else { 1.0 };
+        let speed = if let Replay::Open { speed, .. } = stack.setup.replay { speed } else { 1.0 };
         let mut clock = ArrivalClock::new(speed);
         clock.shift_ns = Some(0);
-        Self { stack, mapper: AddressMapper::new(setup), measurement, clock }
-    }
-
-    pub(crate) fn ftl(&mut self) -> &mut P::Ftl {
-        &mut self.stack.ftl
+        Self { mapper: AddressMapper::new(&stack.setup), stack, measurement, clock }
     }
 
     pub(crate) fn counts(&self) -> Counts {
         self.stack.sinks.flash.counts()
     }
 
-    /// Prepares the device and starts the clock. If the set-up requires it, `trace` is replayed to overwrite the
-    /// device.
-    pub(crate) fn prepare(
-        &mut self,
-        origin: Origin<'_>,
-        trace: Option<&mut Replays<'_>>,
-        monitor: &mut dyn Monitor,
-    ) -> Result<(PreconditionSummary, Control), SimError> {
-        let prepared = state::prepare(&mut self.stack, origin, trace, monitor)?;
-        self.stack.sinks.flash.reset_clock();
-        Ok(prepared)
-    }
-
+    /// Replays the source as often as the set-up requires, and measures the last replay.
     pub(crate) fn run(
         mut self,
-        origin: Origin<'_>,
-        save: Option<&Path>,
         source: &mut Replays<'_>,
         monitor: &mut dyn Monitor,
+        (precondition, control): (PreconditionSummary, Control),
+        save: Option<&Path>,
     ) -> Result<Outcome, SimError> {
-        let (precondition, control) = self.prepare(origin, Some(source), monitor)?;
         let Replayed { repeat, warmup_pages, control } = replay_all(&mut self, source, monitor, control)?;
         let partial = control == Control::Stop;
         let mut outcome = self.measurement.finish(&mut self.stack, precondition, partial, None);
@@ -119,6 +102,18 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         self.stack.host.wrapped_requests += u64::from(wrapped);
         self.stack.take_all(&request);
         Ok(())
+    }
+}
+
+impl SerialDrive<Serial> {
+    /// Starts the clock of a prepared drive.
+    pub(crate) fn start(device: Stack<AtRest>, timing: &Timing) -> Self {
+        let geometry = device.setup.geometry;
+        Self::new(device.with_flash(|ftl, before| {
+            let mut flash = SerialFlash::new(timing, &geometry);
+            flash.resume(before.counts(), &ftl.slc_blocks(), std::iter::empty());
+            flash
+        }))
     }
 }
 

@@ -7,7 +7,7 @@ use ssdlab_nand::{Cause, Timing};
 use ssdlab_trace::{Op, Request, flag};
 
 use crate::check::data_checker::Checker;
-use crate::drive::parts::Parts;
+use crate::drive::parts::{Parts, WithFlash};
 use crate::drive::sinks::Sinks;
 use crate::host::fit::runs;
 use crate::observe::concentration::Concentration;
@@ -50,15 +50,28 @@ impl<P: Parts> Stack<P> {
         }
     }
 
-    /// Replaces the flash model with another flash model that continues from the same flash state.
-    pub fn with_flash<Q>(self, flash: impl FnOnce(P::Flash) -> Q::Flash) -> Stack<Q>
+    /// Replaces parts of the drive by others that continue from the same state.
+    pub fn with_parts<F, D, C, M>(
+        self,
+        replace: impl FnOnce(P::Ftl, Sinks<P::Flash, P::Checker, P::Meter>) -> (F, Sinks<D, C, M>),
+    ) -> Stack<(F, D, C, M)>
     where
-        Q: Parts<Ftl = P::Ftl, Checker = P::Checker, Meter = P::Meter>,
+        (F, D, C, M): Parts<Ftl = F, Flash = D, Checker = C, Meter = M>,
     {
         let Self { setup, page, partial_read, ftl, sinks, requests, host, concentration } = self;
-        let Sinks { flash: before, checker, meter, .. } = sinks;
-        let sinks = Sinks::new(flash(before), checker, meter);
+        let (ftl, sinks) = replace(ftl, sinks);
         Stack { setup, page, partial_read, ftl, sinks, requests, host, concentration }
+    }
+
+    /// Replaces the flash model of the drive by another that continues from the same state.
+    pub fn with_flash<D: Flash + Send + 'static>(
+        self,
+        flash: impl FnOnce(&P::Ftl, P::Flash) -> D,
+    ) -> Stack<WithFlash<P, D>> {
+        self.with_parts(|ftl, sinks| {
+            let flash = flash(&ftl, sinks.flash);
+            (ftl, Sinks::new(flash, sinks.checker, sinks.meter))
+        })
     }
 
     /// Prefetches the map entry of an upcoming request.

@@ -7,7 +7,6 @@ use ssdlab_trace::{Op, Request};
 
 use super::event_loop::Owner;
 use super::front::Transfer;
-use super::parts::TimedParts;
 use super::{Completed, InFlightRequest, TimedDrive};
 use crate::host::block::{BlockStage, HostRequest};
 use crate::host::cache::in_time::CacheStage;
@@ -16,7 +15,7 @@ use crate::host::replay::Issued;
 use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
 
-impl<P: TimedParts> TimedDrive<P> {
+impl TimedDrive {
     /// Puts a request into its queue between host and drive.
     #[inline(always)]
     pub(super) fn enter(&mut self, issued: Issued, cache_number: u32, block: Option<RequestId>) {

@@ -23,9 +23,54 @@ pub(crate) trait Meter: FlashSink {
     fn figures(&mut self, _host_pages_written: u64, _cost_ns: &dyn Fn(MergeCost) -> Option<u64>) -> Measured {
         Measured::default()
     }
+
+    /// Returns the meter as a trait object; None if it measures nothing.
+    fn boxed(self) -> BoxedMeter
+    where
+        Self: Sized + Send + 'static,
+    {
+        Some(Box::new(self))
+    }
 }
 
-impl Meter for () {}
+impl Meter for () {
+    fn boxed(self) -> BoxedMeter {
+        None
+    }
+}
+
+/// A meter of any type; None if the FTL has no metrics of its own.
+pub(crate) type BoxedMeter = Option<Box<dyn Meter + Send>>;
+
+impl Meter for BoxedMeter {
+    #[inline(always)]
+    fn begin_write(&mut self, stream: u16, lpn: Lpn, count: u32) {
+        if let Some(meter) = self {
+            meter.begin_write(stream, lpn, count);
+        }
+    }
+
+    #[inline(always)]
+    fn end_write(&mut self) {
+        if let Some(meter) = self {
+            meter.end_write();
+        }
+    }
+
+    fn restart(&mut self) {
+        if let Some(meter) = self {
+            meter.restart();
+        }
+    }
+
+    fn figures(&mut self, host_pages_written: u64, cost_ns: &dyn Fn(MergeCost) -> Option<u64>) -> Measured {
+        self.as_mut().map(|meter| meter.figures(host_pages_written, cost_ns)).unwrap_or_default()
+    }
+
+    fn boxed(self) -> BoxedMeter {
+        self
+    }
+}
 
 /// Metrics that were computed from the events that an FTL reports.
 #[derive(Default)]

@@ -33,7 +33,7 @@ use ssdlab_nand::{Cause, Collected, Counts};
 
 use super::{Device, OverwriteProgress, PreconditionSummary, Target};
 use crate::check::data_checker::Checker;
-use crate::drive::parts::{Combined, Parts};
+use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
 use crate::run::error::SimError;
@@ -48,7 +48,7 @@ const PART_PAGES: u64 = 1 << 22;
 /// 1/STRIDE of the part, rounded up as [`InStep`] requires. This causes dozens of collections in each plane.
 const STRIDE: u64 = 32;
 
-type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;
+type OfPart<P> = (<P as Parts>::Ftl, CountingFlash, (), ());
 
 /// Preconditions a device by sampling if its set-up requires this, or if the set-up allows it and the device is large
 /// and suitable. Otherwise returns `None`.
@@ -267,7 +267,7 @@ mod tests {
         Setup { precondition, ..Setup::new(geometry, logical_pages, FtlChoice::Page(options, ram::INFO.defaults())) }
     }
 
-    type Drive = Stack<Combined<PageFtl, CountingFlash, (), ()>>;
+    type Drive = Stack<(PageFtl, CountingFlash, (), ())>;
 
     fn erased(setup: &Setup, options: PageOptions) -> Drive {
         let ftl = PageFtl::new(setup.shape(), options, setup.seed).expect("large enough");

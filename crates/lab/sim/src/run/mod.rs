@@ -8,22 +8,17 @@ pub(crate) mod repeat;
 pub(crate) mod steady;
 
 use std::cell::RefCell;
-use std::path::Path;
 
-use ssdlab_nand::Timing;
-use ssdlab_nand::backend::OneByOne;
 use ssdlab_trace::Source;
 
-use crate::assembly::{Prepared, Purpose, assemble, prepare_drive};
-use crate::drive::parts::{Parts, TimedParts, Untimed};
+use crate::assembly::assemble;
+use crate::drive::TimedDrive;
 use crate::drive::serial::SerialDrive;
-use crate::drive::stack::Stack;
 use crate::host::cache::source::{Cached, Shared};
 use crate::observe::diagnosis::diagnose;
-use crate::setup::drive::DriveOptions;
 use crate::setup::host::CacheOptions;
 use crate::setup::{Clock, Overwrite, Setup};
-use crate::state::{Origin, States};
+use crate::state::{self, Origin, States};
 use error::SimError;
 use monitor::Monitor;
 pub use outcome::Outcome;
@@ -117,40 +112,20 @@ fn run_through_cache(
 fn replay(
     setup: &Setup,
     states: States<'_>,
-    source: Replays<'_>,
+    mut source: Replays<'_>,
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, SimError> {
     let origin = Origin::open(setup, states)?;
-    assemble(setup, origin.start(), Replaying { origin, save: states.save, source, monitor })
-}
-
-struct Replaying<'a, 's, 'm> {
-    origin: Origin<'a>,
-    save: Option<&'a Path>,
-    source: Replays<'s>,
-    monitor: &'m mut dyn Monitor,
-}
-
-impl Purpose for Replaying<'_, '_, '_> {
-    type Output = Outcome;
-
-    fn one_by_one<P>(self, drive: SerialDrive<P>) -> Result<Outcome, SimError>
-    where
-        P: Parts<Flash: OneByOne>,
-    {
-        let Self { origin, save, mut source, monitor } = self;
-        drive.run(origin, save, &mut source, monitor)
-    }
-
-    fn in_time<P: TimedParts>(
-        self,
-        stack: Stack<Untimed<P>>,
-        timing: &Timing,
-        options: DriveOptions,
-    ) -> Result<Outcome, SimError> {
-        let Self { origin, save, mut source, monitor } = self;
-        let Prepared { drive, summary, control } =
-            prepare_drive::<P>(stack, timing, options, origin, Some(&mut source), monitor)?;
-        drive.run(&mut source, monitor, (summary, control), save)
+    let mut device = assemble(setup, origin.start())?;
+    let prepared = state::prepare(&mut *device, origin, Some(&mut source), monitor)?;
+    let source = &mut source;
+    match setup.clock {
+        Clock::Count => device.run_without_time(source, monitor, prepared, states.save),
+        Clock::Serial(timing) => {
+            SerialDrive::start(device.boxed(), &timing).run(source, monitor, prepared, states.save)
+        }
+        Clock::Event(timing, options) => {
+            TimedDrive::start(device.boxed(), &timing, options)?.run(source, monitor, prepared, states.save)
+        }
     }
 }

@@ -5,7 +5,7 @@ use ssdlab_core::{BlockId, Ppn};
 
 use super::ops::{Kind, Pass, Seen};
 use super::timing_checker::TimingChecker;
-use crate::backend::{Flash, Resume};
+use crate::backend::{Flash, OneByOne, Resume};
 use crate::{At, Cause, Counts, FlashSink, Geometry, Layout, Source, SpareArea};
 
 /// Flash that counts operations and immediately passes each operation to a checker.
@@ -96,3 +96,5 @@ impl Resume for UntimedFlash {
         self.counts = counts;
     }
 }
+
+impl OneByOne for UntimedFlash {}

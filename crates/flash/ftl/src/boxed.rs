@@ -1,18 +1,17 @@
-//! Adapter that runs an FTL of another crate behind `dyn`, on any flash.
+//! An FTL behind `dyn`, for any flash.
 
 use ssdlab_core::{Archive, Archived, BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 
-use crate::{CachedEntries, DynFtl, Ftl, GcOccupancy, SlcCounts, WriteContext};
+use crate::{CachedEntries, DynFtl, Ftl, GcOccupancy, Shares, SlcCounts, WriteContext};
 
-/// Adapter for an [`Ftl`] of another crate, which is compiled once for all types of sink. The adapter offers every
-/// capability of the FTL except [`Ftl::part`].
+/// An [`Ftl`] of any type, called through `dyn`. It offers every capability of the FTL.
 ///
 /// [`Ftl`] is not implemented for `Box<dyn DynFtl>` itself, because the methods of the box would hide the methods of
 /// the FTL inside.
-pub(crate) struct Outside(pub Box<dyn DynFtl>);
+pub struct BoxedFtl(pub Box<dyn DynFtl>);
 
-impl Ftl for Outside {
+impl Ftl for BoxedFtl {
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S) {
         self.0.write_dyn(lpn, count, context, sink);
     }
@@ -109,7 +108,31 @@ impl Ftl for Outside {
         self.0.recover_dyn(scan, trims, sink)
     }
 
+    fn part(&self, planes: u32, seed: u64) -> Option<Self> {
+        self.0.part_dyn(planes, seed).map(Self)
+    }
+
+    fn take_over(&mut self, part: &Self, share: u32, shares: &Shares) {
+        self.0.take_over_dyn(&*part.0, share, shares);
+    }
+
+    fn taken_over(&mut self, shares: &Shares) {
+        self.0.taken_over(shares);
+    }
+
+    fn section(&self, count: u32, seed: u64) -> Option<Self> {
+        self.0.section_dyn(count, seed).map(Self)
+    }
+
+    fn take_over_sections(&mut self, part: Self, shares: Shares) {
+        self.0.take_over_sections_dyn(part.0, shares);
+    }
+
     fn check(&self) -> Result<(), String> {
         self.0.check()
+    }
+
+    fn boxed(self) -> BoxedFtl {
+        self
     }
 }
