@@ -142,10 +142,7 @@ impl FtlChoice {
         self.build_from(Start::Erased, shape, seed, visitor)
     }
 
-    /// Builds the FTL in the given start state.
-    ///
-    /// # Errors
-    /// See [`Self::build`] for the errors.
+    /// Builds the FTL in the given start state; see [`Self::build`].
     pub fn build_from<V: Visitor>(
         &self,
         start: Start,
@@ -159,10 +156,7 @@ impl FtlChoice {
         }
     }
 
-    /// Builds the FTL on an erased device, as a trait object.
-    ///
-    /// # Errors
-    /// See [`Self::build`] for the errors.
+    /// Builds the FTL on an erased device, as a trait object; see [`Self::build`].
     pub fn build_dyn(&self, shape: Shape, seed: u64) -> Result<Box<dyn DynFtl>, String> {
         self.build(shape, seed, Boxed)
     }

@@ -361,9 +361,6 @@ pub trait DynFtl: Ftl + Any + Send {
     fn preload_dyn(&mut self, flash: &mut dyn FlashSink);
 
     /// See [`Ftl::recover`].
-    ///
-    /// # Errors
-    /// See [`Ftl::recover`].
     fn recover_dyn(&mut self, scan: &dyn Scan, trims: &[Trimmed], flash: &mut dyn FlashSink) -> Result<(), String>;
 
     /// See [`Ftl::part`].

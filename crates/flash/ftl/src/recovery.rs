@@ -117,31 +117,14 @@ pub(crate) struct Maps<'a> {
     pub pages_per_block: u32,
 }
 
-/// Lowest and highest version of the pages in a block. Until the block is scanned, the range covers all versions.
-struct Bounds([AtomicU64; 2]);
-
-impl Bounds {
-    const fn any() -> Self {
-        Self([AtomicU64::new(0), AtomicU64::new(u64::MAX)])
-    }
-
-    fn narrow(&self, versions: [u64; 2]) {
-        self.0.iter().zip(versions).for_each(|(bound, version)| bound.store(version, Ordering::Relaxed));
-    }
-
-    fn get(&self) -> [u64; 2] {
-        self.0.each_ref().map(|bound| bound.load(Ordering::Relaxed))
-    }
-}
-
 /// Maps of an FTL, filled by several threads. The newest copy of each page is mapped, regardless of the order in which
 /// copies are added.
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],
-    /// Lowest and highest version in each block. They usually suffice to find out which of two copies is newer, so that
-    /// the other copy need not be read.
-    versions: Vec<Bounds>,
+    /// Lowest and highest version in each block; until the block is scanned, the range covers all versions. They usually
+    /// suffice to find out which of two copies is newer, so that the other copy need not be read.
+    versions: Vec<[AtomicU64; 2]>,
     /// One bit for each flash page, set if the page holds the newest copy of a logical page. Threads toggle bits
     /// instead of setting and clearing them: a thread that finds a newer copy may clear the old copy's bit before
     /// another thread has set it.
@@ -165,7 +148,7 @@ impl Survey {
         let filled = Filled {
             l2p: shared(maps.l2p),
             p2l: shared(maps.p2l),
-            versions: (0..blocks).map(|_| Bounds::any()).collect(),
+            versions: (0..blocks).map(|_| [0, u64::MAX].map(AtomicU64::new)).collect(),
             valid: (0..pages.div_ceil(u64::BITS)).map(|_| AtomicU64::new(0)).collect(),
             logical_pages: maps.logical_pages,
             pages_per_block: maps.pages_per_block,
@@ -180,7 +163,8 @@ impl Survey {
             let has_a_page = state.versions[0] <= state.versions[1];
             let above = if has_a_page { state.written + 1 } else { 0 };
             let ignored = |outdated: bool| outdated && without.is_empty() || without.contains(&block);
-            filled.versions[block.index()].narrow(state.versions);
+            let bounds = filled.versions[block.index()].iter().zip(state.versions);
+            bounds.for_each(|(bound, version)| bound.store(version, Ordering::Relaxed));
             let result = filled.add(block, pages, ignored).map(|()| state);
             scanned.lock().unwrap_or_else(PoisonError::into_inner).push((block, above, result));
         });
@@ -265,12 +249,11 @@ impl Survey {
     }
 }
 
-/// Returns the index of the 64-bit word that contains the bit of a flash page.
+/// Returns the index of the word in [`Filled::valid`] that contains the bit of a flash page.
 fn word_of(ppn: u32) -> usize {
     (ppn / u64::BITS) as usize
 }
 
-/// Returns a mask for the bit of a flash page within its word.
 fn bit_of(ppn: u32) -> u64 {
     1 << (ppn % u64::BITS)
 }
@@ -320,9 +303,12 @@ impl Filled<'_> {
                 }
             }
         }
-        let bounds = |known: Entry| self.versions[(known.page() / self.pages_per_block) as usize].get();
-        rivals.retain(|&(page, .., known)| page.version() >= Some(bounds(known)[0]));
-        let is_newer = |page: &Found, known| page.version() > Some(bounds(known)[1]);
+        let bound = |known: Entry, bound: usize| {
+            let block = (known.page() / self.pages_per_block) as usize;
+            Some(self.versions[block][bound].load(Ordering::Relaxed))
+        };
+        rivals.retain(|&(page, .., known)| page.version() >= bound(known, 0));
+        let is_newer = |page: &Found, known| page.version() > bound(known, 1);
         // Prefetches all other copies before the comparison. The copies are far apart in memory, and the processor can
         // load many in parallel. In the loop above, the processor would wait for each copy, because an atomic
         // replacement waits for earlier loads.

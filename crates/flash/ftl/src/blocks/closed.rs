@@ -70,7 +70,6 @@ impl ClosedBlocks {
         self.watched = (uses != Uses::default()).then(watched);
     }
 
-    /// Records that a property of `block` has changed.
     fn changed(&mut self, block: BlockId) {
         if let Some(watched) = &mut self.watched {
             watched.changed(block);
@@ -187,8 +186,7 @@ impl ClosedBlocks {
         let index = block.index();
         debug_assert!(self.is_closed(block), "block {block} is not closed");
         self.table.counts[index] |= FLAG;
-        let chunk = index / CHUNK;
-        self.chunk_min[chunk] = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
+        self.chunk_min[index / CHUNK] = self.min_of_chunk(index / CHUNK);
         let (plane, number) = self.place(block);
         self.planes[plane].order.remove(number);
         self.planes[plane].closed -= 1;
@@ -267,7 +265,7 @@ impl ClosedBlocks {
         }
         self.planes[plane] = other.planes[from].clone();
         for chunk in own.start / CHUNK..own.end.div_ceil(CHUNK) {
-            self.chunk_min[chunk] = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
+            self.chunk_min[chunk] = self.min_of_chunk(chunk);
         }
     }
 
@@ -291,15 +289,16 @@ impl ClosedBlocks {
         self.changed(block);
     }
 
+    fn min_of_chunk(&self, chunk: usize) -> u32 {
+        min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG)
+    }
+
     fn pages_of(&self, block: BlockId) -> Range<u32> {
         let first = block.0 * self.pages_per_block();
         first..first + self.pages_per_block()
     }
 
     /// Saves or loads the state of every block.
-    ///
-    /// # Errors
-    /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { table, valid, chunk_min, closed_at, watched, planes } = self;
         table.archive(archive)?;
@@ -327,7 +326,7 @@ impl ClosedBlocks {
             }
         }
         for (chunk, &min) in self.chunk_min.iter().enumerate() {
-            let truth = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
+            let truth = self.min_of_chunk(chunk);
             if min != truth {
                 return Err(format!("chunk {chunk} stores the minimum valid count {min} instead of {truth}"));
             }

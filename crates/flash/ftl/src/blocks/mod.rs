@@ -5,5 +5,6 @@ mod table;
 mod watched;
 
 pub use closed::{ClosedBlocks, PlaneView};
-pub use table::{Allocation, BlockTable, FreeList};
+pub(crate) use table::FreeList;
+pub use table::{Allocation, BlockTable};
 pub use watched::Uses;

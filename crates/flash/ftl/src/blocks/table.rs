@@ -17,12 +17,11 @@ pub enum Allocation {
     LeastWorn,
 }
 
-/// A list of free blocks, in the order in which they will be written.
+/// A list of free blocks, in the order of their [`Allocation`].
 #[derive(Debug, Serialize, Deserialize)]
-pub enum FreeList {
-    /// The block erased longest ago comes first.
+pub(crate) enum FreeList {
     Fifo(VecDeque<u32>),
-    /// The block with the fewest erases comes first; ties go to the lowest block number.
+    /// Erase count and number of each block.
     LeastWorn(BinaryHeap<Reverse<(u32, u32)>>),
 }
 
@@ -35,18 +34,12 @@ impl FreeList {
         }
     }
 
-    /// Returns the number of free blocks in the list.
     #[inline]
-    pub fn len(&self) -> usize {
+    fn len(&self) -> usize {
         match self {
             Self::Fifo(queue) => queue.len(),
             Self::LeastWorn(heap) => heap.len(),
         }
-    }
-
-    /// True if the list is empty: no block is free.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     fn take(&mut self) -> Option<u32> {
@@ -63,24 +56,14 @@ impl FreeList {
         }
     }
 
-    /// Returns a copy of the list that contains only the blocks that are still erased. `erased` returns the erase count
-    /// of an erased block, and None for any other block.
-    fn of_erased(&self, erased: impl Fn(u32) -> Option<u32>) -> Self {
+    /// Returns a copy of the list in which each block is replaced by the block and erase count that `change` returns;
+    /// None removes the block.
+    fn changed(&self, change: impl Fn(u32) -> Option<(u32, u32)>) -> Self {
         match self {
-            Self::Fifo(queue) => Self::Fifo(queue.iter().copied().filter(|&block| erased(block).is_some()).collect()),
+            Self::Fifo(queue) => Self::Fifo(queue.iter().filter_map(|&block| Some(change(block)?.0)).collect()),
             Self::LeastWorn(heap) => {
-                let worn = |&Reverse((_, block)): &_| erased(block).map(|erases| Reverse((erases, block)));
+                let worn = |&Reverse((_, block)): &_| change(block).map(|(block, erases)| Reverse((erases, block)));
                 Self::LeastWorn(heap.iter().filter_map(worn).collect())
-            }
-        }
-    }
-
-    /// Returns a copy of the list with every block number converted by `number`.
-    fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
-        match self {
-            Self::Fifo(queue) => Self::Fifo(queue.iter().map(|&block| number(block)).collect()),
-            Self::LeastWorn(heap) => {
-                Self::LeastWorn(heap.iter().map(|&Reverse((erases, block))| Reverse((erases, number(block)))).collect())
             }
         }
     }
@@ -121,7 +104,7 @@ impl BlockTable {
     /// Creates a table of erased blocks with `pages_per_block` pages each (below 2^31). All lists must have the same
     /// number of blocks: the first list those with the lowest numbers, the second list the next ones, and so on.
     /// `padding` is the number of extra entries at the end of the valid counts, which callers read in whole chunks.
-    pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
+    pub(crate) fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
         debug_assert!(pages_per_block < FLAG, "a block must have fewer than 2^31 pages");
         let blocks: usize = lists.iter().map(FreeList::len).sum();
         Self {
@@ -234,7 +217,10 @@ impl BlockTable {
             *own = (count & FLAG) | ((count & !FLAG) * multiple);
         }
         self.erases[own..own + blocks].copy_from_slice(&other.erases[theirs..theirs + blocks]);
-        self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
+        self.free[list] = other.free[from].changed(|block| {
+            let block = block - theirs as u32 + own as u32;
+            Some((block, self.erases[block as usize]))
+        });
     }
 
     /// Fills this table, in which every block is erased, with the block states that a scan of a device in use has
@@ -249,15 +235,12 @@ impl BlockTable {
         }
         let erased = |block: u32| {
             let state = &blocks[block as usize];
-            (!state.bad && state.next == 0).then_some(state.erases)
+            (!state.bad && state.next == 0).then_some((block, state.erases))
         };
-        self.free.iter_mut().for_each(|list| *list = list.of_erased(erased));
+        self.free.iter_mut().for_each(|list| *list = list.changed(erased));
     }
 
     /// Saves or loads the state of every block.
-    ///
-    /// # Errors
-    /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { pages_per_block: _, blocks_per_list: _, counts, erases, free, bad } = self;
         archive.array(counts)?;

@@ -42,7 +42,6 @@ impl Watched {
         self.changed(block);
     }
 
-    /// Records that a page of a block became invalid.
     pub fn invalidated(&mut self, block: BlockId, now: u64) {
         if let Some(times) = &mut self.invalidated_at {
             times[block.index()] = now;
@@ -89,7 +88,6 @@ impl Changes {
         &self.of_planes[plane]
     }
 
-    /// Empties the list of changed blocks of a plane.
     pub fn forget(&mut self, plane: usize) {
         for block in self.of_planes[plane].drain(..) {
             self.is_listed[block as usize] = false;

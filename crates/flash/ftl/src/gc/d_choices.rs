@@ -21,15 +21,8 @@ pub static INFO: VictimInfo = VictimInfo {
     role: &|settings, seed| Box::new(DChoices { d: settings.get(D.name), rng: rng(seed) }),
 };
 
-const D: Parameter = Parameter {
-    name: "d",
-    unit: Unit::Count("blocks"),
-    default: 10,
-    min: 1,
-    max: 65_536,
-    example: Some(5),
-    help: "Number of random blocks to compare.",
-};
+const D: Parameter =
+    Parameter::new("d", Unit::Count("blocks"), 10, [1, 65_536], "Number of random blocks to compare.").example(5);
 
 struct DChoices {
     d: u64,

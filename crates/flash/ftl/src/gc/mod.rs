@@ -1,7 +1,5 @@
-//! Victim policies, which choose the block to collect next. Each policy has a file and is registered in [`VICTIMS`].
-//!
-//! To add a victim policy, write a file with an `INFO`, and add a line to [`VICTIMS`]. Settings, help texts, documents
-//! and the tests with random devices read this table.
+//! Victim policies, which choose the block to collect next. Each policy has a file with an `INFO` and a line in
+//! [`VICTIMS`]. Settings, help texts, documents and the tests with random devices read this table.
 
 pub mod cost_benefit;
 pub mod d_choices;

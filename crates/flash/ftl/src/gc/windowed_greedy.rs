@@ -20,15 +20,9 @@ pub static INFO: VictimInfo = VictimInfo {
     role: &|settings, _| Box::new(WindowedGreedy { window: settings.get(WINDOW.name) as usize }),
 };
 
-const WINDOW: Parameter = Parameter {
-    name: "window",
-    unit: Unit::Count("blocks"),
-    default: 256,
-    min: 1,
-    max: u32::MAX as u64,
-    example: Some(64),
-    help: "Number of oldest blocks to compare.",
-};
+const WINDOW: Parameter =
+    Parameter::new("window", Unit::Count("blocks"), 256, [1, u32::MAX as u64], "Number of oldest blocks to compare.")
+        .example(64);
 
 struct WindowedGreedy {
     window: usize,

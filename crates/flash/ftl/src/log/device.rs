@@ -373,30 +373,6 @@ impl LogDevice {
         self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);
     }
 
-    /// Starts recording the operations that delay a host page.
-    #[inline]
-    pub(crate) fn begin_page(&mut self) {
-        self.waited = Waited::default();
-    }
-
-    /// Ends the write of a host page. If log space was reclaimed, reports the work for which the page waited.
-    #[inline]
-    pub(crate) fn end_page<S: FlashSink>(&mut self, sink: &mut S) {
-        let Waited { merged: associated, reclaims, cost } = self.waited;
-        if reclaims {
-            sink.note(Note::Reclaimed { associated, cost });
-        }
-    }
-
-    #[inline]
-    pub(crate) fn prefetch(&self, lpn: u32) {
-        prefetch(&self.l2p, lpn as usize);
-    }
-
-    pub(crate) fn erase_counts(&self) -> &[u32] {
-        self.table.erase_counts()
-    }
-
     pub(crate) fn memory_bytes(&self) -> u64 {
         let maps = (self.l2p.len() + self.p2l.len() + self.data.len()) * size_of::<u32>();
         (maps + self.next.len() * size_of::<u16>()) as u64 + self.table.memory_bytes()

@@ -36,11 +36,6 @@ impl LogDevice {
         self.stuck || failed as u32 + self.kept > self.expendable
     }
 
-    /// True if the FTL needed an erased block but had none left; no more writes are then possible.
-    pub(crate) fn is_stuck(&self) -> bool {
-        self.stuck
-    }
-
     /// Opens an erased block for pages with the given role. Returns None if failures have left no erased block.
     ///
     /// # Panics
@@ -58,11 +53,11 @@ impl LogDevice {
     /// Returns true if the latest program succeeded. After a failure, closes `block` and returns false.
     #[inline]
     pub(super) fn succeeded<S: FlashSink>(&mut self, block: u32, sink: &mut S) -> bool {
-        let failed = sink.fails() && sink.failure().is_some();
-        if failed {
+        if sink.fails() && sink.failure().is_some() {
             self.give_up_failing(block);
+            return false;
         }
-        !failed
+        true
     }
 
     /// Closes a block in which a program has failed, and records the block as failing.

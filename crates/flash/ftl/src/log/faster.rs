@@ -68,17 +68,16 @@ const KEEP_SPARSE: Parameter = Parameter::switch(
 )
 .example(1);
 
-const ISOLATION: Parameter = Parameter {
-    name: "isolation",
-    unit: Unit::Share,
-    // Default value from the code of FASTer's authors.
-    default: percent(20),
-    min: 0,
-    max: percent(90),
-    example: Some(0),
-    help: "Share of the log blocks used as the isolation area for pages still valid after their second chance; 0% \
-           merges these pages at once.",
-};
+/// The default is the value in the code of FASTer's authors.
+const ISOLATION: Parameter = Parameter::new(
+    "isolation",
+    Unit::Share,
+    percent(20),
+    [0, percent(90)],
+    "Share of the log blocks used as the isolation area for pages still valid after their second chance; 0% merges \
+     these pages at once.",
+)
+.example(0);
 
 /// Returns the number of log blocks of the isolation area: 0, or at least 2.
 pub fn isolation_blocks(settings: &Settings, log_blocks: u32) -> u32 {
@@ -109,10 +108,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
 
 /// The log of FASTer: a sequential log block, random log blocks and an isolation area.
 pub struct Faster {
-    /// True if valid pages get a second chance: each is copied to the log once more before it is merged.
     second_chance: bool,
-    /// True if the valid pages of a victim that is less than half valid are copied to the log again, even after their
-    /// second chance.
     keep_sparse: bool,
     sequential: SequentialLog,
     random: Ring,
@@ -184,7 +180,7 @@ impl Faster {
                 self.drain(device, sink)?;
             } else if self.isolation.append_copy(device, address, Cause::Isolation, sink).is_some() {
                 break;
-            } else if device.is_stuck() {
+            } else if device.stuck {
                 return None;
             }
         }
@@ -225,7 +221,7 @@ impl Log for Faster {
             sequential: SequentialLog::new(sequential_blocks),
             random: Ring::new(log_blocks - sequential_blocks - isolation_blocks, Role::Log),
             isolation: Ring::new(isolation_blocks, Role::Isolation),
-            second: vec![0; device.erase_counts().len()],
+            second: vec![0; device.blocks() as usize],
         }
     }
 

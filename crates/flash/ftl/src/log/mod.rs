@@ -4,8 +4,7 @@
 //! *data block*, in which each page has a fixed offset. Overwrites go to a few *log blocks*, and merges combine data
 //! and log blocks again. BAST, FAST, FASTer and SBFAST differ in how they choose the log block for a page, and in which
 //! merges they perform and when. Each FTL has a file in this folder with an `INFO` and an implementation of [`Log`],
-//! and a line in the table of [`crate::choice`]. Settings, help texts, documents and the tests against reference
-//! implementations read the table.
+//! and a line in the table of [`crate::choice`].
 //!
 //! Conventions of all four log-block FTLs:
 //!
@@ -32,14 +31,16 @@ mod ring;
 pub mod sbfast;
 mod sequential;
 
+use device::Waited;
 pub use device::{HostPage, LogDevice, PageAddress};
 pub use recover::LogBlock;
 pub(crate) use ring::Ring;
 pub(crate) use sequential::{SEQUENTIAL, SequentialLog};
 
+use ssdlab_core::mem::prefetch;
 use ssdlab_core::units::counted;
 use ssdlab_core::{Archive, Archived, BlockId, Choice, Info, Lpn, Parameter, Ppn, Settings};
-use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
+use ssdlab_nand::{Cause, FlashSink, Note, Role, Scan, Trimmed};
 
 use crate::recovery::Survey;
 use crate::{DynFtl, Ftl, Problem, Shape, WriteContext};
@@ -194,13 +195,16 @@ impl<L: Log> Ftl for LogFtl<L> {
                 return;
             }
             let page = HostPage { address: self.device.locate(lpn.0 + number), number, request_pages };
-            self.device.begin_page();
+            self.device.waited = Waited::default();
             while !self.device.write_in_place(page, sink) && self.log.write(&mut self.device, page, sink).is_none() {
-                if self.device.is_stuck() {
+                if self.device.stuck {
                     return;
                 }
             }
-            self.device.end_page(sink);
+            let Waited { merged: associated, reclaims, cost } = self.device.waited;
+            if reclaims {
+                sink.note(Note::Reclaimed { associated, cost });
+            }
         }
     }
 
@@ -226,7 +230,7 @@ impl<L: Log> Ftl for LogFtl<L> {
 
     #[inline]
     fn prefetch(&mut self, lpn: Lpn) {
-        self.device.prefetch(lpn.0);
+        prefetch(&self.device.l2p, lpn.index());
     }
 
     fn free_blocks(&self) -> u32 {
@@ -234,7 +238,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     }
 
     fn erase_counts(&self) -> &[u32] {
-        self.device.erase_counts()
+        self.device.table.erase_counts()
     }
 
     fn memory_bytes(&self) -> u64 {

@@ -65,7 +65,7 @@ impl<L: Log> LogFtl<L> {
         rest = log.take_up(device, rest);
         for LogBlock { block, .. } in rest {
             device.empty(block, sink)?;
-            if device.is_stuck() {
+            if device.stuck {
                 break;
             }
         }

@@ -19,7 +19,6 @@ impl Ring {
         Self { blocks: VecDeque::with_capacity(capacity as usize), capacity, role }
     }
 
-    /// Saves or loads the list of blocks in the ring.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { blocks, capacity: _, role: _ } = self;
         archive.value(blocks)
@@ -43,12 +42,10 @@ impl Ring {
         self.blocks.front().copied()
     }
 
-    /// Removes the oldest log block from the ring and returns it.
     pub fn give_up(&mut self) -> Option<u32> {
         self.blocks.pop_front()
     }
 
-    /// Adds a log block to the ring as the newest.
     pub fn push(&mut self, block: u32) {
         self.blocks.push_back(block);
     }

@@ -70,25 +70,23 @@ pub static INFO: LogInfo = LogInfo {
     },
 };
 
-const SLB: Parameter = Parameter {
-    name: "slb",
-    unit: Unit::Count("blocks"),
-    default: 4,
-    min: 1,
-    max: 1 << 20,
-    example: Some(8),
-    help: "Number of log blocks used as sequential log blocks (SLBs).",
-};
+const SLB: Parameter = Parameter::new(
+    "slb",
+    Unit::Count("blocks"),
+    4,
+    [1, 1 << 20],
+    "Number of log blocks used as sequential log blocks (SLBs).",
+)
+.example(8);
 
-const SUB_BLOCK: Parameter = Parameter {
-    name: "sub_block",
-    unit: Unit::Count("pages"),
-    default: 16,
-    min: 1,
-    max: 32_767,
-    example: Some(64),
-    help: "Pages per sub-block (SBS); must divide the number of pages per block.",
-};
+const SUB_BLOCK: Parameter = Parameter::new(
+    "sub_block",
+    Unit::Count("pages"),
+    16,
+    [1, 32_767],
+    "Pages per sub-block (SBS); must divide the number of pages per block.",
+)
+.example(64);
 
 const RLB_MERGE: Parameter = Parameter::one_of(
     "rlb_merge",
@@ -125,10 +123,8 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
 
 /// The log of SBFAST: sequential log blocks (SLBs) and a ring of random log blocks (RLBs).
 pub struct Sbfast {
-    /// Rule that selects the SLB to evict when all SLBs are in use.
     victim: LogVictim,
     sub_block_pages: u32,
-    /// Rule that selects the pages to merge when a random log block (RLB) is reclaimed.
     rlb_merge: RlbMerge,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
@@ -217,13 +213,12 @@ impl Sbfast {
 
     fn evict<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) -> Option<()> {
         let block = self.slots[slot as usize].block;
-        if device.valid(block) == 0 {
-            self.remove(slot, RetireReason::Evicted, sink);
-            device.erase(block, Cause::Gc, sink);
-            Some(())
-        } else {
-            self.merge(device, slot, RetireReason::Evicted, sink)
+        if device.valid(block) > 0 {
+            return self.merge(device, slot, RetireReason::Evicted, sink);
         }
+        self.remove(slot, RetireReason::Evicted, sink);
+        device.erase(block, Cause::Gc, sink);
+        Some(())
     }
 
     /// Merges the logical block of an SLB.

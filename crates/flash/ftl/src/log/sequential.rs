@@ -14,15 +14,14 @@ pub(crate) struct SequentialLog {
 }
 
 /// Number of sequential log blocks.
-pub(crate) const SEQUENTIAL: Parameter = Parameter {
-    name: "sw",
-    unit: Unit::Count("blocks"),
-    default: 1,
-    min: 0,
-    max: 1,
-    example: Some(0),
-    help: "Number of sequential log blocks (SW); 0 sends every page to the random log (RW).",
-};
+pub(crate) const SEQUENTIAL: Parameter = Parameter::new(
+    "sw",
+    Unit::Count("blocks"),
+    1,
+    [0, 1],
+    "Number of sequential log blocks (SW); 0 sends every page to the random log (RW).",
+)
+.example(0);
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Open {
@@ -35,7 +34,6 @@ impl SequentialLog {
         Self { blocks, open: None }
     }
 
-    /// Saves or loads the sequential log block.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { blocks: _, open } = self;
         archive.value(open)

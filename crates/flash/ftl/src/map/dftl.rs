@@ -37,41 +37,37 @@ pub static INFO: MapInfo = MapInfo {
     role: MapRules { pages, problems: |_, _| Vec::new(), build: None },
 };
 
-const CMT: Parameter = Parameter {
-    name: "cmt",
-    unit: Unit::Count("entries"),
-    // 8,192 entries of 8 bytes are 64 KB, as in the authors' simulator.
-    default: 8192,
-    min: 1,
-    max: 1 << 30,
-    example: Some(65_536),
-    help: "Number of entries in the cached mapping table, with 8 bytes of RAM each.",
-};
+/// The default is 64 KB, as in the authors' simulator.
+const CMT: Parameter = Parameter::new(
+    "cmt",
+    Unit::Count("entries"),
+    8192,
+    [1, 1 << 30],
+    "Number of entries in the cached mapping table, with 8 bytes of RAM each.",
+)
+.example(65_536);
 
-const PROTECTED: Parameter = Parameter {
-    name: "protected",
-    unit: Unit::Share,
-    // The authors' simulator protects 6,552 of 8,192 entries, which is 80 %.
-    default: percent(80),
-    min: 0,
-    max: percent(99),
-    example: Some(percent(50)),
-    help: "Maximum share of the cache for protected entries (entries used again after they were cached).",
-};
+/// The authors' simulator protects 6,552 of 8,192 entries, which is 80 %.
+const PROTECTED: Parameter = Parameter::new(
+    "protected",
+    Unit::Share,
+    percent(80),
+    [0, percent(99)],
+    "Maximum share of the cache for protected entries (entries used again after they were cached).",
+)
+.example(percent(50));
 
 const BATCH: Parameter =
     Parameter::switch("batch", true, "Writes back all changed entries of a translation page together.").example(0);
 
-const ENTRY: Parameter = Parameter {
-    name: "entry",
-    unit: Unit::Fixed("bytes of an entry in a translation page, a power of two"),
-    // The default is the value in the DFTL paper.
-    default: 4,
-    min: 4,
-    max: 64,
-    example: None,
-    help: "Size of an entry in a translation page.",
-};
+/// The default is the value in the DFTL paper.
+const ENTRY: Parameter = Parameter::new(
+    "entry",
+    Unit::Fixed("bytes of an entry in a translation page, a power of two"),
+    4,
+    [4, 64],
+    "Size of an entry in a translation page.",
+);
 
 fn pages(settings: &Settings, logical_pages: u32, page_bytes: u32) -> u32 {
     logical_pages.div_ceil(page_bytes / settings.get(ENTRY.name) as u32)
@@ -200,7 +196,6 @@ impl Segment {
         }
     }
 
-    /// Returns the slot that has been in this segment longest.
     #[inline]
     fn oldest(&mut self, slots: &[Slot], slot_of: &[Entry]) -> Option<u32> {
         while self.begin != self.end {

@@ -4,8 +4,7 @@
 //! pages* are read and programmed for a page, and cannot corrupt data. A map page is a flash page full of entries. It
 //! is relocated and collected like any other page, but is stored in separate blocks.
 //!
-//! To add a map, write a file with an `INFO` and a `new`, and add a line to the table of [`crate::choice`]. Settings,
-//! help texts, documents and the tests with random devices read the table.
+//! Each map has a file with an `INFO` and a `new`, and a line in the table of [`crate::choice`].
 
 pub mod cache;
 pub mod dftl;

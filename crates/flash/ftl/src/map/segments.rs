@@ -31,35 +31,20 @@ pub static INFO: MapInfo = MapInfo {
     role: MapRules { pages, problems, build: None },
 };
 
-const CACHE: Parameter = Parameter {
-    name: "cache",
-    unit: Unit::Bytes,
-    default: 64 << 10,
-    min: 1,
-    max: 1 << 40,
-    example: Some(512 << 10),
-    help: "RAM for cached segments.",
-};
+const CACHE: Parameter =
+    Parameter::new("cache", Unit::Bytes, 64 << 10, [1, 1 << 40], "RAM for cached segments.").example(512 << 10);
 
-const SEGMENT: Parameter = Parameter {
-    name: "segment",
-    unit: Unit::Bytes,
-    default: 2 << 10,
-    min: 4,
-    max: 1 << 20,
-    example: Some(1 << 10),
-    help: "Segment size: the part of the map loaded at once; a power of two, at most the page size.",
-};
+const SEGMENT: Parameter = Parameter::new(
+    "segment",
+    Unit::Bytes,
+    2 << 10,
+    [4, 1 << 20],
+    "Segment size: the part of the map loaded at once; a power of two, at most the page size.",
+)
+.example(1 << 10);
 
-const ENTRY: Parameter = Parameter {
-    name: "entry",
-    unit: Unit::Bytes,
-    default: 4,
-    min: 1,
-    max: 64,
-    example: Some(8),
-    help: "Size of a map entry; a power of two.",
-};
+const ENTRY: Parameter =
+    Parameter::new("entry", Unit::Bytes, 4, [1, 64], "Size of a map entry; a power of two.").example(8);
 
 const POLICY: Parameter =
     Parameter::one_of("policy", || POLICIES.choices(), "Policy that selects the cached segment to evict.").example(2);

@@ -167,9 +167,7 @@ impl<M: MapModel> PageFtl<M> {
     ) {
         // First closes open blocks that are full. On the smallest devices, these may be the only candidates for
         // collection.
-        for number in 0..=usize::from(self.map_number()) {
-            self.planes[plane].open_blocks[number] = self.closed_if_full(self.planes[plane].open_blocks[number]);
-        }
+        (0..=self.map_number()).for_each(|number| self.close_if_full(plane, number));
         let due = self.map_victim(plane);
         if due.is_some() || self.planes[plane].victim.is_none() {
             let (block, reason) = match due {
@@ -345,10 +343,7 @@ impl<M: MapModel> PageFtl<M> {
             self.planes[plane].open_blocks[usize::from(number)].next += copied.valid.count_ones();
             pages.valid ^= copied.valid;
             if sink.fails() && copied.valid != now.valid {
-                let at = &mut self.planes[plane];
-                let failed = at.open_blocks[usize::from(number)].next;
-                at.open_blocks[usize::from(number)].next += 1;
-                at.unwritten -= 1;
+                let failed = self.planes[plane].next_page(number);
                 let lpn = pages.ppns().next().map(|ppn| self.p2l[ppn as usize].page());
                 self.close_failing(plane, number, failed, lpn.expect("the program failed for at least one page"));
             }

@@ -57,12 +57,8 @@ impl<M: MapModel> PageFtl<M> {
             if self.stuck {
                 return None;
             }
-            let at = &mut self.planes[plane];
-            ppn = at.open_blocks[usize::from(number)].next;
-            at.open_blocks[usize::from(number)].next += 1;
-            at.unwritten -= 1;
-            oob.sequence = self.sequence;
-            self.sequence += 1;
+            ppn = self.planes[plane].next_page(number);
+            oob.sequence = self.next_sequence();
             sink.program(Ppn(ppn), oob, source, cause);
             if sink.failure().is_none() {
                 return Some(ppn);

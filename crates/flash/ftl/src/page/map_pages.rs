@@ -112,14 +112,9 @@ impl<M: MapModel> PageFtl<M> {
             sink.read(Ppn(read), cause);
         }
         let number = self.map_number();
-        let at = &mut self.planes[plane];
-        let open = &mut at.open_blocks[usize::from(number)];
-        let mut ppn = open.next;
-        open.next += 1;
-        at.unwritten -= 1;
-        at.valid_map += 1;
-        let oob = SpareArea { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Map };
-        self.sequence += 1;
+        let mut ppn = self.planes[plane].next_page(number);
+        self.planes[plane].valid_map += 1;
+        let oob = SpareArea { lpn: Lpn(lpn), sequence: self.next_sequence(), role: Role::Map };
         sink.program(Ppn(ppn), oob, Source::Map, cause);
         if sink.fails() && sink.failure().is_some() {
             let Some(elsewhere) = self.program_elsewhere(plane, number, ppn, (oob, Source::Map, cause), sink) else {
@@ -161,25 +156,20 @@ impl<M: MapModel> PageFtl<M> {
     /// Opens a block for map pages if none is open. First collects other blocks of map pages if all free blocks are
     /// reserved for pages relocated from victims.
     pub(super) fn make_room_for_map<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+        let number = self.map_number();
         loop {
-            let number = self.map_number();
-            let open = self.closed_if_full(self.planes[plane].open_blocks[usize::from(number)]);
-            self.planes[plane].open_blocks[usize::from(number)] = open;
-            if !open.is_full() || sink.fails() && self.stuck {
+            self.close_if_full(plane, number);
+            let is_open = !self.planes[plane].open_blocks[usize::from(number)].is_full();
+            if is_open || sink.fails() && self.stuck {
                 return;
             }
             let garbage = self.least_map_block(plane).filter(|&block| self.has_invalid(block));
             match garbage {
                 Some(block) if self.blocks.free(plane) <= self.planes[plane].kept_from_map() => {
-                    let (valid, choice) = (self.blocks.valid(block), VictimReason::MapFull);
-                    sink.note(Note::Victim { block, valid, choice });
-                    self.blocks.withdraw(block);
-                    self.empty_map_block(plane, Victim::new(block, self.blocks.pages_per_block()), sink);
+                    let victim = self.begin_victim(plane, block, VictimReason::MapFull, sink);
+                    self.empty_map_block(plane, victim, sink);
                 }
-                _ => {
-                    let opened = self.open_block(plane, number, 0, sink);
-                    self.planes[plane].open_blocks[usize::from(number)] = opened;
-                }
+                _ => self.open_block(plane, number, 0, sink),
             }
         }
     }

@@ -34,7 +34,6 @@
 //! in separate blocks. After a victim's pages are copied, each map page with a changed entry is rewritten once. See
 //! `map_pages.rs`.
 
-mod archive;
 mod check;
 mod collect;
 mod failure;
@@ -42,7 +41,6 @@ mod map_pages;
 mod options;
 mod pad;
 mod part;
-mod programmed;
 mod recover;
 mod sections;
 mod slc;
@@ -54,13 +52,14 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::mem::prefetch;
-use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
+use ssdlab_core::{Access, Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
 use ssdlab_nand::{Cause, FlashSink, Note, Role, Scan, Source, SpareArea, Trimmed};
 
 use crate::blocks::ClosedBlocks;
 use crate::gc::{self, VictimPolicy};
 use crate::map::{CachedEntries, MapModel, WholeMap};
 use crate::placement::{Placement, PlacementRules};
+use crate::recovery::is_readable;
 use crate::{Ftl, GcOccupancy, Shape, Shares, SlcCounts, WriteContext};
 use collect::Victim;
 use sections::Sections;
@@ -72,7 +71,7 @@ const CACHED_MAP_BYTES: usize = 16 << 20;
 /// Maximum number of open blocks per plane in a saved state.
 const MOST_OPEN_BLOCKS: usize = 16;
 
-/// An open block, which is written from its first page to its last.
+/// Pages of an open block that are still unwritten: from `next` to before `end`, the first page after the block.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct OpenBlock {
     next: u32,
@@ -92,10 +91,9 @@ impl OpenBlock {
     }
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Plane {
-    /// Open blocks of the plane. The index is the number of the open block: first the open blocks for host and GC, then
-    /// the open block for map pages.
+    /// Open blocks by number: first the open blocks for host and GC, then the open block for map pages.
     open_blocks: [OpenBlock; MOST_OPEN_BLOCKS],
     /// Current victim: a block of data pages (not map pages) that is being emptied.
     victim: Option<Victim>,
@@ -111,6 +109,17 @@ struct Plane {
     outdated: Vec<u32>,
     /// Closed blocks of map pages, ordered by number of valid pages.
     map_blocks: BTreeSet<(u32, BlockId)>,
+}
+
+impl Plane {
+    /// Allocates the next page of an open block.
+    #[inline(always)]
+    fn next_page(&mut self, number: u8) -> u32 {
+        let open = &mut self.open_blocks[usize::from(number)];
+        open.next += 1;
+        self.unwritten -= 1;
+        open.next - 1
+    }
 }
 
 struct Limits {
@@ -147,7 +156,6 @@ pub struct PageFtl<M = WholeMap> {
     /// Plane to which the next map page goes.
     map_turn: usize,
     limits: Limits,
-    /// SLC cache; None if the drive has none.
     slc: Option<Box<SlcCache>>,
     /// Maps of the smaller device that was preconditioned instead of this device (see `sections.rs`); None without such
     /// a device. Map entries that have not been set since then are computed from these maps.
@@ -169,9 +177,6 @@ pub struct PageFtl<M = WholeMap> {
 
 impl PageFtl {
     /// Returns an erased device with the whole map in RAM.
-    ///
-    /// # Errors
-    /// See [`Self::with_map`] for the errors.
     pub fn new(shape: Shape, options: PageOptions, seed: u64) -> Result<Self, String> {
         Self::with_map(shape, options, WholeMap { logical_pages: shape.logical_pages }, seed)
     }
@@ -192,9 +197,6 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Creates the device without memory for its map. The caller must load a saved state next.
-    ///
-    /// # Errors
-    /// See [`Self::with_map`] for the errors.
     pub fn to_load(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
         let Shape { logical_pages, blocks, pages_per_block, planes, program_unit, .. } = shape;
         if planes == 0 || !blocks.is_multiple_of(planes) {
@@ -324,7 +326,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Chooses the next plane of a device with several planes. Not inlined, to keep the write path short.
+    /// Not inlined, to keep the write path short.
     #[inline(never)]
     fn rotate(&mut self, lpn: u32) -> usize {
         self.uncount(self.l2p[lpn as usize].page());
@@ -351,36 +353,31 @@ impl<M: MapModel> PageFtl<M> {
         self.options.open_blocks() as u8
     }
 
-    /// Opens an erased block for pages of the stream `owner`. Returns [`OpenBlock::CLOSED`] if failures have left no
-    /// erased block.
-    fn open_block<S: FlashSink>(&mut self, plane: usize, number: u8, owner: u16, sink: &mut S) -> OpenBlock {
-        let pages = self.blocks.pages_per_block();
+    /// Opens an erased block for pages of the stream `owner`. Opens none if failures have left no erased block.
+    fn open_block<S: FlashSink>(&mut self, plane: usize, number: u8, owner: u16, sink: &mut S) {
         if sink.fails() && self.blocks.free(plane) == 0 {
             self.stuck = true;
-            return OpenBlock::CLOSED;
+            return;
         }
         let block = self.blocks.open(plane);
         self.blocks.set_owner(block, owner);
         let role = if number == self.map_number() { Role::Map } else { Role::Data };
         sink.note(Note::Opened { block, role, number });
-        let next = block.0 * pages;
-        OpenBlock { next, end: next + pages }
+        let next = block.0 * self.blocks.pages_per_block();
+        let end = next + self.blocks.pages_per_block();
+        self.planes[plane].open_blocks[usize::from(number)] = OpenBlock { next, end };
     }
 
-    /// Returns `open` unchanged if its block has room. Otherwise closes the block and returns [`OpenBlock::CLOSED`].
-    fn closed_if_full(&mut self, open: OpenBlock) -> OpenBlock {
-        if !open.is_full() {
-            return open;
-        }
-        if open.end > 0 {
+    fn close_if_full(&mut self, plane: usize, number: u8) {
+        let open = self.planes[plane].open_blocks[usize::from(number)];
+        if open.end > 0 && open.is_full() {
             let block = self.block_of(open.end - 1);
             self.blocks.close(block, self.host_pages);
             if self.holds_map(block) {
-                let plane = self.plane_of(open.end - 1);
                 self.planes[plane].map_blocks.insert((self.blocks.valid(block), block));
             }
+            self.planes[plane].open_blocks[usize::from(number)] = OpenBlock::CLOSED;
         }
-        OpenBlock::CLOSED
     }
 
     /// Returns the flash page of a logical page; `u32::MAX` if the page is unmapped.
@@ -410,14 +407,17 @@ impl<M: MapModel> PageFtl<M> {
     /// Returns the open block with the given number, or a new block of stream `owner` if that block is full.
     #[inline]
     fn make_writable<S: FlashSink>(&mut self, plane: usize, number: u8, owner: u16, sink: &mut S) -> OpenBlock {
-        let open = self.planes[plane].open_blocks[usize::from(number)];
-        if !open.is_full() {
-            return open;
+        if self.planes[plane].open_blocks[usize::from(number)].is_full() {
+            self.close_if_full(plane, number);
+            self.open_block(plane, number, owner, sink);
         }
-        self.closed_if_full(open);
-        let opened = self.open_block(plane, number, owner, sink);
-        self.planes[plane].open_blocks[usize::from(number)] = opened;
-        opened
+        self.planes[plane].open_blocks[usize::from(number)]
+    }
+
+    #[inline(always)]
+    fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence - 1
     }
 }
 
@@ -448,13 +448,9 @@ impl<M: MapModel> Ftl for PageFtl<M> {
                 }
                 at = &mut self.planes[plane];
             }
-            let open = &mut at.open_blocks[usize::from(number)];
-            let mut ppn = open.next;
-            open.next += 1;
-            at.unwritten -= 1;
+            let mut ppn = at.next_page(number);
             self.host_pages += 1;
-            let oob = SpareArea { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data };
-            self.sequence += 1;
+            let oob = SpareArea { lpn: Lpn(lpn), sequence: self.next_sequence(), role: Role::Data };
             sink.program(Ppn(ppn), oob, Source::Host(page), Cause::Host);
             if sink.fails() && sink.failure().is_some() {
                 let written = (oob, Source::Host(page), Cause::Host);
@@ -486,8 +482,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S) {
-        sink.trimmed(lpn, count, self.sequence);
-        self.sequence += 1;
+        sink.trimmed(lpn, count, self.next_sequence());
         for page in lpn.index()..lpn.index() + count as usize {
             self.charge(page as u32, true, sink);
             let old = self.ppn(page as u32);
@@ -546,11 +541,12 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn slc_blocks(&self) -> Vec<BlockId> {
-        self.cache_blocks()
+        let written = |cache: &'_ SlcCache| (0..self.planes.len()).flat_map(|plane| cache.written(plane)).collect();
+        self.slc.as_deref().map_or_else(Vec::new, written)
     }
 
     fn slc_counts(&self) -> Option<&SlcCounts> {
-        self.slc.as_ref().map(|cache| cache.counts())
+        self.slc.as_ref().map(|cache| &cache.counts)
     }
 
     fn occupied(&self) -> Option<GcOccupancy> {
@@ -618,12 +614,79 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.take_over_all(part, shares);
     }
 
+    /// Saves or loads every field of the FTL. Fields that the configuration determines, or that do not affect later
+    /// operations, are bound to `_` and not saved.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
-        self.archive_all(archive)
+        self.complete_maps();
+        let Self {
+            shape,
+            map,
+            l2p,
+            p2l,
+            blocks,
+            block_of: _,
+            plane_of: _,
+            unit_of: _,
+            is_volatile: _,
+            options: _,
+            policy,
+            placement,
+            planes,
+            turn,
+            map_turn,
+            limits: Limits { map_pages: _, spare_blocks, ahead: _ },
+            slc,
+            sections: _,
+            prefetching: _,
+            host_pages,
+            writer: _,
+            occupied: _,
+            sequence,
+            failing,
+            stuck,
+        } = self;
+        map.archive(archive)?;
+        let mapped = shape.logical_pages + map.pages();
+        archive.huge(l2p, mapped as usize, Access::AtRandom)?;
+        archive.huge(p2l, (shape.blocks * shape.pages_per_block) as usize, Access::InRuns)?;
+        blocks.archive(archive)?;
+        policy.archive(archive)?;
+        placement.iter_mut().try_for_each(|placement| placement.archive(archive))?;
+        archive.value(planes)?;
+        archive.value(turn)?;
+        archive.value(map_turn)?;
+        archive.value(spare_blocks)?;
+        archive.value(host_pages)?;
+        archive.value(sequence)?;
+        archive.value(failing)?;
+        archive.value(stuck)?;
+        slc.iter_mut().try_for_each(|cache| cache.archive(archive))
     }
 
+    /// Visits closed blocks in the order in which they were closed, then open blocks.
     fn programmed(&self, visit: &mut dyn FnMut(Ppn, Lpn, Role)) -> Result<u64, String> {
-        self.visit_programmed(visit);
+        let (pages, table) = (self.blocks.pages_per_block(), self.blocks.table());
+        let mut programmed = vec![pages; table.len() as usize];
+        table.free_blocks().into_iter().for_each(|block| programmed[block as usize] = 0);
+        let mut open: Vec<u32> = Vec::new();
+        for at in self.planes.iter().flat_map(|plane| plane.open_blocks).filter(|open| open.end > 0) {
+            let block = self.block_of(at.end - 1).0;
+            programmed[block as usize] -= at.left();
+            open.push(block);
+        }
+        let mut order: Vec<u32> = (0..table.len()).filter(|block| !open.contains(block)).collect();
+        order.sort_by_key(|&block| self.blocks.plane(self.plane_of(block * pages)).closed_at(BlockId(block)));
+        for block in order.into_iter().chain(open) {
+            for ppn in block * pages..block * pages + programmed[block as usize] {
+                let lpn = self.p2l[ppn as usize].page();
+                let role = match lpn {
+                    _ if !is_readable(lpn) => Role::Padding,
+                    _ if lpn < self.shape.logical_pages => Role::Data,
+                    _ => Role::Map,
+                };
+                visit(Ppn(ppn), Lpn(lpn), role);
+            }
+        }
         Ok(self.sequence)
     }
 

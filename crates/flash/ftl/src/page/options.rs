@@ -112,10 +112,7 @@ impl PageOptions {
     /// Returns the number of blocks that each plane must have in addition to data blocks: open blocks, a spare block
     /// for collection, the blocks that the trigger keeps free, and the SLC cache's own blocks.
     pub fn reserve_blocks(&self) -> u32 {
-        let cache = match self.slc {
-            None => 0,
-            Some(options) => options.own_blocks,
-        };
+        let cache = self.slc.map_or(0, |options| options.own_blocks);
         // A placement policy that chooses by page may keep blocks open for a long time, and the invalid pages of open
         // blocks cannot be collected.
         let spare_blocks = if self.placement.info.role.by_page.is_some() { self.open_blocks() } else { 1 };
@@ -130,10 +127,7 @@ impl PageOptions {
     /// Returns the number of blocks that a device of `planes` planes must have in addition to data blocks. Includes the
     /// blocks for `map_pages` of a map in flash (0 if the map is in RAM).
     pub fn device_reserve_blocks(&self, planes: u32, map_pages: u32, pages_per_block: u32) -> u32 {
-        let map_blocks = match map_pages {
-            0 => 0,
-            pages => map_reserve_blocks(pages, pages_per_block, planes),
-        };
+        let map_blocks = if map_pages == 0 { 0 } else { map_reserve_blocks(map_pages, pages_per_block, planes) };
         self.reserve_blocks().saturating_mul(planes).saturating_add(map_blocks)
     }
 

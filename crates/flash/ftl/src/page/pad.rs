@@ -64,14 +64,8 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     fn append_padding<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) {
-        let at = &mut self.planes[plane];
-        let open = &mut at.open_blocks[usize::from(number)];
-        let ppn = open.next;
-        open.next += 1;
-        at.unwritten -= 1;
-        let sequence = self.sequence;
-        self.sequence += 1;
-        self.program_padding(ppn, sequence, sink);
+        let ppn = self.planes[plane].next_page(number);
+        self.program_padding(ppn, sink);
     }
 
     /// Completes the program units that must not be lost when a block of the plane is erased. These program units
@@ -127,8 +121,8 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Programs a page of an open block as padding.
-    pub(super) fn program_padding<S: FlashSink>(&mut self, ppn: u32, sequence: u64, sink: &mut S) {
-        let oob = SpareArea { lpn: Lpn(0), sequence, role: Role::Padding };
+    pub(super) fn program_padding<S: FlashSink>(&mut self, ppn: u32, sink: &mut S) {
+        let oob = SpareArea { lpn: Lpn(0), sequence: self.next_sequence(), role: Role::Padding };
         sink.program(Ppn(ppn), oob, Source::Padding, Cause::Padding);
         self.p2l[ppn as usize] = Entry::NONE;
         self.blocks.invalidate(ppn, self.block_of(ppn), self.host_pages);

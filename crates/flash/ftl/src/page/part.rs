@@ -61,26 +61,19 @@ impl<M: MapModel> PageFtl<M> {
 impl Plane {
     /// Returns a copy of the plane's state, with block numbers shifted by `blocks` and page numbers by `pages`.
     fn shifted(&self, blocks: u32, pages: u32) -> Self {
-        let Self { open_blocks, victim, unwritten, tight, valid, limit, valid_map, outdated, map_blocks } = self;
-        debug_assert!(outdated.is_empty() && map_blocks.is_empty(), "the map is in RAM");
+        debug_assert!(self.outdated.is_empty() && self.map_blocks.is_empty(), "the map is in RAM");
         let open = |at: &OpenBlock| match at.end {
             0 => OpenBlock::CLOSED,
             _ => OpenBlock { next: at.next + pages, end: at.end + pages },
         };
         Self {
-            open_blocks: open_blocks.each_ref().map(open),
-            victim: victim.map(|victim| Victim {
+            open_blocks: self.open_blocks.each_ref().map(open),
+            victim: self.victim.map(|victim| Victim {
                 block: BlockId(victim.block.0 + blocks),
                 next: victim.next + pages,
                 end: victim.end + pages,
             }),
-            unwritten: *unwritten,
-            tight: *tight,
-            valid: *valid,
-            limit: *limit,
-            valid_map: *valid_map,
-            outdated: outdated.clone(),
-            map_blocks: map_blocks.clone(),
+            ..self.clone()
         }
     }
 }

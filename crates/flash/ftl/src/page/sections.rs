@@ -153,8 +153,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the flash page of a logical page whose map entry has not been set yet; `u32::MAX` if the page is
-    /// unmapped.
+    /// Calls [`Sections::ppn`]; `u32::MAX` if the device took over no part.
     #[cold]
     #[inline(never)]
     pub(super) fn taken_over_ppn(&self, lpn: u32) -> u32 {

@@ -54,7 +54,6 @@ struct CachePlane {
     bypassed: bool,
 }
 
-/// The SLC cache.
 #[derive(Debug)]
 pub(super) struct SlcCache {
     options: SlcOptions,
@@ -64,7 +63,7 @@ pub(super) struct SlcCache {
     program_unit: u32,
     blocks_per_plane: u32,
     planes: Vec<CachePlane>,
-    counts: SlcCounts,
+    pub counts: SlcCounts,
 }
 
 impl SlcCache {
@@ -88,10 +87,6 @@ impl SlcCache {
         }
     }
 
-    pub fn counts(&self) -> &SlcCounts {
-        &self.counts
-    }
-
     /// True if only the SLC cache uses the block.
     fn owns(&self, block: BlockId) -> bool {
         block.0 % self.blocks_per_plane < self.options.own_blocks
@@ -103,12 +98,11 @@ impl SlcCache {
     }
 
     /// Returns the blocks of a plane that hold pages of the SLC cache, with the open block last.
-    fn written(&self, plane: usize) -> impl Iterator<Item = BlockId> + '_ {
+    pub fn written(&self, plane: usize) -> impl Iterator<Item = BlockId> + '_ {
         let CachePlane { open, full, .. } = &self.planes[plane];
         full.iter().copied().chain((open.end > 0).then(|| self.block_of(open)))
     }
 
-    /// Returns the block number of an open block.
     fn block_of(&self, open: &OpenBlock) -> BlockId {
         BlockId((open.end - 1) / (self.pages * self.options.word_line))
     }
@@ -150,19 +144,17 @@ impl<M: MapModel> PageFtl<M> {
             }
             return false;
         }
-        let sequence = self.sequence;
         let ppn = self.next_cached(plane);
         self.cache().counts.cached += 1;
         self.host_pages += 1;
-        let oob = SpareArea { lpn: Lpn(lpn), sequence, role: Role::Slc };
+        let oob = SpareArea { lpn: Lpn(lpn), sequence: self.next_sequence(), role: Role::Slc };
         sink.program(Ppn(ppn), oob, Source::Host(page), Cause::Host);
         self.map_host_page(plane, lpn, ppn);
         true
     }
 
-    /// Allocates a sequence number and the next page of the SLC cache's open block in the plane.
+    /// Allocates the next page of the SLC cache's open block in the plane.
     fn next_cached(&mut self, plane: usize) -> u32 {
-        self.sequence += 1;
         let cache = self.cache();
         let mut open = cache.planes[plane].open;
         let ppn = open.next;
@@ -330,9 +322,8 @@ impl<M: MapModel> PageFtl<M> {
     /// Pads the incomplete program unit of the SLC cache in a plane, if there is one.
     pub(super) fn pad_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         while self.slc.as_ref().is_some_and(|cache| cache.has_begun(plane)) {
-            let sequence = self.sequence;
             let ppn = self.next_cached(plane);
-            self.program_padding(ppn, sequence, sink);
+            self.program_padding(ppn, sink);
         }
     }
 
@@ -342,12 +333,6 @@ impl<M: MapModel> PageFtl<M> {
             let valid = cache.written(plane).map(|block| self.blocks.valid(block)).sum::<u32>();
             valid - cache.planes[plane].open.left()
         })
-    }
-
-    /// Returns the blocks in SLC mode.
-    pub(super) fn cache_blocks(&self) -> Vec<BlockId> {
-        let blocks = |cache: &'_ SlcCache| (0..cache.planes.len()).flat_map(|plane| cache.written(plane)).collect();
-        self.slc.as_deref().map_or_else(Vec::new, blocks)
     }
 
     /// Checks the part of the SLC cache in one plane. `valid` is the actual number of valid pages in each block.

@@ -1,10 +1,10 @@
 //! Placement policies: decide which pages share a block, because they are expected to become invalid together. Each
-//! policy has a file and is registered in [`PLACEMENTS`].
+//! policy has a file with an `INFO` and a line in [`PLACEMENTS`].
 //!
 //! A plane writes to several open blocks, each filled from its first page to its last. One open block is for the host,
 //! and one for map pages, which no policy places. Another open block is for pages relocated by GC, unless these pages
 //! share the host's open block. A policy [by page](ByPage) chooses among several open blocks for each host page and
-//! each relocated page. To add a policy, write a file with an `INFO`, and add a line to [`PLACEMENTS`].
+//! each relocated page.
 
 pub mod own;
 pub mod shared;
