@@ -116,9 +116,6 @@ impl FlashArray {
     }
 
     /// Saves or loads the contents of all pages.
-    ///
-    /// # Errors
-    /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { pages_per_block: _, block_of: _, order: _, slc_pages: _, next, slc, lpns, stamps } = self;
         archive.array(next)?;

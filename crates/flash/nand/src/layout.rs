@@ -57,14 +57,15 @@ fn parity_die(data: u32, word_line: u32) -> u32 {
 pub struct Layout {
     block_of: Reciprocal,
     area_of: Reciprocal,
-    units: Units,
+    pub(crate) units: Units,
     /// Number of planes over which a die block extends.
-    planes: u32,
-    dies_per_block: u32,
+    pub(crate) planes: u32,
+    pub(crate) dies_per_block: u32,
     /// Number of data program units on one word line of a block.
     units_per_word_line: u32,
     program_unit: u32,
-    pages_per_die_block: u32,
+    /// Number of pages in a die block that is not in SLC mode.
+    pub(crate) pages_per_die_block: u32,
     /// For each block, true if it is in SLC mode. Empty if word lines have one flash page, because SLC mode then
     /// changes nothing.
     slc: Vec<bool>,
@@ -143,12 +144,6 @@ impl Layout {
         }
     }
 
-    /// True if the array has parity.
-    #[inline]
-    pub fn has_parity(&self) -> bool {
-        self.units.parity > 0
-    }
-
     /// Returns the stripe of a page, and true if the page is the last of its stripe. The array must have parity.
     pub fn stripe(&self, ppn: Ppn) -> (Stripe, bool) {
         let (block, data) = (self.block(ppn), self.units.parity);
@@ -162,7 +157,11 @@ impl Layout {
     /// Returns the stripe whose last page is `ppn`; `None` for other pages, and without parity.
     #[inline]
     pub fn completed_stripe(&self, ppn: Ppn) -> Option<Stripe> {
-        self.has_parity().then(|| self.stripe(ppn)).filter(|&(_, is_last)| is_last).map(|(stripe, _)| stripe)
+        if self.units.parity == 0 {
+            return None;
+        }
+        let (stripe, is_last) = self.stripe(ppn);
+        is_last.then_some(stripe)
     }
 
     /// Returns the location of parity page `page` of a stripe. The parity of a stripe is one program unit.
@@ -188,18 +187,6 @@ impl Layout {
         self.area_of.divide(ppn.0)
     }
 
-    /// Returns the number of planes over which a die block extends.
-    #[inline]
-    pub fn planes(&self) -> u32 {
-        self.planes
-    }
-
-    /// Returns the number of pages per flash page.
-    #[inline]
-    pub fn pages_per_flash_page(&self) -> u32 {
-        self.units.per_flash_page
-    }
-
     /// Returns the number of pages per program unit of `block`.
     #[inline]
     pub fn program_unit(&self, block: BlockId) -> u32 {
@@ -217,12 +204,6 @@ impl Layout {
     #[inline]
     pub fn pass_distance(&self, slc: bool) -> u32 {
         if slc { 0 } else { self.units.pass_distance }
-    }
-
-    /// Returns the number of pages in a die block that is not in SLC mode.
-    #[inline]
-    pub fn pages_per_die_block(&self) -> u32 {
-        self.pages_per_die_block
     }
 
     /// Returns the number of completely programmed pages at the start of a block to which `pages` pages have been
@@ -260,12 +241,6 @@ impl Layout {
         if let Some(slc) = self.slc.get_mut(block.index()) {
             *slc = false;
         }
-    }
-
-    /// Returns the number of dies over which a block extends.
-    #[inline]
-    pub fn dies_per_block(&self) -> u32 {
-        self.dies_per_block
     }
 
     /// Returns the location of the first page of a die block: the part of `block` that lies on die `die` of the block.
@@ -343,9 +318,9 @@ mod tests {
             let die_blocks = geometry.blocks * geometry.dies_per_block();
             assert_eq!(all.last(), Some(&(die_blocks - 1, 3 * geometry.program_unit() - 1)));
             for block in (0..geometry.blocks).map(BlockId) {
-                let firsts = (0..layout.dies_per_block()).map(|die| layout.die_block(block, die));
+                let firsts = (0..layout.dies_per_block).map(|die| layout.die_block(block, die));
                 let numbers: Vec<_> = firsts.map(|at| (at.number, at.die_block)).collect();
-                let expected = (0..).map(|die| (0, block.0 * layout.dies_per_block() + die));
+                let expected = (0..).map(|die| (0, block.0 * layout.dies_per_block + die));
                 assert_eq!(numbers, expected.take(numbers.len()).collect::<Vec<_>>());
             }
         }

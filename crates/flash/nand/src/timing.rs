@@ -38,14 +38,9 @@ impl PageTimes {
     }
 
     /// Returns the mean duration over the page types, rounded down.
-    pub const fn mean(&self) -> Nanos {
-        let mut sum = 0;
-        let mut index = 0;
-        while index < self.types as usize {
-            sum += self.times[index].0;
-            index += 1;
-        }
-        Nanos(sum / self.types as u64)
+    pub fn mean(&self) -> Nanos {
+        let sum: u64 = self.by_type().iter().map(|time| time.0).sum();
+        Nanos(sum / u64::from(self.types))
     }
 }
 
@@ -106,7 +101,7 @@ impl Timing {
     }
 
     /// Returns the time to copy a page inside the flash, averaged over the page types.
-    pub const fn copy_mean(&self, page_bytes: u32) -> Nanos {
+    pub fn copy_mean(&self, page_bytes: u32) -> Nanos {
         let bus_ns = if self.copyback { 0 } else { 2 * self.transfer(page_bytes).0 };
         Nanos(self.read.mean().0 + self.program.mean().0 + bus_ns)
     }

@@ -17,7 +17,7 @@ impl ParallelFlash {
         let class = match (cause, kind) {
             (Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad, Kind::Read) => Class::HostRead,
             (Cause::Host, _) => Class::HostProgram,
-            (_, Kind::Read) => self.chips.internal_read,
+            (_, Kind::Read) => self.chips.scheduler.role.internal_read,
             _ => Class::Internal,
         };
         let (from_block, from_page) = from.map_or((NONE, 0), |from| {
@@ -203,7 +203,7 @@ impl FlashSink for ParallelFlash {
         self.layout.program(ppn, oob.role);
         let from = match source {
             // In memory that survives a power loss, a copy is safe before it is programmed.
-            Source::Copy(from) if !self.gathered.as_ref().is_some_and(|gathered| gathered.survives()) => Some(from),
+            Source::Copy(from) if !self.gathered.as_ref().is_some_and(|gathered| gathered.survives) => Some(from),
             _ => None,
         };
         let index = self.emit(Kind::Program, self.layout.at(ppn), self.chips.page_bytes, from, cause);
@@ -217,7 +217,7 @@ impl FlashSink for ParallelFlash {
         reads.into_iter().for_each(|read| self.wait_for(index, read));
         self.submission.read = NONE;
         self.enqueue(index);
-        if self.layout.has_parity() {
+        if self.layout.units.parity > 0 {
             self.add_to_stripe(ppn, reads);
         }
     }
@@ -225,7 +225,7 @@ impl FlashSink for ParallelFlash {
     #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
-        for die in 0..self.layout.dies_per_block() {
+        for die in 0..self.layout.dies_per_block {
             let first = self.layout.die_block(block, die);
             if self.gathered.is_some() {
                 self.forget(first.die_block);

@@ -1,11 +1,46 @@
 //! The program unit being gathered for each die block, and the pages in the controller's memory.
 
+use std::collections::VecDeque;
+
 use super::ops::{NONE, Op, Ops, Pass};
-use super::program_unit::{FineUnits, ProgramUnit};
 use crate::{At, Cause};
 
 /// Value of [`DieBlock::unprogrammed`] if no page of the die block is in memory.
 const ALL: u32 = u32::MAX;
+
+/// The programs of a program unit, which one command programs together, as a linked list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct ProgramUnit {
+    /// First and last program of the unit; [`NONE`] if the unit is empty.
+    pub first: u32,
+    last: u32,
+}
+
+impl ProgramUnit {
+    pub const EMPTY: Self = Self { first: NONE, last: NONE };
+
+    /// Adds a program to the unit; returns the first program of the unit.
+    pub fn append(&mut self, index: u32, ops: &mut Ops) -> u32 {
+        // The first program refers to the second through `members`, because its `next` links it to other operations
+        // once it is ready.
+        match self.last {
+            NONE => self.first = index,
+            last if last == self.first => ops[last].members = index,
+            last => ops[last].next = index,
+        }
+        self.last = index;
+        self.first
+    }
+}
+
+/// Program units of a die block that wait for their fine pass.
+#[derive(Clone, Debug)]
+pub(super) struct FineUnits {
+    /// Program unit that is being gathered for its fine pass.
+    pub gathered: ProgramUnit,
+    /// First program of each complete program unit.
+    pub complete: VecDeque<u32>,
+}
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DieBlock {
@@ -19,43 +54,29 @@ pub(super) struct DieBlock {
     pub erases: u32,
     /// Operation that waits for the reads of an incomplete stripe, whose parity will go to this die block (see
     /// `parity.rs`); [`NONE`] if the stripe waits for no read.
-    stripe: u32,
+    pub stripe: u32,
 }
 
 /// Program units that are being gathered, and the pages in the controller's memory.
 pub(super) struct Gathered {
     /// True if the controller's memory survives a power loss.
-    survives: bool,
+    pub survives: bool,
     /// Number of waiting operations: programs in incomplete program units, programs whose fine pass is not due yet, and
     /// incomplete stripes that wait for reads.
-    waiting: usize,
+    pub waiting: usize,
     /// Number of waiting programs that write host data.
-    waiting_for_host: u32,
+    pub waiting_for_host: u32,
     pub blocks: Vec<DieBlock>,
     /// Units that wait for their fine pass, by die block; empty if word lines are programmed in one pass.
-    fine_units: Vec<FineUnits>,
+    pub fine_units: Vec<FineUnits>,
 }
 
 impl Gathered {
     pub fn new(die_blocks: usize, two_passes: bool, survives: bool) -> Self {
         let block = DieBlock { unit: ProgramUnit::EMPTY, next: 0, unprogrammed: ALL, erases: 0, stripe: NONE };
-        let fine_units = vec![FineUnits::default(); if two_passes { die_blocks } else { 0 }];
+        let fine = FineUnits { gathered: ProgramUnit::EMPTY, complete: VecDeque::new() };
+        let fine_units = vec![fine; if two_passes { die_blocks } else { 0 }];
         Self { survives, waiting: 0, waiting_for_host: 0, blocks: vec![block; die_blocks], fine_units }
-    }
-
-    /// True if a gathered page survives a power loss.
-    pub fn survives(&self) -> bool {
-        self.survives
-    }
-
-    /// Returns the number of programs in incomplete program units.
-    pub fn waiting(&self) -> usize {
-        self.waiting
-    }
-
-    /// Returns the number of programs for the host in incomplete program units.
-    pub fn waiting_for_host(&self) -> u32 {
-        self.waiting_for_host
     }
 
     /// True if the controller's memory holds the page.
@@ -81,16 +102,6 @@ impl Gathered {
         }
     }
 
-    /// True if the programs of all pages in a die block have been emitted.
-    pub fn is_full(&self, die_block: u32, pages_per_die_block: u32) -> bool {
-        self.blocks[die_block as usize].next == pages_per_die_block
-    }
-
-    /// Returns the units of a die block that wait for their fine pass.
-    pub fn fine_units(&mut self, die_block: u32) -> &mut FineUnits {
-        &mut self.fine_units[die_block as usize]
-    }
-
     /// Records the end of a program.
     #[inline]
     pub fn programmed(&mut self, op: &Op) {
@@ -103,18 +114,6 @@ impl Gathered {
             let next = op.in_block + 1;
             block.unprogrammed = if next == block.next { ALL } else { next };
         }
-    }
-
-    /// Returns the operation that waits for the reads of a stripe, or [`NONE`]. The stripe's parity goes to
-    /// `die_block`.
-    pub fn stripe(&self, die_block: u32) -> u32 {
-        self.blocks[die_block as usize].stripe
-    }
-
-    /// Sets the operation that waits for the reads of a stripe.
-    pub fn begin_stripe(&mut self, die_block: u32, index: u32) {
-        self.blocks[die_block as usize].stripe = index;
-        self.waiting += 1;
     }
 
     /// Removes and returns the operation that waits for the reads of a stripe, if any.

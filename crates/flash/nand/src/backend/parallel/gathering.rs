@@ -12,8 +12,8 @@
 //! precede a program unit for which it waits.
 
 use super::ParallelFlash;
+use super::gathered::ProgramUnit;
 use super::ops::{NONE, Op};
-use super::program_unit::ProgramUnit;
 use crate::{At, Cause};
 
 impl ParallelFlash {

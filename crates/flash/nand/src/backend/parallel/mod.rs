@@ -51,7 +51,6 @@ mod gathering;
 mod ops;
 mod parity;
 mod passes;
-mod program_unit;
 mod record;
 pub mod scheduler;
 mod timeline;
@@ -79,7 +78,7 @@ use attribution::Attribution;
 use die::Die;
 use gathered::Gathered;
 use ops::{NONE, Ops};
-use scheduler::{Class, DieSchedulerInfo};
+use scheduler::DieSchedulerInfo;
 
 /// Maximum number of events processed per call, so that the caller regularly gets a chance to stop the run.
 pub const MOST_EVENTS: u32 = 1 << 16;
@@ -199,8 +198,6 @@ struct Chips {
     /// True if a busy die may begin another command, such as a cache read.
     overlaps: bool,
     scheduler: &'static DieSchedulerInfo,
-    /// Operation class of the reads for which no host request waits.
-    internal_read: Class,
 }
 
 /// A timed flash array: channels, dies and planes work in parallel.
@@ -243,8 +240,7 @@ impl ParallelFlash {
     /// Creates an array that continues from the state of `before`, which does not model time. The clock of the array
     /// starts at 0.
     pub fn new(geometry: &Geometry, timing: &Timing, options: ArrayOptions, before: UntimedFlash) -> Self {
-        let counts = before.counts();
-        let (layout, checker) = before.into_parts();
+        let UntimedFlash { counts, layout, checker } = before;
         let parallelism = geometry.parallelism;
         let (dies, channels) = (parallelism.dies() as usize, parallelism.channels as usize);
         let die_blocks = (geometry.blocks * geometry.dies_per_block()) as usize;
@@ -259,7 +255,6 @@ impl ParallelFlash {
                 commands: options.commands,
                 overlaps: options.commands.overlap(),
                 scheduler: options.scheduler,
-                internal_read: options.scheduler.role.internal_read,
             },
             layout,
             dies: (0..parallelism.dies()).map(|die| Die::new(die / parallelism.dies_per_channel())).collect(),
@@ -322,12 +317,12 @@ impl ParallelFlash {
     /// Returns the number of unfinished flash operations, excluding programs that wait for the other pages of their
     /// program unit.
     pub fn under_way(&self) -> usize {
-        self.ops.len() - self.gathered.as_ref().map_or(0, |gathered| gathered.waiting())
+        self.ops.len() - self.gathered.as_ref().map_or(0, |gathered| gathered.waiting)
     }
 
     /// Returns the number of host pages that wait in memory for the other pages of their program unit.
     pub fn gathered_for_host(&self) -> u32 {
-        self.gathered.as_ref().map_or(0, |gathered| gathered.waiting_for_host())
+        self.gathered.as_ref().map_or(0, |gathered| gathered.waiting_for_host)
     }
 
     /// Removes and returns the next completed job.

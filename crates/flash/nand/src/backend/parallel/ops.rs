@@ -46,7 +46,6 @@ pub(crate) struct Op {
     pub attributed: bool,
     /// True if the block is in SLC mode.
     pub slc: bool,
-    /// Programming pass of the operation.
     pub pass: Pass,
     /// Flash page of the block that the operation reads, programs or copies to.
     pub page: u16,
@@ -64,7 +63,6 @@ pub(crate) struct Op {
     /// Group of copies from `from_block` for which the erase of that block waits.
     pub gate: u32,
     pub bytes: u32,
-    /// Job to which the operation belongs.
     pub job: u32,
     /// Number of operations for which this operation waits.
     pub waits: u32,
@@ -128,7 +126,6 @@ impl Op {
         (self.block, self.page)
     }
 
-    /// Returns the properties of the operation that the timing checker needs.
     pub fn seen(&self) -> Seen {
         let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));
         let Self { id, kind, pass, block, in_block: page, .. } = *self;
@@ -141,9 +138,7 @@ impl Op {
 pub(super) struct Seen {
     /// Number of the operation, counted in the order of emission; unique among unfinished operations.
     pub id: u32,
-    /// Type of the operation.
     pub kind: Kind,
-    /// Programming pass of the operation.
     pub pass: Pass,
     /// Block that is read, programmed or erased.
     pub block: u32,
@@ -182,7 +177,6 @@ impl std::ops::IndexMut<u32> for Ops {
 }
 
 impl Ops {
-    /// Returns the number of operations in flight.
     pub fn len(&self) -> usize {
         self.ops.len()
     }

@@ -44,11 +44,13 @@ impl ParallelFlash {
     /// Returns the operation that waits for the reads of the stripe whose parity goes to `die_block`.
     fn waiter_of_stripe(&mut self, die_block: u32) -> u32 {
         let gathered = self.gathered.as_mut().expect("drives with parity gather pages into program units");
-        if gathered.stripe(die_block) == NONE {
+        let waiter = &mut gathered.blocks[die_block as usize].stripe;
+        if *waiter == NONE {
             // Besides the reads, the operation waits for the stripe to be complete.
-            gathered.begin_stripe(die_block, self.ops.insert(Op { block: NONE, waits: 1, ..Op::FREE }));
+            *waiter = self.ops.insert(Op { block: NONE, waits: 1, ..Op::FREE });
+            gathered.waiting += 1;
         }
-        gathered.stripe(die_block)
+        *waiter
     }
 
     /// Ends an operation that waited for the reads of a stripe.

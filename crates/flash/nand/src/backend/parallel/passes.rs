@@ -8,8 +8,8 @@
 //! data.
 
 use super::ParallelFlash;
+use super::gathered::ProgramUnit;
 use super::ops::{NONE, Op, Pass};
-use super::program_unit::ProgramUnit;
 
 impl ParallelFlash {
     /// Turns program `index` into the fine pass of its page, and adds an operation for the coarse pass. Returns the
@@ -26,7 +26,7 @@ impl ParallelFlash {
         self.ops[index].pass = Pass::Fine;
         let gathered = self.gathered.as_mut().expect("the drive gathers program units");
         gathered.hold(&self.ops[index]);
-        if gathered.fine_units(die_block).gathered.append(index, &mut self.ops) == index {
+        if gathered.fine_units[die_block as usize].gathered.append(index, &mut self.ops) == index {
             // This additional wait ends once the coarse passes that must precede the fine pass are queued.
             self.ops[index].waits += 1;
         }
@@ -36,8 +36,8 @@ impl ParallelFlash {
     /// Called once all pages of a unit's coarse pass are in memory; queues the fine passes that are now due.
     pub(super) fn end_coarse_unit(&mut self, die_block: u32) {
         let gathered = self.gathered.as_mut().expect("the drive gathers program units");
-        let is_full = gathered.is_full(die_block, self.layout.pages_per_die_block());
-        let units = gathered.fine_units(die_block);
+        let is_full = gathered.blocks[die_block as usize].next == self.layout.pages_per_die_block;
+        let units = &mut gathered.fine_units[die_block as usize];
         units.complete.push_back(std::mem::replace(&mut units.gathered, ProgramUnit::EMPTY).first);
         let left = if is_full { 0 } else { self.layout.pass_distance(false) as usize };
         let due: Vec<u32> = units.complete.drain(..units.complete.len().saturating_sub(left)).collect();

@@ -1,5 +1,7 @@
 //! Recordings of a flash array: busy times of dies and channels, and every operation in a chosen window.
 
+use ssdlab_core::numbered;
+
 use super::Window;
 use super::ops::{Kind, Op};
 use super::timeline::Bins;
@@ -95,11 +97,7 @@ impl Record {
     /// Records the request for which an operation was emitted.
     #[cold]
     pub(super) fn emitted(&mut self, index: u32, requester: Requester) {
-        let index = index as usize;
-        if self.requesters.len() <= index {
-            self.requesters.resize(index + 1, Requester::default());
-        }
-        self.requesters[index] = requester;
+        *numbered(&mut self.requesters, index) = requester;
     }
 
     /// True if individual operations are being recorded.

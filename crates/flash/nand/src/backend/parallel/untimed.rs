@@ -10,20 +10,15 @@ use crate::{At, Cause, Counts, FlashSink, Geometry, Layout, Source, SpareArea};
 
 /// Flash that counts operations and immediately passes each operation to a checker.
 pub struct UntimedFlash {
-    counts: Counts,
-    layout: Layout,
-    checker: Option<Box<TimingChecker>>,
+    pub(super) counts: Counts,
+    pub(super) layout: Layout,
+    pub(super) checker: Option<Box<TimingChecker>>,
 }
 
 impl UntimedFlash {
     /// Creates flash that has not executed any operation yet, with an optional checker.
     pub fn new(geometry: &Geometry, checker: Option<Box<TimingChecker>>) -> Self {
         Self { counts: Counts::default(), layout: Layout::new(geometry), checker }
-    }
-
-    /// Returns the layout, which has the mode of each block, and the checker, for use with flash that models time.
-    pub fn into_parts(self) -> (Layout, Option<Box<TimingChecker>>) {
-        (self.layout, self.checker)
     }
 
     /// Passes a program to the checker. If the program completes a stripe, also counts the parity pages and passes them
@@ -72,7 +67,7 @@ impl FlashSink for UntimedFlash {
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
         if let Some(checker) = &mut self.checker {
-            let dies = 0..self.layout.dies_per_block();
+            let dies = 0..self.layout.dies_per_block;
             dies.for_each(|die| show(checker, Kind::Erase, self.layout.die_block(block, die)));
         }
         self.layout.erase(block);

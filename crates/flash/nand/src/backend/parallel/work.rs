@@ -128,10 +128,18 @@ impl ParallelFlash {
             }
             return true;
         }
-        self.picked(number).is_some_and(|class| {
-            self.begin(number, class);
-            true
-        })
+        self.begin_if(number, |_| true)
+    }
+
+    /// Begins the operation that the scheduler picks, provided that it satisfies `suits`.
+    #[inline(always)]
+    fn begin_if(&mut self, number: u32, suits: impl Fn(&Op) -> bool) -> bool {
+        let Some(class) = self.picked(number) else { return false };
+        if !suits(&self.ops[self.dies[number as usize].first_ready(class as usize)]) {
+            return false;
+        }
+        self.begin(number, class);
+        true
     }
 
     /// Returns the operation class that the scheduler picks now for a die.
@@ -143,16 +151,7 @@ impl ParallelFlash {
     /// Begins a read while the previous page is transferred out (cache read).
     #[inline(never)]
     fn begin_next_read(&mut self, number: u32) -> bool {
-        let die = &self.dies[number as usize];
-        if die.suspended.is_some() {
-            return false;
-        }
-        let Some(class) = self.picked(number) else { return false };
-        if self.ops[die.first_ready(class as usize)].kind != Kind::Read {
-            return false;
-        }
-        self.begin(number, class);
-        true
+        self.dies[number as usize].suspended.is_none() && self.begin_if(number, |op| op.kind == Kind::Read)
     }
 
     /// Begins a program while the previous page of the same block is being programmed (cache program).
@@ -160,18 +159,12 @@ impl ParallelFlash {
     fn begin_next_program(&mut self, number: u32, programmed: u32) -> bool {
         self.chips.commands.cache_program
             && self.ops[programmed].kind == Kind::Program
-            && self.begin_cached_program(number, programmed)
+            && self.begin_cached_program(number, self.ops[programmed].block)
     }
+
     #[inline(never)]
-    fn begin_cached_program(&mut self, number: u32, programmed: u32) -> bool {
-        let die = &self.dies[number as usize];
-        let Some(class) = self.picked(number) else { return false };
-        let (next, before) = (&self.ops[die.first_ready(class as usize)], &self.ops[programmed]);
-        if next.kind != Kind::Program || next.block != before.block {
-            return false;
-        }
-        self.begin(number, class);
-        true
+    fn begin_cached_program(&mut self, number: u32, block: u32) -> bool {
+        self.begin_if(number, |op| op.kind == Kind::Program && op.block == block)
     }
 
     /// Interrupts a longer operation if a host read is next.
@@ -233,7 +226,7 @@ impl ParallelFlash {
             let mut planes = 1_u64 << self.ops[first].plane;
             self.flash_pages[usize::from(self.ops[first].plane)] = self.ops[first].flash_page();
             // The search is limited, because a longer search rarely finds another operation that fits.
-            for _ in 0..4 * self.chips.planes_per_die * self.layout.pages_per_flash_page() {
+            for _ in 0..4 * self.chips.planes_per_die * self.layout.units.per_flash_page {
                 if candidate == NONE {
                     break;
                 }
@@ -284,9 +277,9 @@ impl ParallelFlash {
     fn joins_others(&self, kind: Kind) -> bool {
         let multiplane = self.chips.commands.multiplane && self.chips.planes_per_die > 1;
         match kind {
-            Kind::Read => multiplane || self.layout.pages_per_flash_page() > 1,
+            Kind::Read => multiplane || self.layout.units.per_flash_page > 1,
             // Program units and die blocks that span all planes of a die leave no plane for another operation.
-            Kind::Program | Kind::Erase => multiplane && self.layout.planes() == 1,
+            Kind::Program | Kind::Erase => multiplane && self.layout.planes == 1,
             Kind::Copyback => false,
         }
     }

@@ -1,7 +1,5 @@
-//! Die schedulers, which choose the next operation of a die from its waiting operations.
-//!
-//! To add a die scheduler, write its file with an `INFO`, and add a line to [`DIE_SCHEDULERS`]. Settings, help,
-//! documents and the random drives of the tests are derived from this list.
+//! Die schedulers, which choose the next operation of a die from its waiting operations. Each die scheduler has a file
+//! with an `INFO` and a line in [`DIE_SCHEDULERS`].
 
 pub mod fifo;
 pub mod host_first;
