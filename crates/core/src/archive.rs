@@ -40,9 +40,6 @@ pub type Archived = io::Result<()>;
 /// A stream to which state is written. It may store arrays separately from other fields.
 pub trait Output: Write {
     /// Writes an array to the stream.
-    ///
-    /// # Errors
-    /// Fails if the array cannot be written.
     fn save_array(&mut self, bytes: &[u8]) -> Archived {
         self.write_all(bytes)
     }
@@ -50,18 +47,12 @@ pub trait Output: Write {
 
 /// A stream from which state is read.
 pub trait Input: BufRead {
-    /// Reads the next array, whose size must equal the length of `bytes`.
-    ///
-    /// # Errors
-    /// Fails if the array cannot be read, or is damaged.
+    /// Reads the next array, whose size must equal the length of `bytes`. Fails if the array is damaged.
     fn load_array(&mut self, bytes: &mut [u8]) -> Archived {
         self.read_exact(bytes)
     }
 
     /// Memory-maps the next array. Returns None if the stream is not a file; the caller must then read the array.
-    ///
-    /// # Errors
-    /// See [`Self::load_array`] for the errors.
     fn map_array(&mut self, _bytes: usize) -> io::Result<Option<Mapping>> {
         Ok(None)
     }
@@ -81,10 +72,7 @@ pub enum Access {
 }
 
 impl Archive<'_> {
-    /// Saves or loads a small field of the state.
-    ///
-    /// # Errors
-    /// Fails if the value cannot be written, or the saved bytes are not a value of this type.
+    /// Saves or loads a small field of the state. Fails if the saved bytes are not a value of this type.
     pub fn value<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Archived {
         match self {
             Self::Save(to) => {
@@ -104,11 +92,8 @@ impl Archive<'_> {
         }
     }
 
-    /// Saves or loads an array whose length the configuration determines. The archive stores numbers in little-endian
-    /// order.
-    ///
-    /// # Errors
-    /// Fails if the array cannot be written, or if the saved array has a different length.
+    /// Saves or loads an array whose length the configuration determines; fails if the saved array has a different
+    /// length. The archive stores numbers in little-endian order.
     pub fn array<T: Plain>(&mut self, numbers: &mut [T]) -> Archived {
         match self {
             Self::Save(to) => {
@@ -126,10 +111,7 @@ impl Archive<'_> {
         }
     }
 
-    /// Saves or loads a large array. When loading, the array may be empty beforehand.
-    ///
-    /// # Errors
-    /// See [`Self::array`] for the errors.
+    /// Saves or loads a large array like [`Self::array`]. When loading, the array may be empty beforehand.
     pub fn huge<T: Plain>(&mut self, numbers: &mut HugeVec<T>, length: usize, access: Access) -> Archived {
         let Self::Load(from) = self else { return self.array(numbers) };
         expect_length(*from, length)?;

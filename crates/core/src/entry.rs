@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// and entries that were never set occupy no memory.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[repr(transparent)]
-pub struct Entry(pub(crate) u32);
+pub struct Entry(u32);
 
 impl Entry {
     /// Value of a map entry that refers to no page.
@@ -19,6 +19,10 @@ impl Entry {
     #[inline(always)]
     pub const fn of(page: u32) -> Self {
         Self(!page)
+    }
+
+    pub(crate) const fn to_le(self) -> Self {
+        Self(self.0.to_le())
     }
 
     /// Returns the page to which the entry refers; `u32::MAX` if it refers to no page.
@@ -46,10 +50,7 @@ impl SharedEntry {
         Entry(self.0.load(Ordering::Relaxed))
     }
 
-    /// Sets the entry if it still equals `known`.
-    ///
-    /// # Errors
-    /// Returns the current entry if it differs from `known`.
+    /// Sets the entry if it still equals `known`; otherwise the error is the current entry.
     #[inline(always)]
     pub fn replace(&self, known: Entry, entry: Entry) -> Result<(), Entry> {
         let found = self.0.compare_exchange(known.0, entry.0, Ordering::AcqRel, Ordering::Acquire);

@@ -25,15 +25,6 @@ impl Default for LatencyHistogram {
     }
 }
 
-#[inline]
-const fn bucket_of(value: u64) -> usize {
-    if value < 2 * SUB as u64 {
-        return value as usize;
-    }
-    let shift = 63 - value.leading_zeros() - SUB_BITS;
-    ((shift as usize) << SUB_BITS) + (value >> shift) as usize
-}
-
 /// A duration and its histogram bucket. The bucket is computed once, even if several histograms record the duration.
 #[derive(Clone, Copy, Debug)]
 pub struct InBucket {
@@ -47,7 +38,7 @@ impl InBucket {
     /// Finds the bucket of a duration of `ns` nanoseconds.
     #[inline]
     pub fn of(ns: u64) -> Self {
-        Self { ns, bucket: bucket_of(ns) }
+        Self { ns, bucket: LatencyHistogram::bucket(ns) }
     }
 }
 
@@ -67,7 +58,11 @@ impl LatencyHistogram {
     /// Returns the bucket of a duration. Bucket numbers never decrease as durations increase.
     #[inline]
     pub const fn bucket(nanos: u64) -> usize {
-        bucket_of(nanos)
+        if nanos < 2 * SUB as u64 {
+            return nanos as usize;
+        }
+        let shift = 63 - nanos.leading_zeros() - SUB_BITS;
+        ((shift as usize) << SUB_BITS) + (nanos >> shift) as usize
     }
 
     /// Returns the bounds of a bucket in nanoseconds: its smallest duration, and the smallest duration of the next
@@ -85,7 +80,7 @@ impl LatencyHistogram {
     /// Adds a duration whose bucket was computed beforehand.
     #[inline]
     pub fn add(&mut self, InBucket { ns: nanos, bucket }: InBucket) {
-        debug_assert_eq!(bucket, bucket_of(nanos));
+        debug_assert_eq!(bucket, Self::bucket(nanos));
         self.counts[bucket] += 1;
         self.count += 1;
         self.sum += u128::from(nanos);
@@ -100,7 +95,7 @@ impl LatencyHistogram {
         if other.count == 0 {
             return;
         }
-        let used = bucket_of(other.min)..=bucket_of(other.max);
+        let used = Self::bucket(other.min)..=Self::bucket(other.max);
         for (mine, theirs) in self.counts[used.clone()].iter_mut().zip(&other.counts[used]) {
             *mine += theirs;
         }
@@ -154,7 +149,7 @@ impl LatencyHistogram {
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
-        for (bucket, &count) in self.counts.iter().enumerate().skip(bucket_of(self.min_ns())) {
+        for (bucket, &count) in self.counts.iter().enumerate().skip(Self::bucket(self.min_ns())) {
             seen += count;
             if count > 0 && seen >= rank {
                 let upper = if bucket + 1 < BUCKETS { lower_bound(bucket + 1) - 1 } else { u64::MAX };
@@ -167,13 +162,9 @@ impl LatencyHistogram {
     /// Returns the non-empty buckets. Each consists of its smallest value in ns, the smallest value of the next bucket
     /// in ns, and its count.
     pub fn buckets(&self) -> Vec<(u64, u64, u64)> {
-        (0..BUCKETS)
-            .filter(|&bucket| self.counts[bucket] > 0)
-            .map(|bucket| {
-                let (lower, upper) = Self::bounds(bucket);
-                (lower, upper, self.counts[bucket])
-            })
-            .collect()
+        let counted = (0..BUCKETS).filter(|&bucket| self.counts[bucket] > 0);
+        let bounded = counted.map(|bucket| (Self::bounds(bucket), self.counts[bucket]));
+        bounded.map(|((lower, upper), count)| (lower, upper, count)).collect()
     }
 }
 
@@ -185,12 +176,12 @@ mod tests {
     #[test]
     fn bounds_and_buckets_are_inverse() {
         for bucket in 0..BUCKETS {
-            assert_eq!(bucket_of(lower_bound(bucket)), bucket);
+            assert_eq!(LatencyHistogram::bucket(lower_bound(bucket)), bucket);
             if bucket > 0 {
-                assert_eq!(bucket_of(lower_bound(bucket) - 1), bucket - 1);
+                assert_eq!(LatencyHistogram::bucket(lower_bound(bucket) - 1), bucket - 1);
             }
         }
-        assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
+        assert_eq!(LatencyHistogram::bucket(u64::MAX), BUCKETS - 1);
     }
 
     /// Compares with the crate hdrhistogram at three significant digits.

@@ -38,15 +38,7 @@ macro_rules! plain {
     )+};
 }
 
-plain!(u8, u16, u32, u64);
-
-impl sealed::Sealed for Entry {}
-impl Plain for Entry {
-    #[inline(always)]
-    fn to_little_endian(self) -> Self {
-        Self(self.0.to_le())
-    }
-}
+plain!(u8, u16, u32, u64, Entry);
 
 /// Returns numbers as bytes in native byte order.
 pub fn bytes_of<T: Plain>(numbers: &[T]) -> &[u8] {
@@ -118,9 +110,6 @@ pub struct Mapping(MmapMut);
 
 impl Mapping {
     /// Maps `bytes` bytes of a file, starting at `offset`.
-    ///
-    /// # Errors
-    /// Fails if the system refuses the mapping.
     pub fn new(file: impl MmapAsRawDesc, offset: u64, bytes: usize) -> io::Result<Self> {
         // SAFETY: the mapping is private, and callers never modify the mapped file, as the type [`Mapping`] requires.
         let map = unsafe { MmapOptions::new().offset(offset).len(bytes).map_copy(file) };
@@ -149,10 +138,7 @@ impl<T: Copy> HugeVec<T> {
         Self::fill(Vec::with_capacity(len), value, len)
     }
 
-    /// Creates an array of `len` copies of `value`.
-    ///
-    /// # Errors
-    /// Fails if the memory cannot be allocated.
+    /// Like [`Self::filled`], but fails if the memory cannot be allocated.
     pub fn try_filled(value: T, len: usize) -> Result<Self, TryReserveError> {
         let mut storage = Vec::new();
         storage.try_reserve_exact(len)?;

@@ -87,7 +87,7 @@ impl PageBits {
         Self::windows(pages).map(|(first, count)| self.window(first, count).count_ones()).sum()
     }
 
-    /// Copies the bits of the page range `pages` from `other` to this set; page `first` gets the bit of the first page in the range.
+    /// Copies the bits of the page range `pages` from `other`; page `first` gets the bit of the first page in the range.
     pub fn copy(&mut self, first: u32, other: &Self, pages: Range<u32>) {
         let shift = pages.start;
         for (from, count) in Self::windows(pages) {
@@ -96,9 +96,6 @@ impl PageBits {
     }
 
     /// Saves or loads the bits of all pages.
-    ///
-    /// # Errors
-    /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let length = self.words.len();
         archive.huge(&mut self.words, length, Access::InRuns)

@@ -50,18 +50,13 @@ impl<R> Info<R> {
         Choice { info: self, settings: Settings::defaults(self.parameters) }
     }
 
-    /// Chooses this entry with a value for each of its parameters, in the order of [`Self::parameters`].
-    ///
-    /// # Panics
-    /// See [`Settings::with`] for the panics.
+    /// Chooses this entry with a value for each of its parameters, as in [`Settings::with`].
     pub const fn with(&'static self, values: &[u64]) -> Choice<R> {
         Choice { info: self, settings: Settings::with(self.parameters, values) }
     }
 
-    /// Chooses this entry with the default values of its parameters, except for the given changes.
-    ///
-    /// # Errors
-    /// Fails if the entry has no such parameter, or a value is out of range.
+    /// Chooses this entry with the default values of its parameters, except for the given changes. Fails if the entry
+    /// has no such parameter, or a value is out of range.
     pub fn set(&'static self, changes: &[(&str, u64)]) -> Result<Choice<R>, ParameterError> {
         let owner = Owner { kind: "choice", name: self.name, parameter: "parameter" };
         Ok(Choice { info: self, settings: Settings::new(owner, self.parameters, changes)? })
@@ -115,10 +110,7 @@ impl<R> Registry<R> {
         Self { kind, built_in, members: RwLock::new(None) }
     }
 
-    /// Adds an entry.
-    ///
-    /// # Errors
-    /// Fails if the name is taken.
+    /// Adds an entry; fails if the name is taken.
     pub fn register(&self, info: &'static Info<R>) -> Result<(), NameTaken> {
         let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
         let now = members.unwrap_or(self.built_in);
@@ -136,10 +128,7 @@ impl<R> Registry<R> {
         self.iter().copied().find(|info| info.name == name)
     }
 
-    /// Finds an entry by its name like [`Self::find`], but returns an error if there is none.
-    ///
-    /// # Errors
-    /// Fails if no entry has this name; the error lists all names.
+    /// Finds an entry by its name like [`Self::find`]. The error lists all names.
     pub fn get(&self, name: &str) -> Result<&'static Info<R>, UnknownMember> {
         self.find(name).ok_or_else(|| UnknownMember { kind: self.kind, name: name.to_owned(), known: self.names() })
     }

@@ -25,6 +25,7 @@ pub enum UnitError {
     TooLarge(String, String),
 }
 
+/// Binary units in ascending order, then decimal units.
 const BYTE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
     ("KiB", 1 << 10),
@@ -109,12 +110,11 @@ fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Resu
     u64::try_from(scaled / scale + u128::from(scaled % scale >= scale.div_ceil(2))).map_err(|_| TOO_LARGE)
 }
 
-/// Returns the multiplier of a unit, ignoring case; no two units differ in case only.
+/// No two units differ in case only.
 fn multiplier(units: &[(&str, u64)], unit: &str) -> Option<u64> {
     units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, multiplier)| *multiplier)
 }
 
-/// Returns the error for a quantity that overflows 64 bits.
 fn too_large(text: &str, units: &[(&str, u64)]) -> UnitError {
     let (unit, multiplier) = units.iter().max_by_key(|(_, multiplier)| multiplier).unwrap_or(&("", 1));
     UnitError::TooLarge(text.into(), format!("{}{unit}", u64::MAX / multiplier))
@@ -305,30 +305,27 @@ pub fn counted(count: u64, thing: &str) -> String {
 }
 
 /// Writes a value with three significant digits, in the largest unit in which the value is at least one.
-fn scaled(value: f64, units: &[(&str, f64)]) -> String {
+fn scaled(value: u64, units: &[(&str, u64)]) -> String {
     let &(name, scale) = units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
-    let number = value / scale;
-    let decimals = if scale == 1.0 && number.fract() == 0.0 || number >= 100.0 {
-        0
-    } else if number >= 10.0 {
-        1
-    } else {
-        2
+    let number = value as f64 / scale as f64;
+    let decimals = match number {
+        _ if scale == 1 || number >= 100.0 => 0,
+        10.0.. => 1,
+        _ => 2,
     };
     format!("{number:.decimals$} {name}")
 }
 
+/// Writes the size with a binary prefix.
 impl std::fmt::Display for Bytes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let units =
-            [("B", 1.0), ("KiB", 1024.0), ("MiB", 1_048_576.0), ("GiB", 1_073_741_824.0), ("TiB", 1_099_511_627_776.0)];
-        f.write_str(&scaled(self.0 as f64, &units))
+        f.write_str(&scaled(self.0, &BYTE_UNITS[..5]))
     }
 }
 
 impl std::fmt::Display for Nanos {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&scaled(self.0 as f64, &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)]))
+        f.write_str(&scaled(self.0, TIME_UNITS))
     }
 }
 

@@ -135,10 +135,7 @@ impl ClosedBlocks {
         block
     }
 
-    /// Removes a block from the free blocks of a plane and returns it. None of its pages counts as valid.
-    ///
-    /// # Panics
-    /// See [`Self::open`].
+    /// Like [`Self::open`], but none of the block's pages counts as valid.
     pub fn take(&mut self, plane: usize) -> BlockId {
         let block = self.table.take(plane);
         if let Some(watched) = &mut self.watched {

@@ -220,10 +220,7 @@ impl Segment {
 }
 
 impl Dftl {
-    /// Returns an empty cached mapping table.
-    ///
-    /// # Errors
-    /// Fails if page size or entry size is not a power of two.
+    /// Returns an empty cached mapping table. Fails if page size or entry size is not a power of two.
     pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
         INFO.role.refuse(settings, page_bytes)?;
         let (room, entry_bytes) = (settings.get(CMT.name) as u32, settings.get(ENTRY.name) as u32);

@@ -118,11 +118,8 @@ enum SegmentState {
 }
 
 impl SegmentCache {
-    /// Returns an empty segment cache.
-    ///
-    /// # Errors
-    /// Fails if the size of a segment or of a map entry is not a power of two, if a segment is larger than a page, or if
-    /// the cache size is not a multiple of the segment size.
+    /// Returns an empty segment cache. Fails if the size of a segment or of a map entry is not a power of two, if a
+    /// segment is larger than a page, or if the cache size is not a multiple of the segment size.
     pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
         INFO.role.refuse(settings, page_bytes)?;
         let cache_bytes = settings.get(CACHE.name);
