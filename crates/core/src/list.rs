@@ -57,7 +57,6 @@ impl Default for List {
     }
 }
 
-/// Converts an item number to an `Option`; [`NONE`] becomes `None`.
 #[inline(always)]
 fn some(item: u32) -> Option<u32> {
     (item != NONE).then_some(item)

@@ -5,7 +5,6 @@ use std::ops::Range;
 use crate::mem::prefetch;
 use crate::{Access, Archive, Archived, HugeVec};
 
-/// Bits per word of the bit array.
 const WORD: u32 = u64::BITS;
 
 /// One bit per page; any 64 consecutive bits can be read in one operation.
@@ -64,8 +63,7 @@ impl PageBits {
         self.words[word + 1] = self.words[word + 1] & !high(mask) | high(bits);
     }
 
-    /// Splits a page range into windows of at most 64 pages. Returns the first page and the number of pages of each
-    /// window.
+    /// Splits a page range into windows of at most 64 pages: the first page and the number of pages of each window.
     fn windows(pages: Range<u32>) -> impl Iterator<Item = (u32, u32)> {
         let mut left = pages;
         std::iter::from_fn(move || {

@@ -219,8 +219,7 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
 /// Above this limit, a number without a unit can only be a percentage, because no setting accepts more than 1000 %.
 const MOST_WHOLES: f64 = 10.0;
 
-/// Returns the error for a number without `%` that may mean percent or a fraction of 1. The message shows both
-/// spellings.
+/// Error for a number without `%` that may mean percent or a fraction of 1; it shows both spellings.
 fn ambiguous_share(text: &str, number: f64) -> UnitError {
     let text = text.trim();
     // Rounds the percentage to a billionth, because the multiplication by 100 has a binary rounding error.

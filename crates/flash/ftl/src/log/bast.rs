@@ -150,10 +150,10 @@ impl Log for Bast {
 
     /// Restores the log from the log blocks found after a power loss. If a logical block has several log blocks, uses
     /// only the newest.
-    fn take_up(&mut self, _device: &LogDevice, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
+    fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let mut rest = Vec::new();
         let mut slots = BTreeMap::new();
-        for block in blocks.drain(..) {
+        for block in blocks {
             match block.owner.filter(|_| block.role == Role::Log) {
                 Some(lbn) => rest.extend(slots.insert(lbn, block)),
                 None => rest.push(block),
@@ -184,12 +184,7 @@ impl Log for Bast {
                     "log block {block} belongs to logical block {lbn}, which refers to another log block"
                 ));
             }
-            for offset in 0..device.next(block) {
-                let held = device.valid_page(block, offset);
-                if held.is_some_and(|address| address.lbn != lbn || (in_place && address.offset != offset)) {
-                    return Err(format!("log block {block} of logical block {lbn} holds {held:?} at offset {offset}"));
-                }
-            }
+            device.check_log_block("log block", block, lbn, in_place)?;
         }
         Ok(())
     }

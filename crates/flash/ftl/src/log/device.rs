@@ -408,6 +408,18 @@ impl LogDevice {
         archive.value(stuck)
     }
 
+    /// Checks that the valid pages of a log block belong to one logical block, and lie at their own offsets if `in_place`
+    /// is true. The error begins with `name`.
+    pub(crate) fn check_log_block(&self, name: &str, block: u32, lbn: u32, in_place: bool) -> Result<(), String> {
+        for offset in 0..self.next(block) {
+            let held = self.valid_page(block, offset);
+            if held.is_some_and(|address| address.lbn != lbn || (in_place && address.offset != offset)) {
+                return Err(format!("{name} {block} of logical block {lbn} holds {held:?} at offset {offset}"));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks the maps and counts, and that every block has exactly one role. `log` lists the log blocks.
     pub(crate) fn check(&self, log: &[u32]) -> Result<(), String> {
         let mut roles = vec![""; self.next.len()];

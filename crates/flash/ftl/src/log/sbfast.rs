@@ -360,12 +360,7 @@ impl Log for Sbfast {
     fn check(&self, device: &LogDevice) -> Result<(), String> {
         for slot in self.order.iter() {
             let Slot { lbn, block, .. } = self.slots[slot as usize];
-            for offset in 0..device.pages_per_block() {
-                let held = device.valid_page(block, offset);
-                if held.is_some_and(|address| address.lbn != lbn || address.offset != offset) {
-                    return Err(format!("SLB {block} of logical block {lbn} holds {held:?} at offset {offset}"));
-                }
-            }
+            device.check_log_block("SLB", block, lbn, true)?;
         }
         for (lbn, &newest) in self.newest.iter().enumerate() {
             let mut slot = newest;

@@ -116,14 +116,6 @@ impl SequentialLog {
 
     pub fn check(&self, device: &LogDevice) -> Result<(), String> {
         let Some(Open { block, owner }) = self.open else { return Ok(()) };
-        for offset in 0..device.next(block) {
-            let held = device.valid_page(block, offset);
-            if held.is_some_and(|address| address.lbn != owner || address.offset != offset) {
-                return Err(format!(
-                    "sequential log block {block} of logical block {owner} holds {held:?} at offset {offset}"
-                ));
-            }
-        }
-        Ok(())
+        device.check_log_block("sequential log block", block, owner, true)
     }
 }

@@ -81,7 +81,6 @@ impl Gathered {
 pub struct SerialFlash {
     counts: Counts,
     now_ns: u64,
-    /// Time during which the chip was idle.
     idle_ns: u64,
     transfer_ns: u64,
     copy_transfer_ns: u64,

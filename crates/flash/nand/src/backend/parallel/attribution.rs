@@ -144,7 +144,6 @@ impl Attribution {
         }
     }
 
-    /// Begins the attribution for a request that is being submitted.
     pub fn submit(&mut self) {
         self.submissions += 1;
     }
@@ -184,16 +183,15 @@ impl Attribution {
         times[StallCause::Service as usize] += served;
     }
 
-    /// Makes the operations of a command wait for the bus.
     pub fn wait_for_bus(&mut self, first: u32, ops: &Ops, now_ns: u64) {
         self.wait(first, ops, true, now_ns);
     }
 
-    /// Makes the operations of a command wait for their die.
     pub fn wait_for_die(&mut self, first: u32, ops: &Ops, now_ns: u64) {
         self.wait(first, ops, false, now_ns);
     }
 
+    /// Makes the operations of a command wait for the bus or their die.
     fn wait(&mut self, first: u32, ops: &Ops, on_bus: bool, now_ns: u64) {
         for index in attributed(first, ops) {
             self.begin_or_end_wait(index, now_ns);
@@ -269,13 +267,10 @@ impl Attribution {
         *numbered(&mut self.completed, owner) = self.ops[last as usize].times.map(|time| time.0);
     }
 
-    /// Returns the charges of the latest completed request of an owner.
     pub fn of(&self, owner: u32) -> &StallTimes {
         &self.completed[owner as usize]
     }
 
-    /// Returns the time spent on each cause so far, summed over all dies; idle time counts as
-    /// [`StallCause::Dependency`].
     pub fn of_dies(&self, now_ns: u64) -> StallTimes {
         std::array::from_fn(|cause| (self.all_dies[cause] + Wrapping(self.running[cause]) * Wrapping(now_ns)).0)
     }

@@ -170,7 +170,6 @@ struct Submission {
     attributed: bool,
     /// Latest read of the job.
     read: u32,
-    /// Cause of the latest read.
     read_cause: Cause,
     /// Latest read of the job that loads map entries.
     load: u32,
@@ -191,7 +190,6 @@ const NOTHING_SUBMITTED: Submission = Submission {
 struct Chips {
     timing: Timing,
     planes_per_die: u32,
-    /// Time in nanoseconds to transfer a whole page over the bus.
     page_transfer_ns: u64,
     page_bytes: u32,
     commands: Commands,
@@ -214,12 +212,11 @@ pub struct ParallelFlash {
     /// Number of operations emitted so far, modulo 2^32.
     emitted: u32,
     blocks: Vec<Block>,
-    /// Program units that are being gathered; None if a program unit is one page and has no parity.
+    /// Program units that are being gathered; None if [`Geometry::gathers`] is false.
     gathered: Option<Box<Gathered>>,
     gates: Slab<Gate>,
     jobs: Slab<Job>,
     submission: Submission,
-    /// Generator for the random part of suspension times.
     suspension_rng: Rng,
     /// For the command that is being formed: its flash page on each plane of the die. Valid only for the planes that
     /// this command uses.
@@ -230,7 +227,6 @@ pub struct ParallelFlash {
     /// Time in nanoseconds during which dies held a command, summed over the dies.
     held_ns: u64,
     record: Record,
-    /// Latency attribution, if enabled.
     attribution: Option<Box<Attribution>>,
     /// Checker of the order in which operations are executed, if enabled.
     checker: Option<Box<TimingChecker>>,

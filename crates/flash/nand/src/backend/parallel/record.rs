@@ -94,7 +94,6 @@ impl Record {
         self.multiplane_commands += u64::from(multiplane);
     }
 
-    /// Records the request for which an operation was emitted.
     #[cold]
     pub(super) fn emitted(&mut self, index: u32, requester: Requester) {
         *numbered(&mut self.requesters, index) = requester;

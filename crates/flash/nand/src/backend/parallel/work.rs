@@ -81,7 +81,6 @@ impl ParallelFlash {
         self.attribute_die(number);
     }
 
-    /// Calls `tell` with the latency attribution, if it is enabled.
     #[inline(always)]
     pub(super) fn attribute(&mut self, tell: impl FnOnce(&mut Attribution, u64)) {
         if let Some(attribution) = &mut self.attribution {
@@ -89,7 +88,6 @@ impl ParallelFlash {
         }
     }
 
-    /// Reports the command whose first operation is `first` to latency attribution.
     #[inline(always)]
     fn attribute_command(&mut self, first: u32, tell: fn(&mut Attribution, u32, &Ops, u64)) {
         if let Some(attribution) = &mut self.attribution {
@@ -97,7 +95,6 @@ impl ParallelFlash {
         }
     }
 
-    /// Reports the state of a die to latency attribution.
     #[inline(always)]
     fn attribute_die(&mut self, number: u32) {
         if let Some(attribution) = &mut self.attribution {
@@ -142,7 +139,6 @@ impl ParallelFlash {
         true
     }
 
-    /// Returns the operation class that the scheduler picks now for a die.
     #[inline]
     fn picked(&self, number: u32) -> Option<Class> {
         (self.chips.scheduler.role.pick)(&self.dies[number as usize].view())
