@@ -6,7 +6,7 @@
 
 use ssdlab_core::Registry;
 
-use crate::log::{self, LogChoice, LogFtl, LogRules};
+use crate::log::{self, Log, LogChoice, LogFtl, LogRules};
 use crate::map::{self, MapChoice, MapRules};
 use crate::page::{PageFtl, PageOptions};
 use crate::{BoxedFtl, DynFtl, Ftl, Shape};
@@ -114,7 +114,7 @@ macro_rules! log_ftls {
         ) -> Result<V::Output, String> {
             $(if choice.is(&log::$file::INFO) {
                 let ftl = LogFtl::<log::$file::$log>::new(shape, log_blocks, choice)?;
-                let captures = ftl.captures();
+                let captures = ftl.log.captures();
                 return Ok(visitor.log_blocks(ftl, captures));
             })+
             let Some(build) = choice.info.role.build else {

@@ -223,11 +223,11 @@ impl Survey {
             return Ok(survey);
         }
         let newest = if of_merge { before.iter().filter_map(version).max() } else { None };
-        let may_be_lost = |entry: &Entry| match recency_at(scan, entry.page()) {
-            Some((version, sequence)) => {
+        let may_be_lost = |entry: &Entry| {
+            let page = (entry.page() != NONE).then(|| scan.page(Ppn(entry.page())));
+            page.as_ref().and_then(recency).is_some_and(|(version, sequence)| {
                 of_merge && Some(version) == newest || version != sequence && version >= scan.erased_before()
-            }
-            None => false,
+            })
         };
         if lost.into_iter().all(may_be_lost) {
             return Ok(survey);
@@ -363,11 +363,6 @@ fn recency(page: &Found) -> Option<(u64, u64)> {
 /// Returns the version of the copy at `ppn`, if any.
 fn version(scan: &dyn Scan, ppn: u32) -> Option<u64> {
     if ppn == NONE { None } else { scan.version(Ppn(ppn)) }
-}
-
-/// Returns the [`recency`] of the copy at `ppn`, if any.
-fn recency_at(scan: &dyn Scan, ppn: u32) -> Option<(u64, u64)> {
-    (ppn != NONE).then(|| scan.page(Ppn(ppn))).as_ref().and_then(recency)
 }
 
 #[cfg(test)]

@@ -18,13 +18,6 @@ pub struct Commands {
     pub suspend: Suspend,
 }
 
-impl Commands {
-    /// True if a die may begin an operation while another operation is in progress.
-    pub fn overlap(&self) -> bool {
-        self.cache_read || self.cache_program || self.suspend != Suspend::Never
-    }
-}
-
 /// Operations that a host read may interrupt.
 ///
 /// The chip keeps the data of a suspended program. It also keeps the data of the next page of a cached program, even

@@ -146,10 +146,3 @@ pub struct MergeCost {
     /// Number of blocks erased.
     pub erases: u32,
 }
-
-impl std::ops::AddAssign for MergeCost {
-    fn add_assign(&mut self, other: Self) {
-        self.copies += other.copies;
-        self.erases += other.erases;
-    }
-}

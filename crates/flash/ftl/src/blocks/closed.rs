@@ -409,7 +409,7 @@ impl<'a> PlaneView<'a> {
     /// has no duplicates and no particular order. A policy that keeps data about blocks only needs to update these.
     /// Returns None unless [`Uses::changes`] is set.
     pub fn changes(self) -> Option<&'a [u32]> {
-        Some(self.blocks.watched.as_ref()?.changes.as_ref()?.of_plane(self.plane))
+        Some(&self.blocks.watched.as_ref()?.changes.as_ref()?.of_planes[self.plane])
     }
 
     /// True if `block` is a closed block of map pages.

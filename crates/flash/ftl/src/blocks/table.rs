@@ -74,13 +74,6 @@ impl FreeList {
             Self::LeastWorn(heap) => heap.iter().map(|&Reverse((_, block))| block).collect(),
         }
     }
-
-    const fn bytes_per_block(&self) -> usize {
-        match self {
-            Self::Fifo(_) => size_of::<u32>(),
-            Self::LeastWorn(_) => size_of::<(u32, u32)>(),
-        }
-    }
 }
 
 /// State of every erase block of a device.
@@ -256,7 +249,10 @@ impl BlockTable {
 
     /// Returns the memory size of the table, in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        let per_block = 2 * size_of::<u32>() + self.free[0].bytes_per_block();
-        (self.erases.len() * per_block) as u64
+        let per_free_block = match self.free[0] {
+            FreeList::Fifo(_) => size_of::<u32>(),
+            FreeList::LeastWorn(_) => size_of::<(u32, u32)>(),
+        };
+        (self.erases.len() * (2 * size_of::<u32>() + per_free_block)) as u64
     }
 }

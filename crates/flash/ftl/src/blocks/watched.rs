@@ -71,7 +71,7 @@ impl Watched {
 /// For each plane, the blocks that have changed since the victim policy last chose a victim in this plane.
 #[derive(Debug)]
 pub(super) struct Changes {
-    of_planes: Vec<Vec<u32>>,
+    pub of_planes: Vec<Vec<u32>>,
     /// For each block, true if it is already in the list of its plane.
     is_listed: Vec<bool>,
 }
@@ -82,10 +82,6 @@ impl Changes {
             let blocks_per_plane = self.is_listed.len() / self.of_planes.len();
             self.of_planes[block.index() / blocks_per_plane].push(block.0);
         }
-    }
-
-    pub fn of_plane(&self, plane: usize) -> &[u32] {
-        &self.of_planes[plane]
     }
 
     pub fn forget(&mut self, plane: usize) {

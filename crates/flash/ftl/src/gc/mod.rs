@@ -45,11 +45,6 @@ pub static VICTIMS: Registry<BuildVictim> = Registry::new(
     &[&greedy::INFO, &fifo::INFO, &random::INFO, &d_choices::INFO, &cost_benefit::INFO, &windowed_greedy::INFO],
 );
 
-/// Builds the chosen victim policy.
-pub fn policy(choice: &VictimChoice, seed: u64) -> Box<dyn VictimPolicy> {
-    (choice.info.role)(choice, seed)
-}
-
 /// Creates the random stream that a victim policy uses.
 fn rng(seed: u64) -> Rng {
     Rng::named(seed, "gc")

@@ -156,7 +156,7 @@ pub trait Log {
 /// A log-block FTL: data blocks, and a log for pages that cannot be written in place.
 pub struct LogFtl<L> {
     device: LogDevice,
-    log: L,
+    pub(crate) log: L,
 }
 
 impl<L: Log> LogFtl<L> {
@@ -178,10 +178,6 @@ impl<L: Log> LogFtl<L> {
         let device = LogDevice::new(shape, log_blocks, reserve_blocks)?;
         let log = L::new(&device, log_blocks, settings);
         Ok(Self { device, log })
-    }
-
-    pub(crate) fn captures(&self) -> bool {
-        self.log.captures()
     }
 }
 

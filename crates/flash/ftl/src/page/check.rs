@@ -29,7 +29,8 @@ impl<M: MapModel> PageFtl<M> {
         }
         for (block, &truth) in valid.iter().enumerate() {
             let block = BlockId(block as u32);
-            let exact = self.blocks.is_closed(block) || self.planes.iter().any(|plane| plane.is_emptying(block));
+            let is_victim = |plane: &Plane| plane.victim.is_some_and(|victim| victim.block == block);
+            let exact = self.blocks.is_closed(block) || self.planes.iter().any(is_victim);
             if exact && self.blocks.valid(block) != truth {
                 return Err(format!(
                     "block {block} holds {truth} valid pages, but its valid count is {}",
@@ -87,11 +88,5 @@ impl<M: MapModel> PageFtl<M> {
             ));
         }
         Ok(())
-    }
-}
-
-impl Plane {
-    fn is_emptying(&self, block: BlockId) -> bool {
-        self.victim.is_some_and(|victim| victim.block == block)
     }
 }

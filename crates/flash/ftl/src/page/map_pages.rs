@@ -14,9 +14,9 @@
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason};
 
+use super::PageFtl;
 use super::collect::Victim;
 use super::options::{closed_map_blocks, short_blocks};
-use super::{PageFtl, Plane};
 use crate::map::{Lookup, MapModel};
 
 /// Number of free blocks that the collection of a victim may need: one for relocated pages, one for map pages.
@@ -164,8 +164,15 @@ impl<M: MapModel> PageFtl<M> {
                 return;
             }
             let garbage = self.least_map_block(plane).filter(|&block| self.has_invalid(block));
+            // One free block is kept for relocated map pages, and one more for the relocated pages of the current
+            // victim. None is kept if the victim is already empty, because erasing it frees a block.
+            let kept = match self.planes[plane].victim {
+                None => 1,
+                Some(victim) if victim.next == victim.end => 0,
+                Some(_) => 2,
+            };
             match garbage {
-                Some(block) if self.blocks.free(plane) <= self.planes[plane].kept_from_map() => {
+                Some(block) if self.blocks.free(plane) <= kept => {
                     let victim = self.begin_victim(plane, block, VictimReason::MapFull, sink);
                     self.empty_map_block(plane, victim, sink);
                 }
@@ -198,18 +205,5 @@ impl<M: MapModel> PageFtl<M> {
             return;
         }
         self.erase(plane, block, Cause::MapGc, sink);
-    }
-}
-
-impl Plane {
-    /// Returns the number of free blocks that must be kept when new map pages are written: one for relocated map pages,
-    /// and one more for the relocated pages of the current victim. Returns 0 if the victim is already empty, because
-    /// erasing it frees a block.
-    fn kept_from_map(&self) -> u32 {
-        match self.victim {
-            None => 1,
-            Some(victim) if victim.next == victim.end => 0,
-            Some(_) => 2,
-        }
     }
 }

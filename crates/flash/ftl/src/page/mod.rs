@@ -56,7 +56,7 @@ use ssdlab_core::{Access, Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, 
 use ssdlab_nand::{Cause, FlashSink, Note, Role, Scan, Source, SpareArea, Trimmed};
 
 use crate::blocks::ClosedBlocks;
-use crate::gc::{self, VictimPolicy};
+use crate::gc::VictimPolicy;
 use crate::map::{CachedEntries, MapModel, WholeMap};
 use crate::placement::{Placement, PlacementRules};
 use crate::recovery::is_readable;
@@ -239,6 +239,7 @@ impl<M: MapModel> PageFtl<M> {
             outdated: Vec::new(),
             map_blocks: BTreeSet::new(),
         };
+        let by_page = options.placement.info.role.by_page.as_ref();
         let mut ftl = Self {
             shape,
             l2p: HugeVec::zeros(0),
@@ -249,14 +250,8 @@ impl<M: MapModel> PageFtl<M> {
             unit_of: (program_unit > 1).then(|| Reciprocal::new(program_unit)),
             is_volatile: false,
             options,
-            policy: gc::policy(&options.gc, seed),
-            placement: options
-                .placement
-                .info
-                .role
-                .by_page
-                .as_ref()
-                .map(|by_page| (by_page.build)(&options.placement.settings, logical_pages)),
+            policy: (options.gc.info.role)(&options.gc, seed),
+            placement: by_page.map(|by_page| (by_page.build)(&options.placement.settings, logical_pages)),
             planes: (0..planes).map(plane).collect(),
             turn: 0,
             map_turn: 0,
@@ -291,11 +286,6 @@ impl<M: MapModel> PageFtl<M> {
             ftl.planes[plane].tight = ftl.tight(plane);
         }
         Ok(ftl)
-    }
-
-    /// Returns the number of logical pages.
-    pub fn logical_pages(&self) -> u32 {
-        self.shape.logical_pages
     }
 
     #[inline(always)]

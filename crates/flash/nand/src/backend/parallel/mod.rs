@@ -72,7 +72,7 @@ pub use timing_checker::TimingChecker;
 pub use untimed::UntimedFlash;
 
 use crate::backend::{Flash, cost_ns};
-use crate::{Cause, Commands, Counts, Geometry, Layout, MergeCost, Timing};
+use crate::{Cause, Commands, Counts, Geometry, Layout, MergeCost, Suspend, Timing};
 use agenda::Agenda;
 use attribution::Attribution;
 use die::Die;
@@ -237,7 +237,7 @@ impl ParallelFlash {
     /// starts at 0.
     pub fn new(geometry: &Geometry, timing: &Timing, options: ArrayOptions, before: UntimedFlash) -> Self {
         let UntimedFlash { counts, layout, checker } = before;
-        let parallelism = geometry.parallelism;
+        let (parallelism, commands) = (geometry.parallelism, options.commands);
         let (dies, channels) = (parallelism.dies() as usize, parallelism.channels as usize);
         let die_blocks = (geometry.blocks * geometry.dies_per_block()) as usize;
         Self {
@@ -248,8 +248,8 @@ impl ParallelFlash {
                 planes_per_die: parallelism.planes,
                 page_transfer_ns: timing.transfer(geometry.page_bytes).0,
                 page_bytes: geometry.page_bytes,
-                commands: options.commands,
-                overlaps: options.commands.overlap(),
+                commands,
+                overlaps: commands.cache_read || commands.cache_program || commands.suspend != Suspend::Never,
                 scheduler: options.scheduler,
             },
             layout,
