@@ -59,10 +59,8 @@ pub fn shared(entries: &mut [Entry]) -> &[SharedEntry] {
 }
 
 /// Copies byte slices to their offsets in `into`, bypassing the CPU caches. Use it for data that will not be read soon:
-/// the destination is not read before it is written, and the caches keep their contents.
-///
-/// # Panics
-/// Panics if a copied slice would extend past the end of `into`.
+/// the destination is not read before it is written, and the caches keep their contents. Panics if a copied slice would
+/// extend past the end of `into`.
 pub fn scatter<'a>(into: &mut [u8], parts: impl Iterator<Item = (usize, &'a [u8])>) {
     for (offset, from) in parts {
         let to = &mut into[offset..offset + from.len()];

@@ -312,10 +312,8 @@ impl Settings {
         Self { table, values, given: [false; MOST] }
     }
 
-    /// Creates settings from one value for each parameter of `table`, in the order of the table.
-    ///
-    /// # Panics
-    /// Panics if the number of values differs from the number of parameters, or a value is out of range.
+    /// Creates settings from one value for each parameter of `table`, in the order of the table. Panics if the number
+    /// of values differs from the number of parameters, or a value is out of range.
     pub const fn with(table: &'static [Parameter], values: &[u64]) -> Self {
         assert!(values.len() == table.len(), "one value per parameter");
         let mut settings = Self::defaults(table);

@@ -12,8 +12,7 @@ pub struct Reciprocal {
 }
 
 impl Reciprocal {
-    /// # Panics
-    /// Panics if `divisor` is below 2.
+    /// Prepares a divisor; panics if it is below 2.
     pub fn new(divisor: u32) -> Self {
         assert!(divisor >= 2, "divisor must be at least 2, not {divisor}");
         Self { divisor, magic: u64::MAX / u64::from(divisor) + 1 }

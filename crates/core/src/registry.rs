@@ -133,10 +133,8 @@ impl<R> Registry<R> {
         self.find(name).ok_or_else(|| UnknownMember { kind: self.kind, name: name.to_owned(), known: self.names() })
     }
 
-    /// Returns the names and help texts of all entries, as the possible values of a parameter.
-    ///
-    /// # Panics
-    /// Panics if an entry has parameters.
+    /// Returns the names and help texts of all entries, as the possible values of a parameter. Panics if an entry has
+    /// parameters.
     pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
         assert!(
             self.iter().all(|info| info.parameters.is_empty()),

@@ -134,10 +134,8 @@ log_ftls! {
 }
 
 impl FtlChoice {
-    /// Builds the FTL on an erased device and passes it to `visitor`.
-    ///
-    /// # Errors
-    /// Fails if the device is too small for the FTL, or the options conflict.
+    /// Builds the FTL on an erased device and passes it to `visitor`. Fails if the device is too small for the FTL, or
+    /// the options conflict.
     pub fn build<V: Visitor>(&self, shape: Shape, seed: u64, visitor: V) -> Result<V::Output, String> {
         self.build_from(Start::Erased, shape, seed, visitor)
     }

@@ -157,10 +157,8 @@ pub trait Ftl {
 
     /// Reserves free blocks (per plane, if planes are collected separately) to replace the blocks in which a program
     /// fails during one collection or merge. Must be called before the first write. Without this reserve, one failed
-    /// program may leave the drive without free blocks, which ends its life.
-    ///
-    /// # Errors
-    /// Fails if the FTL does not handle failures, or the logical pages no longer fit.
+    /// program may leave the drive without free blocks, which ends its life. Fails if the FTL does not handle failures,
+    /// or the logical pages no longer fit.
     fn keep_for_failures(&mut self, _blocks: u32) -> Result<(), String> {
         Err("this FTL cannot handle failing flash blocks".into())
     }
@@ -248,8 +246,6 @@ pub trait Ftl {
     }
 
     /// Saves or loads the whole state of the FTL. The loading FTL must have the shape and options of the saved FTL.
-    ///
-    /// # Errors
     /// Fails if the FTL cannot save its state; for other errors see [`Archive`].
     fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this FTL cannot save its state"))
@@ -257,10 +253,7 @@ pub trait Ftl {
 
     /// Visits the programmed pages of an idle device, in a possible order of their programs. The visitor receives the
     /// flash page, the logical page and the role of each page. Returns the sequence number of the next program, which
-    /// is at least the number of visited pages.
-    ///
-    /// # Errors
-    /// Fails if the FTL does not know the contents of its flash.
+    /// is at least the number of visited pages. Fails if the FTL does not know the contents of its flash.
     fn programmed(&self, _visit: &mut dyn FnMut(Ppn, Lpn, Role)) -> Result<u64, String> {
         Err("this FTL cannot list its programmed pages, so the drive must start empty".into())
     }
@@ -271,11 +264,8 @@ pub trait Ftl {
     /// Afterwards each logical page is mapped to its newest copy. Each page that the host was writing at the power loss
     /// may or may not have been written; all earlier writes are preserved. Blocks without valid pages are erased.
     /// Interrupted work is undone or completed, by operations with [`Cause::Recovery`]. Power may be lost during
-    /// recovery too.
-    ///
-    /// # Errors
-    /// Fails if the FTL cannot recover, or the flash contains data that this FTL cannot have written; the error names
-    /// the block. A failed recovery loses no data.
+    /// recovery too. Fails if the FTL cannot recover, or the flash contains data that this FTL cannot have written; the
+    /// error names the block. A failed recovery loses no data.
     fn recover<S: FlashSink>(&mut self, _scan: &dyn Scan, _trims: &[Trimmed], _sink: &mut S) -> Result<(), String>
     where
         Self: Sized,

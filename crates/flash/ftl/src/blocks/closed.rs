@@ -125,10 +125,7 @@ impl ClosedBlocks {
         ((block.0 / self.table.blocks_per_list()) as usize, block.0 % self.table.blocks_per_list())
     }
 
-    /// Opens a free block of a plane for writing.
-    ///
-    /// # Panics
-    /// Panics if no block is free; the FTL's reserve prevents this.
+    /// Opens a free block of a plane for writing. Panics if no block is free; the FTL's reserve prevents this.
     pub fn open(&mut self, plane: usize) -> BlockId {
         let block = self.take(plane);
         self.write_on(block, self.pages_of(block));

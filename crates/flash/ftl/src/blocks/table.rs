@@ -153,10 +153,8 @@ impl BlockTable {
         self.bad.iter().copied()
     }
 
-    /// Removes a free block from a list for writing; its valid count is 0.
-    ///
-    /// # Panics
-    /// Panics if no block is free; the FTL's reserve prevents this.
+    /// Removes a free block from a list for writing; its valid count is 0. Panics if no block is free; the FTL's
+    /// reserve prevents this.
     pub fn take(&mut self, list: usize) -> BlockId {
         let block = self.free[list].take().expect("the FTL's reserve always leaves a free block");
         self.counts[block as usize] = FLAG;

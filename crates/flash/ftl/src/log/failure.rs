@@ -36,10 +36,8 @@ impl LogDevice {
         self.stuck || failed as u32 + self.kept > self.expendable
     }
 
-    /// Opens an erased block for pages with the given role. Returns None if failures have left no erased block.
-    ///
-    /// # Panics
-    /// Panics if no block is free on flash that does not fail; the reserve rules this out.
+    /// Opens an erased block for pages with the given role. Returns None if failures have left no erased block. Panics
+    /// if no block is free on flash that does not fail; the reserve rules this out.
     pub fn take<S: FlashSink>(&mut self, role: Role, sink: &mut S) -> Option<u32> {
         if sink.fails() && self.table.free(0) == 0 {
             self.stuck = true;

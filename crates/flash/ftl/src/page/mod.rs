@@ -183,11 +183,9 @@ impl PageFtl {
 }
 
 impl<M: MapModel> PageFtl<M> {
-    /// Returns an erased device with the given map.
-    ///
-    /// # Errors
-    /// Fails if the blocks cannot hold the logical and map pages plus the reserve of garbage collection, or do not
-    /// divide evenly among the planes; if page numbers exceed 32 bits; or if the options conflict.
+    /// Returns an erased device with the given map. Fails if the blocks cannot hold the logical and map pages plus the
+    /// reserve of garbage collection, or do not divide evenly among the planes; if page numbers exceed 32 bits; or if
+    /// the options conflict.
     pub fn with_map(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
         let mut ftl = Self::to_load(shape, options, map, seed)?;
         let mapped = shape.logical_pages + ftl.map.pages();
