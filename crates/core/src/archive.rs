@@ -1,8 +1,8 @@
 //! Saving and loading of simulator state.
 //!
-//! A stateful type names each field once. The archive either writes the field or overwrites it with the saved value. So
-//! saving and loading cannot disagree about the order or number of fields. Destructure the whole type first, so that no
-//! field can be forgotten:
+//! A stateful type names each field once, and the archive either writes it or overwrites it with the saved value. So
+//! saving and loading cannot disagree about the fields. Destructure the whole type first, so that no field can be
+//! forgotten:
 //!
 //! ```
 //! use ssdlab_core::archive::{Archive, Archived};
@@ -16,8 +16,7 @@
 //!     archive.value(hand)
 //! }
 //! ```
-//! Fields that the configuration determines are not saved. State is loaded into a value built from the same
-//! configuration.
+//! Fields that the configuration determines are not saved: state is loaded into a value of the same configuration.
 
 use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read, Write};
 

@@ -39,8 +39,7 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
 }
 
-/// Returns the settings, except `first`, whose values differ between the two drives. Omits counts, because they follow
-/// from the settings.
+/// Returns the settings, except `first`, that differ between the drives. Omits counts, which follow from the settings.
 fn others(then: &[Line], now: &[Line], first: &str) -> String {
     let differs = |(key, was): &&Line| now.iter().any(|(other, is)| other == key && is != was);
     let plain = |(key, was): &&Line| key != first && !key.ends_with(')') && !was.contains(", ");

@@ -1,8 +1,7 @@
 //! A log-linear histogram of nanoseconds: 64 linear steps per power of two.
 //!
 //! The bucket width is at most 1/64 of the value (1.6 %); values below 128 ns are exact. Mean and standard deviation
-//! come from exact sums, not from buckets. The histograms of the parts of a run can be added to get the histogram of
-//! the whole run.
+//! come from exact sums, not from buckets. Histograms of the parts of a run add up to the histogram of the run.
 
 const SUB_BITS: u32 = 6;
 const SUB: usize = 1 << SUB_BITS;
@@ -65,8 +64,7 @@ impl LatencyHistogram {
         ((shift as usize) << SUB_BITS) + (nanos >> shift) as usize
     }
 
-    /// Returns the bounds of a bucket in nanoseconds: its smallest duration, and the smallest duration of the next
-    /// bucket.
+    /// Returns the smallest duration of a bucket, and the smallest duration of the next bucket, in nanoseconds.
     pub fn bounds(bucket: usize) -> (u64, u64) {
         (lower_bound(bucket), if bucket + 1 < BUCKETS { lower_bound(bucket + 1) } else { u64::MAX })
     }
@@ -159,8 +157,7 @@ impl LatencyHistogram {
         0
     }
 
-    /// Returns the non-empty buckets. Each consists of its smallest value in ns, the smallest value of the next bucket
-    /// in ns, and its count.
+    /// Returns the [bounds](Self::bounds) and the count of each bucket that is not empty.
     pub fn buckets(&self) -> Vec<(u64, u64, u64)> {
         let counted = (0..BUCKETS).filter(|&bucket| self.counts[bucket] > 0);
         let bounded = counted.map(|bucket| (Self::bounds(bucket), self.counts[bucket]));

@@ -1,8 +1,7 @@
 //! Intrusive doubly linked lists of numbered items, with removal from any position.
 //!
 //! A [`List`] stores only its head and tail. The links are in an array of nodes that the caller owns; a node can also
-//! hold other data about its item. Several lists can share an array of nodes if each item is in at most one of the
-//! lists.
+//! hold other data about its item. Several lists can share the nodes if each item is in at most one list.
 
 use serde::{Deserialize, Serialize};
 
@@ -84,8 +83,8 @@ impl List {
         some(self.newest)
     }
 
-    /// Links two neighbouring items. If `older` is [`NONE`], `newer` becomes the oldest item of the list, and vice
-    /// versa.
+    /// Links two neighbouring items; if one of them is [`NONE`], the other becomes the oldest or newest item of the
+    /// list.
     #[inline(always)]
     fn join<N: Node>(&mut self, nodes: &mut [N], older: u32, newer: u32) {
         match older {

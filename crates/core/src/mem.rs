@@ -58,9 +58,8 @@ pub fn shared(entries: &mut [Entry]) -> &[SharedEntry] {
     unsafe { &*(std::ptr::from_mut(entries) as *const [SharedEntry]) }
 }
 
-/// Copies byte slices to their offsets in `into`, bypassing the CPU caches. Use it for data that will not be read soon:
-/// the destination is not read before it is written, and the caches keep their contents. Panics if a copied slice would
-/// extend past the end of `into`.
+/// Copies byte slices to their offsets in `into`, past the CPU caches. Use it for data that will not be read soon: the
+/// destination is not read before it is written, and the caches keep their contents.
 pub fn scatter<'a>(into: &mut [u8], parts: impl Iterator<Item = (usize, &'a [u8])>) {
     for (offset, from) in parts {
         let to = &mut into[offset..offset + from.len()];
@@ -161,8 +160,7 @@ impl<T: Plain> HugeVec<T> {
         if layout.size() == 0 {
             return Self::in_memory(Vec::new());
         }
-        // SAFETY: a `Vec` with capacity `len` has this layout. The layout is not empty, and zero bytes are a valid
-        // number.
+        // SAFETY: a `Vec` with capacity `len` has this layout, which is not empty, and zero bytes are a valid number.
         let storage = unsafe {
             let memory = alloc_zeroed(layout);
             if memory.is_null() {
@@ -174,8 +172,8 @@ impl<T: Plain> HugeVec<T> {
         Self::in_memory(storage)
     }
 
-    /// Asks the kernel for small pages. This suits sparse arrays: the kernel clears a whole huge page as soon as any of
-    /// its entries is set.
+    /// Asks the kernel for small pages, which suit sparse arrays: the kernel clears a page once any of its entries is
+    /// set.
     pub fn use_small_pages(&mut self) {
         advise(self.as_ptr() as usize, size_of_val(&**self), false);
     }

@@ -85,8 +85,7 @@ impl PageSize {
         }
     }
 
-    /// Iterates over the pages that a byte range touches. Returns each page with the bytes of the range that lie in the
-    /// page.
+    /// Iterates over the pages that a byte range touches, each with the bytes of the range that lie in the page.
     #[inline]
     pub fn parts(self, offset: u64, end: u64) -> impl Iterator<Item = (u64, Range<u64>)> {
         self.touched(offset, end).map(move |page| {

@@ -12,8 +12,7 @@ const PARTS_OF_PERCENT: f64 = 1e7;
 /// Number of billionths in 1; [`Unit::Decimal`] values are stored in billionths.
 const BILLIONTHS: f64 = 1e9;
 
-/// Function that returns the names that a parameter accepts, each with its meaning. A fixed list would miss names that
-/// are registered at run time.
+/// Function that returns the names that a parameter accepts, including names registered at run time, with meanings.
 #[derive(Clone, Copy)]
 pub struct Names(fn() -> Vec<(&'static str, &'static str)>);
 
@@ -205,8 +204,7 @@ impl Parameter {
         Self { name, unit, default: 0, min: 0, max: u64::MAX, example: None, help }
     }
 
-    /// Returns the largest value. For a parameter with named values, it is the index of the last name registered so
-    /// far.
+    /// Returns the largest value; for a parameter with named values, the index of the last name registered so far.
     pub fn largest(&self) -> u64 {
         match self.unit {
             Unit::OneOf(names) => names.get().len() as u64 - 1,

@@ -13,8 +13,7 @@ use std::sync::{PoisonError, RwLock};
 use crate::parameter::{Owner, Parameter, ParameterError, Settings};
 use crate::suggest::named;
 
-/// A registry entry for a policy, scheduler or other component: its name, texts and parameters, and everything needed
-/// to build it.
+/// A registry entry for a policy, scheduler or other component: its name, texts, parameters and constructor.
 pub struct Info<R: 'static> {
     /// Name of the entry in settings; identical to the name in the source, if there is one.
     pub name: &'static str,
@@ -73,8 +72,7 @@ pub struct Registry<R: 'static> {
     members: RwLock<Option<&'static [&'static Info<R>]>>,
 }
 
-/// Number of entries registered in all registries since the program started. When it changes, tables computed from the
-/// registries must be recomputed.
+/// Number of entries registered so far. When it changes, tables computed from the registries must be recomputed.
 static REGISTERED: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the number of entries registered so far in all registries.
@@ -133,8 +131,7 @@ impl<R> Registry<R> {
         self.find(name).ok_or_else(|| UnknownMember { kind: self.kind, name: name.to_owned(), known: self.names() })
     }
 
-    /// Returns the names and help texts of all entries, as the possible values of a parameter. Panics if an entry has
-    /// parameters.
+    /// Returns the names and help texts of all entries, none of which may have parameters, as values of a parameter.
     pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
         assert!(
             self.iter().all(|info| info.parameters.is_empty()),

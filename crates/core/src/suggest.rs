@@ -1,7 +1,6 @@
 //! Look-up of names that users type: matches that ignore case and separators, and suggestions for misspelt names.
 
-/// Returns the candidate equal to `name`; otherwise the candidate that differs only in case or in `-` versus `_`, if
-/// there is exactly one.
+/// Returns the candidate equal to `name`, or else the only one that differs just in case or in `-` versus `_`.
 pub fn named<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     candidates.clone().into_iter().find(|candidate| *candidate == name).or_else(|| {
         let mut alike = candidates.into_iter().filter(|candidate| is_alike(name, candidate));
@@ -15,9 +14,8 @@ fn is_alike(one: &str, other: &str) -> bool {
     one.bytes().map(folded).eq(other.bytes().map(folded))
 }
 
-/// Returns the best suggestion for `name`, ignoring case. First choice is the nearest candidate whose difference may be
-/// a typing error. Next is the nearest candidate that shares a prefix with `name`, then the first candidate that
-/// contains `name` as a word.
+/// Returns the best suggestion for `name`, ignoring case: the nearest candidate within a typing error, or else the
+/// nearest one that shares a prefix with `name`, or else the first one that contains `name` as a word.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     slip(name, candidates.clone()).or_else(|| {
         let name = name.to_lowercase();

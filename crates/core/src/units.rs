@@ -267,8 +267,7 @@ fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
     format!("{}{point}{fraction}{unit}", value / scale)
 }
 
-/// Writes a value in the largest unit in which it is a whole number. If there is no such unit, writes decimals in the
-/// first unit.
+/// Writes a value in the largest unit in which it is a whole number, or else with decimals in the first unit.
 fn write_whole(value: u64, units: &[(&str, u64)]) -> String {
     let whole = units.iter().filter(|(_, scale)| value > 0 && value.is_multiple_of(*scale));
     match whole.min_by_key(|(_, scale)| value / scale) {
@@ -292,8 +291,7 @@ pub fn write_rate(rate: u64) -> String {
     write_whole(rate, RATE_UNITS)
 }
 
-/// Writes a duration without rounding, in the canonical form, which may have decimals: `70.06us`, not `70060ns`.
-/// [`Nanos::parse`] reads it back.
+/// Writes a duration without rounding, perhaps with decimals: `70.06us`. [`Nanos::parse`] reads it back.
 pub fn write_nanos(nanos: u64) -> String {
     with_decimals(nanos, TIME_UNITS.iter().rev().find(|(_, scale)| nanos >= *scale).unwrap_or(&TIME_UNITS[0]))
 }

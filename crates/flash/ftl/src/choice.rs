@@ -26,8 +26,7 @@ pub enum FtlChoice {
 pub enum Start {
     /// The device is erased.
     Erased,
-    /// A saved state will be loaded: the caller must call [`Ftl::archive`] next. Memory that the load fills is not
-    /// allocated in advance.
+    /// A saved state will be loaded by [`Ftl::archive`], the next call; it allocates the memory that it fills.
     Loaded,
 }
 
@@ -45,8 +44,7 @@ pub trait Visitor: Sized {
         self.plain(ftl)
     }
 
-    /// Receives an FTL with log blocks, which emits [`ssdlab_nand::Note::Merged`]. The second argument is true if the
-    /// FTL has a sequential log.
+    /// Receives an FTL with log blocks, which emits [`ssdlab_nand::Note::Merged`], and true if it has a sequential log.
     fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
         self.plain(ftl)
     }
@@ -134,8 +132,7 @@ log_ftls! {
 }
 
 impl FtlChoice {
-    /// Builds the FTL on an erased device and passes it to `visitor`. Fails if the device is too small for the FTL, or
-    /// the options conflict.
+    /// Builds the FTL on an erased device for `visitor`. Fails if the device is too small, or the options conflict.
     pub fn build<V: Visitor>(&self, shape: Shape, seed: u64, visitor: V) -> Result<V::Output, String> {
         self.build_from(Start::Erased, shape, seed, visitor)
     }
@@ -176,8 +173,7 @@ impl FtlChoice {
         }
     }
 
-    /// Returns the number of blocks, for the whole device, that the FTL reserves for open blocks, erased blocks and map
-    /// pages.
+    /// Returns the number of blocks of the device that the FTL reserves for open blocks, erased blocks and map pages.
     pub fn device_reserve_blocks(&self, shape: &Shape) -> u32 {
         match self {
             Self::Page(options, _) => {

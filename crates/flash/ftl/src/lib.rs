@@ -83,8 +83,7 @@ pub struct WriteContext {
     pub placement: u16,
     /// True if the write is synchronous: the host waits for it.
     pub sync: bool,
-    /// Number of pages in the host request if the FTL is called separately for each page; 0 if one call covers the
-    /// whole request.
+    /// Number of pages in the host request, if the FTL is called for each of its pages; 0 if one call covers it.
     pub request_pages: u32,
 }
 
@@ -166,8 +165,7 @@ pub trait Ftl {
     /// Hints that the host will soon read, write or trim `lpn`; never changes a result.
     fn prefetch(&mut self, _lpn: Lpn) {}
 
-    /// Second hint that the host will soon write `lpn`, some time after [`Self::prefetch`] was called for the same
-    /// page. Never changes a result.
+    /// Second hint, some time after [`Self::prefetch`], that the host will soon write `lpn`. Never changes a result.
     fn prefetch_copy(&self, _lpn: Lpn) {}
 
     /// Returns the number of erased blocks that are not open for writing.
@@ -175,8 +173,7 @@ pub trait Ftl {
         0
     }
 
-    /// Returns the erase count of each block since construction, excluding erases in SLC mode; empty if erases are not
-    /// counted.
+    /// Returns the erases of each block since construction, without erases in SLC mode; empty if they are not counted.
     fn erase_counts(&self) -> &[u32] {
         &[]
     }
@@ -202,16 +199,15 @@ pub trait Ftl {
         0
     }
 
-    /// Returns the size in bytes of the mapping tables that a controller with this FTL keeps in RAM, calculated as in
-    /// the FTL's paper.
+    /// Returns the size in bytes of the tables that a controller keeps in RAM for this FTL, as the paper counts them.
     fn mapping_table_bytes(&self) -> u64 {
         0
     }
 
     /// Performs background work in a plane, moving about `pages` pages. Folds an SLC cache that is to be folded in idle
     /// time. Otherwise collects garbage, unless the plane has `free_blocks` more erased blocks than the threshold for
-    /// regular garbage collection. Returns true if any operation was emitted. Without host writes in between, repeated
-    /// calls eventually return false.
+    /// regular collection. Returns true if any operation was emitted; without host writes, repeated calls end with
+    /// false.
     fn background<S: FlashSink>(&mut self, _plane: u32, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool
     where
         Self: Sized,
@@ -291,15 +287,13 @@ pub trait Ftl {
         unreachable!("this FTL cannot be assembled from smaller devices");
     }
 
-    /// Completes the device after the last call of [`Self::take_over`]. The device must not be read or written before
-    /// this call.
+    /// Completes the device after the last [`Self::take_over`]; it must not be read or written before.
     fn taken_over(&mut self, _shares: &Shares) {
         unreachable!("this FTL cannot be assembled from smaller devices");
     }
 
     /// Returns a smaller erased device with the same number of blocks. Its blocks and its logical address space have
-    /// 1/`count` as many pages. Returns None if the device cannot be divided in this way. `seed` seeds the random
-    /// streams of the smaller device.
+    /// 1/`count` as many pages. None if the device cannot be divided so. `seed` seeds its random streams.
     fn section(&self, _count: u32, _seed: u64) -> Option<Self>
     where
         Self: Sized,

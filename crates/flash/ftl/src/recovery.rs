@@ -117,8 +117,7 @@ pub(crate) struct Maps<'a> {
     pub pages_per_block: u32,
 }
 
-/// Maps of an FTL, filled by several threads. The newest copy of each page is mapped, regardless of the order in which
-/// copies are added.
+/// Maps of an FTL, filled by several threads with the newest copy of each page, in any order.
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],
@@ -259,8 +258,7 @@ fn bit_of(ppn: u32) -> u64 {
 }
 
 impl Filled<'_> {
-    /// Adds the pages of a block to the maps. A logical page is mapped to its copy in this block only if no newer copy
-    /// has been found so far.
+    /// Adds the pages of a block. Maps a logical page to its copy in the block unless a newer copy was found before.
     fn add(&self, block: BlockId, pages: &[Found], ignored: impl Fn(bool) -> bool) -> Result<(), String> {
         let first = block.0 * self.pages_per_block;
         // Pages of this block that have a copy in another block, each with the flash page of that copy.
@@ -274,8 +272,8 @@ impl Filled<'_> {
             }
         };
         pages.iter().take(AHEAD).for_each(fetch);
-        // The `p2l` entries are set in a separate loop, because the atomic replacement of a map entry waits for all
-        // earlier stores.
+        // The `p2l` entries have a separate loop, because the atomic replacement of a map entry waits for earlier
+        // stores.
         for ((at, page), held) in pages.iter().enumerate().zip(&self.p2l[first as usize..]) {
             held.set(Entry::of(match page {
                 Found::Erased | Found::Programmed { oob: SpareArea { role: Role::Padding, .. }, .. } => NONE,

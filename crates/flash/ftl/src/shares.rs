@@ -1,13 +1,11 @@
-//! Randomly divides a device's logical pages into equal shares. One share is preconditioned, and its state is copied to
-//! all other shares.
+//! Divides a device's logical pages at random into equal shares, which all get the state of one preconditioned share.
 //!
 //! ```text
 //! the pages of each share form a ring with a random start, cut into slices
 //! tile k of the logical pages is slice k of every share, in random order
 //! ```
 //! A tile has about 64 Ki pages, so that its part of a map fits the cache of a processor core. Shares are first copied
-//! slice by slice, in order; [`Shares::mix`] then permutes each tile. No write therefore goes to a random location of
-//! the whole map.
+//! slice by slice, in order; [`Shares::mix`] then permutes each tile. So no write goes to a random place in the map.
 //!
 //! No table stores the permutation: it is a Feistel network of random functions (Luby and Rackoff, "How to construct
 //! pseudorandom permutations from pseudorandom functions", 1988). Results outside the tile pass through the network
@@ -79,8 +77,7 @@ impl Shares {
         })
     }
 
-    /// Iterates over the pages of a share in contiguous runs. Each run has its position in the map before [`Self::mix`]
-    /// permutes the map.
+    /// Iterates over the contiguous runs of a share's pages, each with its position in the map before [`Self::mix`].
     pub fn runs(&self, share: u32) -> impl Iterator<Item = (Range<u32>, u32)> {
         let (pages, begin) = (self.pages, self.begins[share as usize]);
         self.tiles().flat_map(move |tile| {

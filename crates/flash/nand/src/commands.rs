@@ -54,8 +54,7 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// Creates rules for interruptions that take a constant time, without a cost of resuming and without a minimum time
-    /// between interruptions.
+    /// Creates rules for interruptions that take a constant time, with neither cost of resuming nor minimum slice.
     pub const fn new(time: Nanos, limit: u32) -> Self {
         Self { time, spread: Nanos::ZERO, slice: Nanos::ZERO, resume: Nanos::ZERO, limit }
     }

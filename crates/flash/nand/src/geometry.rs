@@ -7,8 +7,7 @@ use crate::{Collected, Parallelism};
 pub enum ProgramOrder {
     /// Any page that is erased may be programmed (small-block SLC).
     Any,
-    /// Only pages after the last programmed page may be programmed; pages may be skipped (large-block SLC, MLC, TLC,
-    /// QLC).
+    /// Only pages after the last programmed page may be programmed, with gaps (large-block SLC, MLC, TLC, QLC).
     Ascending,
 }
 
@@ -21,11 +20,9 @@ pub struct Units {
     pub word_line: u32,
     /// Blocks that are erased together.
     pub collected: Collected,
-    /// Number of program units of data that one program unit of parity protects (RAIN); 0 without parity. Only for
-    /// superblocks.
+    /// Number of data program units per parity program unit (RAIN); 0 without parity. Only for superblocks.
     pub parity: u32,
-    /// Number of following word lines whose coarse pass precedes the fine pass of a word line; 0 if one pass programs a
-    /// word line.
+    /// Number of following word lines whose coarse pass precedes a word line's fine pass; 0 if one pass programs it.
     pub pass_distance: u32,
 }
 
@@ -89,9 +86,8 @@ impl Geometry {
         self.program_unit() > 1 || self.units.parity > 0 || self.units.pass_distance > 0
     }
 
-    /// Returns the number of pages that may wait in memory before the first page is programmed. With one pass, this is
-    /// the size of a program unit. With two passes, it is the number of pages in all word lines that get their coarse
-    /// pass before the first fine pass.
+    /// Returns the number of pages that may wait in memory before the first page is programmed: a program unit or, with
+    /// two passes, the pages in all word lines that get their coarse pass before the first fine pass.
     pub const fn gathered_pages(&self) -> u32 {
         match self.units.pass_distance {
             0 => self.program_unit(),

@@ -66,8 +66,7 @@ pub struct Layout {
     program_unit: u32,
     /// Number of pages in a die block that is not in SLC mode.
     pub(crate) pages_per_die_block: u32,
-    /// For each block, true if it is in SLC mode. Empty if word lines have one flash page, because SLC mode then
-    /// changes nothing.
+    /// For each block, true if it is in SLC mode. Empty if word lines have one flash page: SLC mode changes nothing.
     slc: Vec<bool>,
     /// Location of the first plane of each die in each area, area by area.
     places: Vec<Place>,

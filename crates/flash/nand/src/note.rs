@@ -56,8 +56,7 @@ pub enum Note {
         block: BlockId,
         /// Role of the pages that will be written to the block.
         role: Role,
-        /// Number of the open block in its plane: 0 is the host's open block, higher numbers are the FTL's other open
-        /// blocks.
+        /// Number of the open block in its plane: 0 is the host's open block, higher numbers are other open blocks.
         number: u8,
     },
     /// The given block failed and is no longer used.
@@ -73,8 +72,7 @@ pub enum Note {
     },
     /// The given block, the oldest of the random log, has only valid pages and gets a second chance in place (FASTer).
     Rotated(BlockId),
-    /// The isolation area is short of space, so the logical block of the given page, the area's oldest valid page, is
-    /// merged (FASTer).
+    /// The isolation area is short of space; the logical block of its oldest valid page, this page, is merged (FASTer).
     Drained(Lpn),
 }
 

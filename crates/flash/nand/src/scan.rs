@@ -21,8 +21,7 @@ pub enum Found {
         /// need not be compared with others, unless that other copy is discarded.
         outdated: bool,
     },
-    /// The spare area cannot be trusted: the program or erase of the page was interrupted, or too many bits have
-    /// flipped.
+    /// The spare area cannot be trusted: a program or erase was interrupted, or too many bits have flipped.
     ///
     /// The last programmed page of a block counts as unreadable if its data is damaged. Its program may have been
     /// interrupted; in that case, the newest complete copy is an older one.
@@ -40,15 +39,13 @@ impl Found {
     }
 }
 
-/// Flash as presented to recovery. Recovery visits all blocks first; until then, it reads single pages only from blocks
-/// already visited. Throughout recovery, the scan may present the state at its start, because recovery never reads a
-/// block after erasing it.
+/// Flash as presented to recovery, which visits all blocks first; until then, it reads single pages only from blocks
+/// already visited. The scan may present the state at its start, as recovery reads no block after erasing it.
 pub trait Scan: Sync {
     /// Returns the contents of a page. Never called for bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
 
-    /// Returns the version of the copy in a page, if any. Recovery calls this for many pages, but [`Self::page`] only
-    /// for a few.
+    /// Returns the version of the copy in a page, if any. Called for many pages, [`Self::page`] only for a few.
     fn version(&self, ppn: Ppn) -> Option<u64> {
         self.page(ppn).version()
     }
@@ -74,9 +71,8 @@ pub trait Scan: Sync {
     /// Returns the erase count of the block; 0 if unknown.
     fn erases(&self, block: BlockId) -> u32;
 
-    /// Returns the lowest version written since the most recent erase in the array. If a copy has this version or a
-    /// later one, its original has not been erased. If that original is missing, it was lost in a power loss and was
-    /// never durable.
+    /// Returns the lowest version written since the most recent erase in the array. The original of a copy with this or
+    /// a later version was not erased. If it is missing, it was lost in a power loss and was never durable.
     fn erased_before(&self) -> u64 {
         u64::MAX
     }

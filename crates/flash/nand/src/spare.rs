@@ -6,8 +6,7 @@ use ssdlab_core::Lpn;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Role {
-    /// A page of data. Under page mapping it may be anywhere; under block mapping it is at its own offset in a data
-    /// block.
+    /// A page of data: anywhere under page mapping, at its own offset in a data block under block mapping.
     Data = 0,
     /// A page of a log block.
     Log = 1,

@@ -25,8 +25,7 @@ const SEARCHED: usize = 16;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PlaneState {
-    /// Closed blocks in the order in which they were closed. Block numbers are counted from the first block of the
-    /// plane.
+    /// Closed blocks in the order of their closing, numbered from the first block of the plane.
     order: Queue,
     closed: u32,
 }
@@ -76,8 +75,7 @@ impl ClosedBlocks {
         }
     }
 
-    /// Clears the list of changed blocks of a plane ([`PlaneView::changes`]) after the victim policy was called for
-    /// this plane.
+    /// Clears [`PlaneView::changes`] of a plane, after the victim policy was called for this plane.
     pub fn forget_changes(&mut self, plane: usize) {
         if let Some(changes) = self.watched.as_mut().and_then(|watched| watched.changes.as_mut()) {
             changes.forget(plane);
@@ -414,8 +412,7 @@ impl<'a> PlaneView<'a> {
         self.map_blocks.is_some_and(|blocks| blocks.contains(&(self.valid(block), block)))
     }
 
-    /// Returns the validity bits of `count` successive pages of a block (at most 64); the lowest bit belongs to page
-    /// `first`.
+    /// Returns the validity bits of up to 64 successive pages of a block; the lowest bit belongs to page `first`.
     pub fn valid_among(self, block: BlockId, first: u32, count: u32) -> u64 {
         self.blocks.valid_among(block.0 * self.pages_per_block() + first, count)
     }
@@ -474,8 +471,7 @@ fn min_of(values: &[u32]) -> u32 {
     values.iter().fold(u32::MAX, |least, &value| least.min(value))
 }
 
-/// Returns the index of the first value equal to `wanted` in `values`; vector instructions compare several values in
-/// parallel.
+/// Returns the index of the first value equal to `wanted`; vector instructions compare several values in parallel.
 #[inline]
 fn first_of(values: &[u32], wanted: u32) -> Option<usize> {
     let has = |run: &[u32]| run.iter().fold(false, |found, &value| found | (value == wanted));

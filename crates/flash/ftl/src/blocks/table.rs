@@ -56,8 +56,7 @@ impl FreeList {
         }
     }
 
-    /// Returns a copy of the list in which each block is replaced by the block and erase count that `change` returns;
-    /// None removes the block.
+    /// Returns a copy of the list with the blocks and erase counts that `change` returns; None removes the block.
     fn changed(&self, change: impl Fn(u32) -> Option<(u32, u32)>) -> Self {
         match self {
             Self::Fifo(queue) => Self::Fifo(queue.iter().filter_map(|&block| Some(change(block)?.0)).collect()),
@@ -153,8 +152,7 @@ impl BlockTable {
         self.bad.iter().copied()
     }
 
-    /// Removes a free block from a list for writing; its valid count is 0. Panics if no block is free; the FTL's
-    /// reserve prevents this.
+    /// Removes a free block from a list for writing; its valid count is 0. Panics if no block is free.
     pub fn take(&mut self, list: usize) -> BlockId {
         let block = self.free[list].take().expect("the FTL's reserve always leaves a free block");
         self.counts[block as usize] = FLAG;

@@ -148,8 +148,7 @@ impl Log for Bast {
         (self.log_of.len() * size_of::<u32>() + self.slots.len() * per_slot) as u64
     }
 
-    /// Restores the log from the log blocks found after a power loss. If a logical block has several log blocks, uses
-    /// only the newest.
+    /// Restores the log after a power loss. If a logical block has several log blocks, uses only the newest.
     fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let mut rest = Vec::new();
         let mut slots = BTreeMap::new();

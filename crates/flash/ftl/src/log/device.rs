@@ -46,8 +46,7 @@ pub(super) struct Waited {
 
 /// State of every page and block of the device.
 ///
-/// A page is valid if and only if `l2p[p2l[ppn]] == ppn`. `p2l[ppn]` is a logical page if the page can be read,
-/// `NONE` if it is erased.
+/// A page is valid if and only if `l2p[p2l[ppn]] == ppn`. `p2l[ppn]` is the logical page if the page can be read.
 pub struct LogDevice {
     pub(super) pages_per_block: u32,
     pub(super) order: ProgramOrder,
@@ -79,8 +78,7 @@ const FAR: u32 = 16;
 const LINE_ENTRIES: usize = 64 / size_of::<Entry>();
 
 impl LogDevice {
-    /// Returns an erased device with room for all data blocks, `log_blocks` log blocks and `reserve_blocks` reserved
-    /// blocks.
+    /// Returns an erased device with room for all data blocks, `log_blocks` and `reserve_blocks`.
     pub(crate) fn new(shape: Shape, log_blocks: u32, reserve_blocks: u32) -> Result<Self, String> {
         let Shape { logical_pages, blocks, pages_per_block, order, planes, .. } = shape;
         let physical = u64::from(blocks) * u64::from(pages_per_block);
@@ -244,8 +242,7 @@ impl LogDevice {
         self.program(address.lpn, block, address.offset, (number, Role::Data), sink).is_some()
     }
 
-    /// Writes page `number` of the host request to `offset` of `block`, with the given role. Returns None if the
-    /// program fails.
+    /// Writes page `number` of the host request to `offset` of `block`. Returns None if the program fails.
     #[inline]
     pub fn program<S: FlashSink>(
         &mut self,
@@ -261,8 +258,7 @@ impl LogDevice {
         self.settle(lpn, block, offset, sink)
     }
 
-    /// Copies the newest version of `lpn` to `offset` of `block`, with the given role. Returns None if the program
-    /// fails.
+    /// Copies the newest version of `lpn` to `offset` of `block`. Returns None if the program fails.
     #[inline]
     pub fn copy<S: FlashSink>(
         &mut self,

@@ -1,5 +1,4 @@
-//! Handling of flash failures in the log-block FTLs. Compiles to nothing for sinks whose [`FlashSink::fails`] always
-//! returns false.
+//! Handling of flash failures in the log-block FTLs; compiles to nothing for sinks that never fail.
 //!
 //! ```text
 //! a program fails:           its block is closed: no more writes, still readable, bad once erased
@@ -36,8 +35,7 @@ impl LogDevice {
         self.stuck || failed as u32 + self.kept > self.expendable
     }
 
-    /// Opens an erased block for pages with the given role. Returns None if failures have left no erased block. Panics
-    /// if no block is free on flash that does not fail; the reserve rules this out.
+    /// Opens an erased block for pages with the given role. Returns None if failures have left no erased block.
     pub fn take<S: FlashSink>(&mut self, role: Role, sink: &mut S) -> Option<u32> {
         if sink.fails() && self.table.free(0) == 0 {
             self.stuck = true;

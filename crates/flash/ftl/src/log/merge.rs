@@ -15,8 +15,7 @@ use super::device::LogDevice;
 use crate::recovery::NONE;
 
 impl LogDevice {
-    /// Merges a logical block with a log block whose pages are all at their own offsets. Uses the cheapest possible
-    /// merge: switch, partial or full.
+    /// Merges a logical block with a log block whose pages are all at their own offsets, as cheaply as possible.
     pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<()> {
         if self.can_complete(lbn, block, None) {
             let first = (block * self.pages_per_block) as usize;
@@ -64,8 +63,7 @@ impl LogDevice {
         })
     }
 
-    /// Performs a full merge: copies the valid pages of the logical block to a free block, which becomes the new data
-    /// block.
+    /// Performs a full merge: copies the valid pages of the logical block to a free block, its new data block.
     pub fn full_merge<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<()> {
         if self.l2p[self.pages_of(lbn)].iter().all(|&entry| entry == Entry::NONE) {
             self.replace_data(lbn, NONE, 0, MergeKind::Full, sink);
@@ -78,8 +76,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Performs a full merge during recovery: copies the valid pages of the logical block to a free block, which
-    /// becomes the new data block.
+    /// Performs a full merge with [`Cause::Recovery`], and without a note.
     pub(crate) fn merge_for_recovery<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<()> {
         let (target, _) = self.fill(Cause::Recovery, sink, |device, target, sink| {
             device.gather(lbn, 0..device.pages_per_block, target, Cause::Recovery, sink)
@@ -150,9 +147,8 @@ impl LogDevice {
         Some(())
     }
 
-    /// Fills a free block with valid pages by calling `gather`. If a program fails, tries again with another free
-    /// block, then erases the failed block, which no longer has valid pages. Returns the filled block and the number of
-    /// copies.
+    /// Fills a free block by calling `gather`. If a program fails, tries again with another free block, then erases the
+    /// failed block, which no longer has valid pages. Returns the filled block and the number of copies.
     #[inline]
     fn fill<S: FlashSink>(
         &mut self,

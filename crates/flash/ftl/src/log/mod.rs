@@ -59,16 +59,14 @@ pub struct LogBlocks {
 pub struct LogRules {
     /// Number of blocks that the FTL keeps erased, for example as the target of a full merge.
     pub reserve_blocks: u32,
-    /// True if the FTL has log blocks; users can then set their number. Only FTLs of other crates may have no log
-    /// blocks.
+    /// True if the FTL has log blocks, whose number users can set. Only FTLs of other crates may have none.
     pub has_log: bool,
     /// Returns the minimum number of log blocks for the given settings of the FTL.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Checks the settings for conflicts with each other or with the number of log blocks. Called only if this number
-    /// reaches the minimum.
+    /// Checks the settings for conflicts with each other or with the number of log blocks, which is at least the
+    /// minimum.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
-    /// Constructor of an FTL that another crate defines; None for FTLs of this crate, which [`crate::choice`] compiles
-    /// for each type of flash.
+    /// Constructor of an FTL of another crate; None for FTLs that [`crate::choice`] compiles for each type of flash.
     pub build: Option<BuildLogFtl>,
 }
 
@@ -120,8 +118,7 @@ pub trait Log {
         false
     }
 
-    /// Writes a host page to the log, after the necessary merges. Returns None if the program fails or no erased block
-    /// is left.
+    /// Writes a host page to the log, after merges. Returns None if the program fails or no erased block is left.
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()>;
 
     /// Returns the blocks that are in the log now. Blocks of the same type are in the order in which they were opened.

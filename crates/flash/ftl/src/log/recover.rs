@@ -90,8 +90,7 @@ impl LogDevice {
         if let Some(block) = unfinished(&survey) {
             survey = survey.without(block, false, &mut maps, scan, trims, &mut given_up)?;
         }
-        // If at most `expendable` blocks are bad but no block is erased, a merge was in progress. Its target is then
-        // the block that was opened last.
+        // With at most `expendable` bad blocks and no erased block, the block opened last is the target of a merge.
         let proven = survey.blocks.iter().filter(|block| block.bad).count() as u32 <= *expendable;
         if !survey.blocks.iter().any(BlockSurvey::is_empty)
             && let Some(last) = survey.opened_last(|_| true)

@@ -96,8 +96,7 @@ impl Ring {
         device.program(address.lpn, block, offset, (number, self.role), sink)
     }
 
-    /// Appends a copy of a valid page to the newest log block; the ring must not be full. Returns None if the program
-    /// fails.
+    /// Appends a copy of a valid page, like [`Self::append`].
     pub fn append_copy<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,

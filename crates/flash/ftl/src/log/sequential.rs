@@ -1,5 +1,4 @@
-//! The sequential log block of FAST and FASTer, which holds pages 0, 1, 2, ... of one logical block at their own
-//! offsets.
+//! The sequential log block of FAST and FASTer: pages 0, 1, 2, ... of one logical block at their own offsets.
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{Archive, Archived, Lpn, Parameter, Unit};
@@ -39,8 +38,8 @@ impl SequentialLog {
         archive.value(open)
     }
 
-    /// Takes over the sequential log block that was opened last before a power loss, unless the FTL has no sequential
-    /// log. Returns the other blocks.
+    /// Takes over the sequential log block opened last before a power loss, if there may be one. Returns the other
+    /// blocks.
     pub fn take_up(&mut self, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let is_own = |block: &LogBlock| block.role == Role::SequentialLog && block.in_place;
         if self.blocks > 0

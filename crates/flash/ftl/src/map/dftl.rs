@@ -73,8 +73,7 @@ fn pages(settings: &Settings, logical_pages: u32, page_bytes: u32) -> u32 {
     logical_pages.div_ceil(page_bytes / settings.get(ENTRY.name) as u32)
 }
 
-/// Returns the maximum number of entries in the protected segment. At least one entry is left for the probation
-/// segment.
+/// Returns the maximum size of the protected segment, which leaves at least one entry for the probation segment.
 pub fn protected(settings: &Settings) -> u32 {
     let entries = settings.get(CMT.name);
     let share = (entries as f64 * settings.fraction(PROTECTED.name)).round() as u64;
@@ -94,22 +93,19 @@ pub struct Dftl {
     /// For each logical page, the index of the slot that holds its entry.
     slot_of: HugeVec<Entry>,
     slots: HugeVec<Slot>,
-    /// Number of slots that hold an entry. Slots are filled in order and never become free, because a cached entry is
-    /// only replaced by another entry.
+    /// Number of slots that hold an entry. Slots never become free: an entry is only replaced by another entry.
     taken: u32,
     probation: Segment,
     protection: Segment,
     protected: u32,
     /// For each translation page, the index of the first slot with a dirty entry.
     dirty: Vec<u32>,
-    /// Ring buffer of the logical pages that will be looked up soon. `turn` is the index at which the next page is
-    /// stored.
+    /// Ring buffer of the logical pages that will be looked up soon; `turn` is the index of the next page to store.
     ahead: [u32; AHEAD],
     turn: usize,
 }
 
-/// Number of further hints between the hint for a page and the prefetch of its slot. By then, the page's index entry is
-/// in the processor's cache.
+/// Number of hints from the hint for a page to the prefetch of its slot, whose index entry is then in the CPU cache.
 const AHEAD: usize = 8;
 
 /// Largest index, in logical pages, that fits in the processor's caches. Prefetching entries of an index of at most
@@ -142,8 +138,8 @@ impl Slot {
 #[derive(Clone)]
 struct Segment {
     protected: bool,
-    /// Ring buffer of slot numbers, oldest first. A position is stale if its slot was used again later. The buffer's
-    /// length is a power of two.
+    /// Ring buffer of slot numbers, oldest first; its length is a power of two. Positions of slots used later are
+    /// stale.
     places: HugeVec<u32>,
     /// Oldest position that may not be stale, as a running counter; `end` is one past the newest position. Both
     /// counters are only incremented, modulo 2^32.
@@ -396,8 +392,7 @@ impl MapModel for Dftl {
         false
     }
 
-    /// Returns the size in bytes of the cached mapping table and the global translation directory, which has 4 bytes
-    /// per translation page.
+    /// Returns the size in bytes of the cached mapping table, and of the directory with 4 bytes per translation page.
     fn ram_bytes(&self) -> u64 {
         CACHED_BYTES * u64::from(self.entries) + 4 * u64::from(self.pages)
     }

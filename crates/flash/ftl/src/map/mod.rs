@@ -81,8 +81,7 @@ pub trait MapModel: Send {
     #[inline]
     fn prefetch(&mut self, _lpn: u32) {}
 
-    /// Reports that garbage collection has moved page `lpn`. Returns the map page that must be rewritten; None if the
-    /// page's map entry is cached.
+    /// Reports that page `lpn` was moved. Returns the map page that must be rewritten; None if its entry is cached.
     fn moved(&mut self, lpn: u32) -> Option<u32>;
 
     /// Reports that map page `page` was programmed, including all changes to its cached entries.
@@ -91,12 +90,10 @@ pub trait MapModel: Send {
     /// Returns the number of bytes read from flash to load an entry.
     fn load_bytes(&self) -> u32;
 
-    /// True if every map page is completely in RAM when it is written back, so that it need not be read from flash
-    /// first.
+    /// True if map pages are completely in RAM when they are written back, and need not be read from flash first.
     fn knows_whole_pages(&self) -> bool;
 
-    /// Returns the number of map entries to look up before the first request, starting at page 0; 0 unless the cache is
-    /// preloaded.
+    /// Returns the number of map entries to look up, from page 0 on, before the first request; 0 without a preload.
     fn preload(&self) -> u32 {
         0
     }

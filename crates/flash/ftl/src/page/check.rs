@@ -72,8 +72,7 @@ impl<M: MapModel> PageFtl<M> {
                  and {counted_map}"
             ));
         }
-        // A block failure lowers the limit of its plane, which may then hold more valid pages than the new limit
-        // allows.
+        // A block failure lowers the limit of its plane, which may then hold more valid pages than allowed.
         if data > plane.limit && self.is_striped() && !self.is_worn_out() || map > self.limits.map_pages {
             return Err(format!(
                 "plane {index} holds {data} valid data pages (limit {}) and {map} valid map pages (limit {})",

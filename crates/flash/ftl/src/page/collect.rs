@@ -9,8 +9,7 @@ use super::{PageFtl, Trigger};
 use crate::GcOccupancy;
 use crate::map::MapModel;
 
-/// Maximum number of pages in a window: victim pages that are handled together while the map entries of the next window
-/// are prefetched.
+/// Maximum number of victim pages handled together, while the map entries of the next pages are prefetched.
 const WINDOW: u32 = u64::BITS;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -30,8 +29,7 @@ impl Victim {
 }
 
 impl<M: MapModel> PageFtl<M> {
-    /// Collects until the next host page can be written to the plane. Not inlined into the write path, because
-    /// collection is rare.
+    /// Collects until the next host page can be written to the plane. Not inlined, because collection is rare.
     #[cold]
     #[inline(never)]
     pub(super) fn make_room<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) {
@@ -165,8 +163,7 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
         choose: impl FnOnce(&mut Self, usize) -> (BlockId, VictimReason),
     ) {
-        // First closes open blocks that are full. On the smallest devices, these may be the only candidates for
-        // collection.
+        // Closes full open blocks. On the smallest devices, these may be the only candidates for collection.
         (0..=self.map_number()).for_each(|number| self.close_if_full(plane, number));
         let due = self.map_victim(plane);
         if due.is_some() || self.planes[plane].victim.is_none() {
@@ -242,8 +239,7 @@ impl<M: MapModel> PageFtl<M> {
         self.erase(plane, victim.block, Cause::Gc, sink);
     }
 
-    /// Moves the next `count` valid pages of `victim` to open block `number` of its plane; moves fewer pages if no
-    /// block can be opened.
+    /// Moves the next `count` valid pages of `victim` to open block `number`, or fewer if no block can be opened.
     pub(super) fn move_pages<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -279,8 +275,7 @@ impl<M: MapModel> PageFtl<M> {
         Window { first, valid: self.blocks.valid_among(first, WINDOW.min(end - first)) }
     }
 
-    /// Prefetches the map entries of the window after the next one. At the start of a victim, also prefetches the
-    /// entries of its first window.
+    /// Prefetches the map entries of the next window, and of the first window at the start of a victim.
     fn fetch_entries(&self, victim: &Victim) {
         let &Victim { next, end, .. } = victim;
         let begins = next == end - self.blocks.pages_per_block();
@@ -291,9 +286,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Copies pages to the open blocks that the placement policy chooses. Map pages are copied to open block `number`,
-    /// and so are all pages if no policy chooses by page. Returns the pages that were not copied because failures left
-    /// no room.
+    /// Copies pages to the open blocks that the placement policy chooses; map pages, and all pages without such a
+    /// policy, to open block `number`. Returns the pages that were not copied because failures left no room.
     #[inline]
     fn place<S: FlashSink>(
         &mut self,
@@ -351,15 +345,13 @@ impl<M: MapModel> PageFtl<M> {
         pages
     }
 
-    /// Copies pages to flash page `to` and the pages after it. Returns the pages copied before a program failed, or all
-    /// pages if none failed.
+    /// Copies pages to flash page `to` and the next pages. Returns the pages copied before a program failed, or all.
     #[inline]
     fn copy_pages<S: FlashSink>(&mut self, pages: Window, to: u32, cause: Cause, sink: &mut S) -> Window {
         let mut sequence = self.sequence;
         let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
         let mut copied = pages;
-        // Copies are emitted in a separate loop without bounds checks: on flash that only counts, the compiler reduces
-        // the loop to a sum.
+        // A separate loop without bounds checks: on flash that only counts, the compiler reduces the loop to a sum.
         for (to, from) in (to..).zip(pages.ppns()) {
             let lpn = Lpn(self.p2l.get(from as usize).map_or(u32::MAX, |held| held.page()));
             sink.copy(Ppn(from), Ppn(to), SpareArea { lpn, sequence, role }, cause);

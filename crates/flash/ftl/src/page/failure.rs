@@ -1,5 +1,4 @@
-//! Handling of flash failures in page mapping. Compiles to nothing for sinks whose [`FlashSink::fails`] always returns
-//! false.
+//! Handling of flash failures in page mapping; compiles to nothing for sinks that never fail.
 //!
 //! ```text
 //! a program fails:  the block is closed and counts as failing; the page goes to the next open block
@@ -84,8 +83,7 @@ impl<M: MapModel> PageFtl<M> {
     pub(super) fn close_failing(&mut self, plane: usize, number: u8, ppn: u32, lpn: u32) {
         let block = self.block_of(ppn);
         let open = std::mem::replace(&mut self.planes[plane].open_blocks[usize::from(number)], OpenBlock::CLOSED);
-        // Sets the `p2l` entry although the program failed: the entry of a block's first page shows whether the block
-        // holds map pages.
+        // The entry of a block's first page, even if its program failed, shows whether the block holds map pages.
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = open.left();
         self.planes[plane].unwritten -= left;

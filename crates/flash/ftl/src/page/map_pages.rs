@@ -23,8 +23,7 @@ use crate::map::{Lookup, MapModel};
 const VICTIM_BLOCKS: u32 = 2;
 
 impl<M: MapModel> PageFtl<M> {
-    /// True if a written block holds map pages. Map pages have separate blocks, so checking the first page is
-    /// sufficient.
+    /// True if a written block holds map pages, and therefore no other pages: the first page shows it.
     pub(super) fn holds_map(&self, block: BlockId) -> bool {
         M::CHARGED
             && self.p2l[block.index() * self.blocks.pages_per_block() as usize].page() >= self.shape.logical_pages
@@ -39,14 +38,12 @@ impl<M: MapModel> PageFtl<M> {
         short_blocks(self.planes.len() as u32) + missing.div_ceil(self.blocks.pages_per_block())
     }
 
-    /// Returns a threshold: with this many unwritten pages or fewer, the plane is short of free pages, and the host
-    /// must wait for collection.
+    /// Returns the largest number of unwritten pages with which the host must wait for collection in the plane.
     pub(super) fn short(&self, plane: usize) -> u32 {
         (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
-    /// Returns a threshold: with this many unwritten pages or fewer, the FTL checks before each host write whether the
-    /// plane needs garbage collection.
+    /// Returns the largest number of unwritten pages with which each host write checks if the plane needs collection.
     pub(super) fn tight(&self, plane: usize) -> u32 {
         self.short(plane) + self.limits.ahead
     }
@@ -58,8 +55,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Accounts for a use of a page's map entry, and loads the entry if it is not cached. `changes` is true if the
-    /// caller is about to change the entry; the caller reports the change afterwards. Compiles to nothing if the whole
-    /// map is in RAM.
+    /// caller is about to change the entry, and to report this. Compiles to nothing if the whole map is in RAM.
     #[inline(always)]
     pub(super) fn charge<S: FlashSink>(&mut self, lpn: u32, changes: bool, sink: &mut S) {
         if M::CHARGED {

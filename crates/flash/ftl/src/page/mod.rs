@@ -7,9 +7,8 @@
 //! collect:     victim = policy; append its valid pages to the plane's open block for GC; erase it
 //! ```
 //! Invariant: a page of a closed block is valid if and only if `l2p[p2l[ppn]] == ppn`. A validity bit per page repeats
-//! this information, so that collection need not read the map entries of invalid pages. Cost per victim with `v` valid
-//! pages: `v` copies and an erase. Memory: 4 bytes per logical page; 4 bytes and a bit per physical page; about 30
-//! bytes per block.
+//! this, so that collection need not read the map entries of invalid pages. Cost per victim with `v` valid pages: `v`
+//! copies and an erase. Memory: 4 bytes per logical page; 4 bytes and a bit per physical page; 30 bytes per block.
 //!
 //! A plane is short of free pages when only its spare blocks remain unwritten. It has one spare block if GC shares the
 //! host's open block (the classic models). It has two if GC has its own open block, which may have to be replaced while
@@ -18,8 +17,7 @@
 //! **Planes.** Successive host pages go to successive planes; collection stays within a plane, so that a chip can move
 //! pages without the bus. Each plane follows the rules of a device with one plane and needs
 //! [`PageOptions::reserve_blocks`]. Host pages skip a plane that has reached its limit of valid pages. The logical
-//! pages fit in all planes together. Therefore some plane always has room, or all planes are full and the overwritten
-//! page leaves room in its plane.
+//! pages fit in all planes together, so some plane has room, or the overwritten page leaves room in its plane.
 //!
 //! **Program units.** Flash may gather several pages in memory and program them with one command. Host pages then go to
 //! the same plane until they complete a program unit. At most one program unit of host pages is therefore incomplete,
@@ -30,9 +28,8 @@
 //! short of free pages, and a plane short of free pages finishes its victim first.
 //!
 //! The map may be too large for RAM. A [`MapModel`] then determines the map pages read and written for each use of a
-//! map entry. Map pages are numbered after the logical pages. They are mapped, moved and collected like logical pages,
-//! in separate blocks. After a victim's pages are copied, each map page with a changed entry is rewritten once. See
-//! `map_pages.rs`.
+//! map entry. Map pages are numbered after the logical pages, and mapped, moved and collected like them, in separate
+//! blocks. After a victim's pages are copied, each map page with a changed entry is rewritten once (`map_pages.rs`).
 
 mod check;
 mod collect;
@@ -165,8 +162,7 @@ pub struct PageFtl<M = WholeMap> {
     host_pages: u64,
     /// Stream of the host page that is being written. Set only in code that may open a block.
     writer: u16,
-    /// Numbers of occupied and valid pages at the collections of all victims with data, summed since the device was
-    /// built or loaded.
+    /// Occupancy at the collections of all victims with data, summed since the device was built or loaded.
     occupied: GcOccupancy,
     sequence: u64,
     /// Blocks in which a program has failed; they are emptied and then retired.
@@ -184,8 +180,8 @@ impl PageFtl {
 
 impl<M: MapModel> PageFtl<M> {
     /// Returns an erased device with the given map. Fails if the blocks cannot hold the logical and map pages plus the
-    /// reserve of garbage collection, or do not divide evenly among the planes; if page numbers exceed 32 bits; or if
-    /// the options conflict.
+    /// reserve of collection, or do not divide among the planes; if page numbers exceed 32 bits; or if the options
+    /// conflict.
     pub fn with_map(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
         let mut ftl = Self::to_load(shape, options, map, seed)?;
         let mapped = shape.logical_pages + ftl.map.pages();
@@ -474,8 +470,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         for page in lpn.index()..lpn.index() + count as usize {
             self.charge(page as u32, true, sink);
             let old = self.ppn(page as u32);
-            // Entries that were never set take no memory; therefore a trim of a large, empty drive must not set
-            // entries.
+            // Entries that were never set take no memory, so a trim of a large, empty drive must not set entries.
             if old == u32::MAX {
                 continue;
             }

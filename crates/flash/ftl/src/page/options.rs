@@ -10,8 +10,7 @@ use crate::placement::{PlacementChoice, PlacementInfo};
 pub enum Trigger {
     /// Collects one victim each time the plane is short of free pages. Causes many short stalls.
     Victim,
-    /// Whenever a block is full and fewer than `low` blocks are free, collects until `high` blocks are free. Causes few
-    /// but long stalls.
+    /// With a full block and fewer than `low` free blocks, collects until `high` are free: few but long stalls.
     Batch {
         /// Number of free blocks below which a batch starts.
         low: u32,
@@ -97,8 +96,7 @@ pub struct PageOptions {
 }
 
 impl PageOptions {
-    /// Returns options for collecting one victim at a time, without an SLC cache. Erased blocks are reused in the order
-    /// in which they were erased.
+    /// Returns options for collecting one victim at a time, without an SLC cache, with free blocks in FIFO order.
     pub const fn new(gc: VictimChoice, placement: &'static PlacementInfo) -> Self {
         let placement = placement.defaults();
         Self { gc, placement, trigger: Trigger::Victim, allocation: Allocation::Fifo, slc: None }
@@ -113,8 +111,7 @@ impl PageOptions {
     /// for collection, the blocks that the trigger keeps free, and the SLC cache's own blocks.
     pub fn reserve_blocks(&self) -> u32 {
         let cache = self.slc.map_or(0, |options| options.own_blocks);
-        // A placement policy that chooses by page may keep blocks open for a long time, and the invalid pages of open
-        // blocks cannot be collected.
+        // A placement policy by page may keep blocks open for long, and their invalid pages cannot be collected.
         let spare_blocks = if self.placement.info.role.by_page.is_some() { self.open_blocks() } else { 1 };
         let open_blocks = cache.saturating_add(self.open_blocks() + spare_blocks);
         match self.trigger {
@@ -152,8 +149,7 @@ impl PageOptions {
     }
 }
 
-/// Returns the number of blocks that a device with a map in flash reserves in addition to
-/// [`PageOptions::reserve_blocks`].
+/// Returns the number of blocks that a map in flash needs besides [`PageOptions::reserve_blocks`].
 ///
 /// The map gets twice the blocks that it fills, because this makes its collection cheap. It also gets two more blocks,
 /// an open block, and the blocks that stay unwritten for map pages. With several planes, each plane gets these blocks

@@ -1,13 +1,11 @@
-//! Simulates a section of every block as a smaller device (the part), and copies the state of the part to the whole
-//! device.
+//! Simulates a section of every block as a smaller device (the part), and copies its state to the whole device.
 //!
 //! ```text
 //! block of the part:    [ written | rest ]
 //! block of the device:  [ written of section 0 | written of section 1 | ... | rest of section 0 | ... ]
 //! ```
-//! A superblock extends over all planes, so a sample cannot consist of planes. But a superblock has so many pages
-//! that their number hardly affects collection: blocks with fewer pages have the same ages and the same shares of valid
-//! pages.
+//! A superblock extends over all planes, so a sample cannot consist of planes. But it has so many pages that their
+//! number hardly affects collection: blocks with fewer pages have the same ages and shares of valid pages.
 //!
 //! The maps are not copied: an entry that the run has not set yet is computed from the maps of the part. Preparing a
 //! device of any size is therefore as fast as preparing its part, and takes memory only for entries that a run sets.
@@ -19,8 +17,7 @@ use super::{OpenBlock, PageFtl, Plane};
 use crate::map::MapModel;
 use crate::{Shape, Shares};
 
-/// Size above which maps are kept in small memory pages: a run usually sets only a few entries of such a map, scattered
-/// at random.
+/// Size above which maps are kept in small memory pages, because a run usually sets few entries, at random.
 const SPARSE_BYTES: usize = 2 << 30;
 
 /// The maps of the part, from which entries of the device are computed.
@@ -30,9 +27,8 @@ pub(super) struct Sections {
     p2l: HugeVec<Entry>,
     /// Number of pages per block of the part, as a divisor.
     block_of: Reciprocal,
-    /// For each block of the part, the page that divides the block into front and rear: the next page of an open block
-    /// or a victim, otherwise the end of the block. In a block of the device, the copies of all front pages precede the
-    /// copies of all rear pages.
+    /// For each block of the part, the page that divides it into front and rear: the next page of an open block or a
+    /// victim, otherwise the end. In a block of the device, the copies of all front pages come first.
     divisions: Vec<u32>,
     /// Logical pages that were trimmed, if any. They have no entry, and must not get one from the part.
     trimmed: Option<PageBits>,
@@ -41,8 +37,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// Returns the flash page of a logical page whose map entry has not been set yet; `u32::MAX` if the page is
-    /// unmapped.
+    /// Returns the flash page of a logical page whose map entry was not set yet; `u32::MAX` if it is unmapped.
     fn ppn(&self, lpn: u32) -> u32 {
         match self.shares.origin(lpn) {
             Some((section, page)) if !self.trimmed.as_ref().is_some_and(|trimmed| trimmed.is_set(lpn)) => {
@@ -54,8 +49,7 @@ impl Sections {
         }
     }
 
-    /// Returns the logical page that flash page `ppn` held when the state of the part was copied to the device;
-    /// `u32::MAX` if none.
+    /// Returns the logical page that flash page `ppn` held when the device took over the part; `u32::MAX` if none.
     fn lpn(&self, ppn: u32) -> u32 {
         let sections = self.shares.count();
         // Pages `start * sections..end * sections` of the device hold the copies of the part's pages `start..end`.
@@ -64,8 +58,7 @@ impl Sections {
         self.copied(at / (end - start), start + at % (end - start))
     }
 
-    /// Returns the logical page held by the copy of the part's page `page` in section `section`; `u32::MAX` if it holds
-    /// none.
+    /// Returns the logical page in the copy of the part's page `page` in section `section`; `u32::MAX` if none.
     #[inline]
     fn copied(&self, section: u32, page: u32) -> u32 {
         let held = self.p2l[page as usize];
@@ -88,8 +81,7 @@ impl Sections {
         }
     }
 
-    /// Returns the page range of the front or the rear of a block (see `divisions`), whichever contains page `page` of
-    /// the part.
+    /// Returns the range of the front or the rear of a block (see `divisions`) that contains page `page` of the part.
     fn range(&self, page: u32) -> (u32, u32) {
         let (block, pages) = (self.block_of.divide(page), self.block_of.divisor());
         let division = self.divisions[block as usize];
@@ -200,8 +192,7 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Copies the state of the part's plane, whose blocks have 1/`count` as many pages. This plane keeps its own
-    /// limits.
+    /// Copies the state of the part's plane, whose blocks have 1/`count` as many pages, except its limits.
     fn take_over(&mut self, part: &Self, count: u32) {
         let Self { open_blocks, victim, unwritten, tight: _, valid, limit: _, valid_map: _, outdated, map_blocks } =
             part;

@@ -19,8 +19,7 @@
 //! **Program units.** Host writes switch between the cache and native blocks only after a complete program unit, so at
 //! most one program unit of host pages is incomplete. Cache blocks have smaller program units.
 //!
-//! Erases in SLC mode are counted separately, because a block endures more of them. Borrowed blocks return to the free
-//! blocks without additional wear.
+//! Erases in SLC mode are counted separately, because a block endures more of them; they do not wear borrowed blocks.
 
 use std::collections::VecDeque;
 
@@ -168,8 +167,7 @@ impl<M: MapModel> PageFtl<M> {
         ppn
     }
 
-    /// Opens a block of the SLC cache for the next host page, unless one is open. Returns false if the page bypasses
-    /// the cache.
+    /// Makes sure that a block of the SLC cache is open. Returns false if the host page bypasses the cache.
     fn open_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) -> bool {
         if self.cache().planes[plane].bypassed {
             // Host pages return to the SLC cache only after they have completed the program unit in the native block.

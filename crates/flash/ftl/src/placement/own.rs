@@ -3,8 +3,7 @@
 //! ```text
 //! host page -> open block 0        relocated page -> open block 1
 //! ```
-//! Relocated pages tend to stay valid. Separating them from new data reduces the number of copies. The effect grows
-//! with the skew of the writes.
+//! Relocated pages tend to stay valid. Separating them from new data saves copies, the more so with skewed writes.
 
 use super::{PlacementInfo, PlacementRules};
 

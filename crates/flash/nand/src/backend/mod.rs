@@ -31,8 +31,7 @@ pub trait Flash: FlashSink {
         0
     }
 
-    /// Returns a message about the first operation executed out of order; None if all operations were in order or the
-    /// order is not checked.
+    /// Returns a message about the first operation executed out of order; None if there is none, or no check.
     fn violation(&self) -> Option<&str> {
         None
     }

@@ -27,9 +27,8 @@ fn least(&[a, b, c, d, e, f, g, h]: &[Event; ARITY]) -> Event {
 /// Time of each resource's next event.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// Earliest event in the subtree of each node except the root. The eight children of node `n` are stored together,
-    /// as group `n`. Node 0 is the root; node `n` is entry `n - 1`, counted over all groups. The last nodes are the
-    /// leaves.
+    /// Earliest event in the subtree of each node except the root, node 0. The eight children of node `n` are group
+    /// `n`. Node `n` is entry `n - 1`, counted over all groups. The last nodes are the leaves.
     groups: Vec<[Event; ARITY]>,
     /// Earliest event of all resources.
     first: Event,

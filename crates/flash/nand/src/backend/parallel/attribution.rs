@@ -1,7 +1,6 @@
 //! Latency attribution in the flash: divides the waiting time of requests by cause, in nanoseconds.
 //!
-//! From its emission to its end, each operation of a request waits for its die or for the bus. The time of this wait is
-//! charged to these causes:
+//! From its emission to its end, each operation of a request waits for its die or the bus. This wait is charged to:
 //!
 //! | the operation waits for | cause |
 //! |---|---|
@@ -11,14 +10,12 @@
 //! | its die, where the data of a command is being transferred while the cells are idle | [`StallCause::Bus`] |
 //! | its die, which has no command | [`StallCause::Dependency`]: an operation of another die must end first |
 //!
-//! A die has one clock per cause; exactly one clock is running. When an operation waits for its die, the clocks of the
-//! die are read at the start and at the end of the wait. The operation is charged the difference. If an operation
-//! waited for another operation of the same request, it inherits the charges of the other operation. A request gets the
-//! charges of its last operation.
+//! A die has one clock per cause; exactly one clock is running. The clocks of the die are read at the start and at the
+//! end of an operation's wait for the die, and the operation is charged the difference. An operation that waited for
+//! another one of the same request inherits its charges. A request gets the charges of its last operation.
 //!
-//! Clocks are updated only when they start or stop: starting a clock at time `a` subtracts `a` from its value, and
-//! stopping it at time `b` adds `b`. The reading of a running clock is its value plus the current time. All values are
-//! modulo 2^64.
+//! Clocks are updated only when they start or stop: starting a clock at time `a` subtracts `a` from its value, stopping
+//! it at `b` adds `b`. The reading of a running clock is its value plus the time. All values are modulo 2^64.
 
 use std::num::Wrapping;
 
@@ -76,8 +73,7 @@ struct Die {
     clocks: Clocks,
     /// Stall cause whose clock is running on the die.
     cause: StallCause,
-    /// Latest request that has an operation on this die: its submission number, and its index in
-    /// [`Attribution::requests`].
+    /// Submission number of the latest request on this die, and its index in [`Attribution::requests`].
     latest: (u64, u32),
 }
 
@@ -251,8 +247,7 @@ impl Attribution {
         self.begin_or_end_wait(to, now_ns);
     }
 
-    /// Adds the final charges to an operation that has ended. The charges remain available until the operation's index
-    /// is reused.
+    /// Adds the final charges to an operation that has ended. They remain until the operation's index is reused.
     pub fn ended(&mut self, index: u32, now_ns: u64) {
         self.begin_or_end_wait(index, now_ns);
         let request = self.ops[index as usize].request;

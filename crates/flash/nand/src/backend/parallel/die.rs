@@ -21,8 +21,8 @@ impl Ready {
         if self.last == NONE || ops[self.last].number < number { self.last } else { self.search(number, ops) }
     }
 
-    /// Searches the list from both ends. In a list filled by long requests, the next operation on a block is usually
-    /// near the front.
+    /// Searches from both ends: if long requests fill the list, the next operation on a block is usually near the
+    /// front.
     fn search(&self, number: u64, ops: &Ops) -> u32 {
         let (mut front, mut back) = (self.first, ops[self.last].previous);
         loop {
@@ -54,8 +54,7 @@ pub(super) struct Work {
     pub command: Command,
     /// Time at which execution in the cells last began or resumed.
     pub began_ns: u64,
-    /// Time at which execution in the cells ends. For a suspended command: the remaining duration, including the cost
-    /// of resuming.
+    /// Time at which execution in the cells ends; for a suspended command, the time left, with the cost of resuming.
     pub ends_ns: u64,
     pub suspensions: u32,
 }
@@ -73,8 +72,7 @@ pub(super) struct Suspended {
 pub(super) enum Cells {
     Idle,
     Busy(Work),
-    /// The read from the cells has ended, but its page must wait: the registers still hold the previous page (cache
-    /// read).
+    /// A read from the cells has ended, but the registers still hold the previous page (cache read).
     Full(Command),
     /// An operation in the cells is being suspended, so that a host read can begin.
     Suspending,
@@ -167,8 +165,7 @@ impl Die {
         }
     }
 
-    /// Removes an operation from its ready list because the operation begins. The other operations of its program unit
-    /// are removed too.
+    /// Removes an operation that begins, with its program unit, from the ready list.
     #[inline(always)]
     pub fn begin(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];

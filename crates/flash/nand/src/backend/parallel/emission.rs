@@ -84,8 +84,7 @@ impl ParallelFlash {
         queued
     }
 
-    /// Reports the emission of an operation to the checker. Operations on a block must be reported in the order in
-    /// which they must begin.
+    /// Reports an operation to the checker, in the order in which operations on a block must begin.
     #[inline(always)]
     pub(super) fn show_emitted(&mut self, index: u32) {
         if let Some(checker) = &mut self.checker {
@@ -143,8 +142,7 @@ impl ParallelFlash {
         self.ops[index].waits += 1;
     }
 
-    /// Makes the next erase of `block` wait for operation `index`: a copy from the block or, if program units are
-    /// gathered, a read of the block.
+    /// Makes the next erase of `block` wait for operation `index`: a copy or, if units are gathered, a read from it.
     fn enter_gate(&mut self, block: u32, index: u32) {
         let mut gate = self.blocks[block as usize].gate;
         if gate == NONE {

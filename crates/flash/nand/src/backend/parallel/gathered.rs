@@ -21,8 +21,8 @@ impl ProgramUnit {
 
     /// Adds a program to the unit; returns the first program of the unit.
     pub fn append(&mut self, index: u32, ops: &mut Ops) -> u32 {
-        // The first program refers to the second through `members`, because its `next` links it to other operations
-        // once it is ready.
+        // The first program refers to the second by `members`, because `next` links it to other operations once it is
+        // ready.
         match self.last {
             NONE => self.first = index,
             last if last == self.first => ops[last].members = index,

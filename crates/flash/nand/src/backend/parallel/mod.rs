@@ -28,9 +28,8 @@
 //! **Events.** Each die and each channel has at most one pending event. Events are therefore kept in a tournament tree
 //! with a leaf for each die and channel, not in a heap (`agenda.rs`).
 //!
-//! **The bus is never reserved in advance.** A transfer begins when both data and bus are ready. A model that reserves
-//! a "next free time" per channel at submission leaves the bus idle before a later transfer, which makes its throughput
-//! wrong by half.
+//! **The bus is never reserved in advance.** A transfer begins when both data and bus are ready. If a model reserves
+//! the channel at submission instead, the bus idles before a later transfer, and its throughput is wrong by half.
 //!
 //! **Jobs.** Requests, pages of the write buffer and steps of background collection are jobs. A job ends when its
 //! operations have ended. A request waits for its own operations and for the map entries that it loads. Collection
@@ -39,8 +38,7 @@
 //! **Two orders, two checks.** The simulator's `DataChecker` checks operations in the order of emission.
 //! [`TimingChecker`] checks the same operations in the order of execution.
 //!
-//! **Latency attribution.** If it is enabled, the waits of each operation of a request are charged to causes
-//! (`attribution.rs`).
+//! **Latency attribution** charges the waits of each operation of a request to causes (`attribution.rs`).
 
 mod agenda;
 mod attribution;
@@ -218,8 +216,7 @@ pub struct ParallelFlash {
     jobs: Slab<Job>,
     submission: Submission,
     suspension_rng: Rng,
-    /// For the command that is being formed: its flash page on each plane of the die. Valid only for the planes that
-    /// this command uses.
+    /// Flash page of the command that is being formed, on each plane that this command uses.
     flash_pages: Vec<(u32, u16)>,
     /// Dies that may be able to begin a command.
     wake: Vec<u32>,
@@ -233,8 +230,7 @@ pub struct ParallelFlash {
 }
 
 impl ParallelFlash {
-    /// Creates an array that continues from the state of `before`, which does not model time. The clock of the array
-    /// starts at 0.
+    /// Creates an array, with the clock at 0, that continues from the state of `before`, which does not model time.
     pub fn new(geometry: &Geometry, timing: &Timing, options: ArrayOptions, before: UntimedFlash) -> Self {
         let UntimedFlash { counts, layout, checker } = before;
         let (parallelism, commands) = (geometry.parallelism, options.commands);
@@ -287,8 +283,7 @@ impl ParallelFlash {
         self.attribution = Some(Box::new(Attribution::new(self.dies.len() as u32, self.now_ns)));
     }
 
-    /// Returns the latency of the latest completed request of `owner` since its submission, by cause; None without
-    /// attribution.
+    /// Returns the latency of the latest completed request of `owner`, by cause; None without attribution.
     pub fn stalls_of(&self, owner: u32) -> Option<&StallTimes> {
         self.attribution.as_ref().map(|attribution| attribution.of(owner))
     }
@@ -310,8 +305,7 @@ impl ParallelFlash {
         self.agenda.earliest().0
     }
 
-    /// Returns the number of unfinished flash operations, excluding programs that wait for the other pages of their
-    /// program unit.
+    /// Returns the number of unfinished flash operations, without programs that wait for others of their program unit.
     pub fn under_way(&self) -> usize {
         self.ops.len() - self.gathered.as_ref().map_or(0, |gathered| gathered.waiting)
     }
@@ -381,9 +375,8 @@ impl ParallelFlash {
         self.agenda.settle(resource);
     }
 
-    /// Processes the events up to `until_ns`, but at most [`MOST_EVENTS`] of them; returns the number of events
-    /// processed. Stops early when a job is done, or when the number of operations in flight falls below
-    /// `most_under_way`.
+    /// Processes at most [`MOST_EVENTS`] events up to `until_ns`, and returns their number. Stops early when a job is
+    /// done, or when the number of operations in flight falls below `most_under_way`.
     #[inline]
     pub fn advance_until(&mut self, until_ns: u64, most_under_way: usize) -> u32 {
         let is_full = self.under_way() >= most_under_way;

@@ -79,11 +79,9 @@ pub(crate) struct Op {
     pub edges: u32,
     /// For a gathered program: number of erases of the die block that were emitted before it.
     pub erases: u32,
-    /// In the first operation of a program unit: the second operation of the unit. The unit's further operations are
-    /// linked by `next`.
+    /// In the first operation of a program unit: the second operation. `next` links the further operations.
     pub members: u32,
-    /// Previous and next operation in the list of ready operations. `next` also links the operations of a command to
-    /// each other.
+    /// Previous and next operation in the list of ready operations. `next` also links the operations of a command.
     pub previous: u32,
     pub next: u32,
 }
@@ -186,8 +184,7 @@ impl Ops {
         std::iter::successors(Some(first), |&index| Some(self[index].next).filter(|&next| next != NONE))
     }
 
-    /// Returns the program after `member` in the program unit that starts with the program `first`, or [`NONE`]. The
-    /// unit must not be ready yet.
+    /// Returns the program after `member` in the unit, not ready yet, that starts with `first`; [`NONE`] if none.
     pub fn after(&self, first: u32, member: u32) -> u32 {
         if member == first { self[first].members } else { self[member].next }
     }

@@ -4,16 +4,14 @@
 //! distance 2:  coarse 0, coarse 1, coarse 2, fine 0, coarse 3, fine 1, ..., last coarse, the fine passes that are left
 //! ```
 //! Both passes transfer the data, which stays in memory until the fine pass has ended. The operations that the FTL
-//! emits become the fine pass, for which requests wait. The coarse pass has separate operations, which wait for the
-//! data.
+//! emits become the fine pass, for which requests wait. Separate operations for the coarse pass wait for the data.
 
 use super::ParallelFlash;
 use super::gathered::ProgramUnit;
 use super::ops::{NONE, Op, Pass};
 
 impl ParallelFlash {
-    /// Turns program `index` into the fine pass of its page, and adds an operation for the coarse pass. Returns the
-    /// coarse pass.
+    /// Turns program `index` into the fine pass of its page. Returns a new operation for the coarse pass.
     pub(super) fn begin_passes(&mut self, index: u32) -> u32 {
         self.emitted = self.emitted.wrapping_add(1);
         let coarse = Op { pass: Pass::Coarse, job: NONE, attributed: false, id: self.emitted, ..self.ops[index] };

@@ -47,8 +47,7 @@ pub struct Record {
     origin_ns: u64,
     /// Busy time of each die's cells, in bins of simulated time.
     pub cells: Bins,
-    /// Time for which cells were busy with internal operations such as garbage collection, summed over all dies, in
-    /// bins of simulated time.
+    /// Busy time of all cells with internal operations such as garbage collection, in bins of simulated time.
     pub internal: Bins,
     /// Busy time of each channel, in bins of simulated time.
     pub buses: Bins,
@@ -114,8 +113,7 @@ impl Record {
         }
     }
 
-    /// Records a period in which an operation occupied the bus or the cells, if the period overlaps the recorded
-    /// window.
+    /// Records that an operation occupied the bus or the cells, if the period overlaps the recorded window.
     #[cold]
     pub(super) fn segment(&mut self, die: u32, bus: bool, begin_ns: u64, end_ns: u64, (index, op): (u32, &Op)) {
         let Some((from, to)) = self.window else { return };

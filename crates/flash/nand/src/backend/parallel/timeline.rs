@@ -1,8 +1,7 @@
 //! Busy times, recorded in equally long bins of simulated time.
 //!
-//! The length of a run is unknown at its start. Bins are therefore short at first, and pairs of bins are merged
-//! whenever simulated time passes the end of the last bin. This bounds the memory, and identical runs have identical
-//! bins.
+//! The length of a run is unknown at its start. Bins are therefore short at first, and pairs of bins are merged when
+//! time passes the end of the last bin. This bounds the memory, and identical runs have identical bins.
 
 use std::ops::Range;
 
@@ -20,8 +19,7 @@ pub struct Bins {
     sums: Vec<u64>,
     /// Number of bins used so far.
     used: usize,
-    /// Range of times that the last used bin covers, relative to the origin. Most times lie in this range and take the
-    /// fast path.
+    /// Range of times in the last used bin, relative to the origin. Most times lie in it and take the fast path.
     last: Range<u64>,
 }
 
@@ -31,8 +29,7 @@ impl Bins {
         Self { origin_ns, shift: FIRST_SHIFT, rows, sums: vec![0; rows * BINS], used: 0, last: 0..0 }
     }
 
-    /// Merges bins until they cover `time_ns`, a time relative to the origin. Returns the number of the bin that
-    /// contains this time.
+    /// Merges bins until they cover `time_ns`, relative to the origin. Returns the number of its bin.
     fn reach(&mut self, time_ns: u64) -> usize {
         while time_ns >> self.shift >= BINS as u64 {
             self.double();

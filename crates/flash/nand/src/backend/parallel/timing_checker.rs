@@ -42,8 +42,7 @@ pub struct TimingChecker {
     pages_per_block: usize,
     /// True if program units are gathered in memory.
     gathers: bool,
-    /// Number of following pages in the same die block that must have begun their coarse pass before a page begins its
-    /// fine pass.
+    /// Number of following pages in the die block whose coarse pass must begin before the fine pass of a page.
     pass_distance: usize,
     pages: Vec<Page>,
     blocks: Vec<Block>,

@@ -1,5 +1,4 @@
-//! Flash that does not model time, but whose operations can be checked. It is used before the clock of a drive starts,
-//! and for drives without a clock.
+//! Flash without time whose operations can be checked, for the time before the clock of a drive starts.
 
 use ssdlab_core::{BlockId, Ppn};
 
@@ -21,8 +20,7 @@ impl UntimedFlash {
         Self { counts: Counts::default(), layout: Layout::new(geometry), checker }
     }
 
-    /// Passes a program to the checker. If the program completes a stripe, also counts the parity pages and passes them
-    /// to the checker.
+    /// Passes a program, and the parity of a stripe that it completes, to the checker. Counts the parity pages.
     #[inline]
     fn programmed(&mut self, ppn: Ppn) {
         if let Some(checker) = &mut self.checker {

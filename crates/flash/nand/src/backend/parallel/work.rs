@@ -52,8 +52,7 @@ impl ParallelFlash {
                     let begun = if command.reads {
                         self.chips.commands.cache_read && self.begin_next_read(number)
                     } else {
-                        // If a program was suspended while the next page was being transferred, the cells are free for
-                        // another command.
+                        // After a program was suspended during the transfer of the next page, the cells are free.
                         die.suspended.is_some() && self.begin_any(number)
                     };
                     if !begun {
@@ -210,8 +209,7 @@ impl ParallelFlash {
         true
     }
 
-    /// Begins the first ready operation of a class, together with operations on other planes that fit into the same
-    /// command.
+    /// Begins the first ready operation of a class, with operations on other planes that fit into the command.
     #[inline(always)]
     fn begin(&mut self, number: u32, class: Class) {
         let first = self.dies[number as usize].first_ready(class as usize);

@@ -63,8 +63,7 @@ pub struct DieSchedulerRules {
     pub pick: fn(&DieView) -> Option<Class>,
     /// True if operations begin in the order of their numbers. Multi-plane commands must then keep this order too.
     pub in_order: bool,
-    /// Class of reads for which no host request waits: [`Class::InternalRead`] if `pick` ranks these reads separately,
-    /// otherwise [`Class::Internal`].
+    /// Class of reads for which no host request waits: [`Class::InternalRead`] if `pick` ranks them, else `Internal`.
     pub internal_read: Class,
 }
 

@@ -1,5 +1,4 @@
-//! Reads first: host reads overtake all other operations, and reads for garbage collection overtake programs and
-//! erases.
+//! Reads first: host reads overtake all other operations, and other reads overtake programs and erases.
 //!
 //! ```text
 //! next = earliest ready host read, or else the suspended operation,
