@@ -82,8 +82,7 @@ impl Archive<'_> {
             Self::Load(from) => {
                 let mut bytes = Vec::new();
                 let length = length(*from)?;
-                // `read_to_end` allocates memory only as bytes arrive. So a wrong length causes an error at the end of
-                // the input instead of exhausting memory.
+                // `read_to_end` allocates memory only as bytes arrive, so a wrong length cannot exhaust memory.
                 Read::take(&mut **from, length).read_to_end(&mut bytes)?;
                 *value = postcard::from_bytes(&bytes).map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
                 Ok(())
@@ -91,8 +90,7 @@ impl Archive<'_> {
         }
     }
 
-    /// Saves or loads an array whose length the configuration determines; fails if the saved array has a different
-    /// length. The archive stores numbers in little-endian order.
+    /// Saves or loads an array of fixed length; fails if the saved length differs. Numbers are little-endian.
     pub fn array<T: Plain>(&mut self, numbers: &mut [T]) -> Archived {
         match self {
             Self::Save(to) => {

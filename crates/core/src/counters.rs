@@ -1,6 +1,5 @@
-//! The macro `counters!` declares a struct of `u64` counts. From one declaration it generates the arithmetic, the
-//! documentation, the tables and the serialised form of the struct. No field can therefore be forgotten in a
-//! subtraction, a report or an export.
+//! The macro `counters!` declares a struct of `u64` counts, and generates its arithmetic, documentation, tables and
+//! serialised form. No field can therefore be forgotten in a subtraction, a report or an export.
 
 use std::ops::{AddAssign, Sub};
 

@@ -14,8 +14,7 @@ pub struct Difference {
     pub remedy: String,
 }
 
-/// Returns the first difference between two drives. `then` contains the settings and counts of the first drive, and
-/// `now` the settings and counts of the second drive.
+/// Returns the first difference between the settings and counts of two drives.
 pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     let value = |lines: &[Line], key: &str| lines.iter().find(|line| line.0 == key).map(|line| line.1.clone());
     let (key, was, is) = then.iter().chain(now).find_map(|(key, _)| {

@@ -83,8 +83,7 @@ impl List {
         some(self.newest)
     }
 
-    /// Links two neighbouring items; if one of them is [`NONE`], the other becomes the oldest or newest item of the
-    /// list.
+    /// Links two neighbouring items. If one is [`NONE`], the other becomes the oldest or newest item.
     #[inline(always)]
     fn join<N: Node>(&mut self, nodes: &mut [N], older: u32, newer: u32) {
         match older {

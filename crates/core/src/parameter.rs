@@ -12,7 +12,7 @@ const PARTS_OF_PERCENT: f64 = 1e7;
 /// Number of billionths in 1; [`Unit::Decimal`] values are stored in billionths.
 const BILLIONTHS: f64 = 1e9;
 
-/// Function that returns the names that a parameter accepts, including names registered at run time, with meanings.
+/// Function that returns the names that a parameter accepts and their meanings, including names registered later.
 #[derive(Clone, Copy)]
 pub struct Names(fn() -> Vec<(&'static str, &'static str)>);
 
@@ -150,8 +150,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// Unit of the parameter's value.
     pub unit: Unit,
-    /// Default value from the source (paper or program). If the source specifies no default, ssdlab chooses one; the
-    /// help text or the component's source file then says so.
+    /// Default value from the source (paper or program), unless the help text or the component's file says otherwise.
     pub default: u64,
     /// Smallest value of the parameter.
     pub min: u64,

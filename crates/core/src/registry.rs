@@ -131,7 +131,7 @@ impl<R> Registry<R> {
         self.find(name).ok_or_else(|| UnknownMember { kind: self.kind, name: name.to_owned(), known: self.names() })
     }
 
-    /// Returns the names and help texts of all entries, none of which may have parameters, as values of a parameter.
+    /// Returns the names and help texts of all entries, as values of a parameter. Entries must have no parameters.
     pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
         assert!(
             self.iter().all(|info| info.parameters.is_empty()),

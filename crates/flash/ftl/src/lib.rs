@@ -24,8 +24,7 @@
 //! [`placement`] its open blocks, and [`map`] models a map in flash. [`log`] contains the log-block FTLs. [`blocks`] is
 //! the block table that all FTLs share.
 //!
-//! Memory: 4 bytes per logical page and per physical page, and about 30 bytes per block. Page mapping adds a bit per
-//! physical page.
+//! Memory: 4 bytes per logical and physical page, and about 30 per block. Page mapping adds a bit per physical page.
 
 pub mod blocks;
 mod boxed;
@@ -148,8 +147,7 @@ pub trait Ftl {
         }
     }
 
-    /// True if so many blocks have failed that the next write might not fit. The drive must then become read-only.
-    /// Never true on flash that does not fail.
+    /// True if so many blocks have failed that the next write might not fit; the drive must then become read-only.
     fn is_worn_out(&self) -> bool {
         false
     }
@@ -206,7 +204,7 @@ pub trait Ftl {
 
     /// Performs background work in a plane, moving about `pages` pages. Folds an SLC cache that is to be folded in idle
     /// time. Otherwise collects garbage, unless the plane has `free_blocks` more erased blocks than the threshold for
-    /// regular collection. Returns true if any operation was emitted; without host writes, repeated calls end with
+    /// regular collection. Returns true if any operation was emitted. Without host writes, calls eventually return
     /// false.
     fn background<S: FlashSink>(&mut self, _plane: u32, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool
     where
@@ -235,8 +233,7 @@ pub trait Ftl {
     {
     }
 
-    /// Returns the map entries that are cached in RAM; empty if the whole map is in RAM. If the eviction order is
-    /// known, the next victims come first.
+    /// Returns the map entries that are cached in RAM. If the eviction order is known, the next victims come first.
     fn cached_entries(&self) -> Vec<CachedEntries> {
         Vec::new()
     }

@@ -8,8 +8,7 @@
 //! - A page being programmed for the host is not acknowledged. It may or may not be in the flash afterwards.
 //!
 //! If the last page of a partly written block cannot be read, its program was interrupted or failed. Recovery treats
-//! both cases alike, and writes no more pages to the block. If the later erase of the block fails too, the block
-//! becomes bad; otherwise the block is used again.
+//! both alike, and writes no more pages to the block. If its later erase fails too, the block becomes bad.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::cmp::Reverse;
@@ -124,9 +123,8 @@ struct Filled<'a> {
     /// Lowest and highest version in each block; until the block is scanned, the range covers all versions. They usually
     /// suffice to find out which of two copies is newer, so that the other copy need not be read.
     versions: Vec<[AtomicU64; 2]>,
-    /// One bit for each flash page, set if the page holds the newest copy of a logical page. Threads toggle bits
-    /// instead of setting and clearing them: a thread that finds a newer copy may clear the old copy's bit before
-    /// another thread has set it.
+    /// One bit per flash page, set for the newest copy of a logical page. Threads toggle bits: a thread that finds a
+    /// newer copy may clear the old copy's bit before another thread has set it.
     valid: Vec<AtomicU64>,
     logical_pages: u32,
     pages_per_block: u32,
@@ -272,7 +270,7 @@ impl Filled<'_> {
             }
         };
         pages.iter().take(AHEAD).for_each(fetch);
-        // The `p2l` entries have a separate loop, because the atomic replacement of a map entry waits for earlier
+        // The `p2l` entries have a separate loop, because the atomic replacement of a map entry waits for all earlier
         // stores.
         for ((at, page), held) in pages.iter().enumerate().zip(&self.p2l[first as usize..]) {
             held.set(Entry::of(match page {

@@ -5,8 +5,7 @@ use ssdlab_core::Nanos;
 /// Optional commands that a die supports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Commands {
-    /// Multi-plane commands: one command reads, programs or erases on several planes of a die. Reads and programs use
-    /// the same page number on each plane.
+    /// Multi-plane commands: one command works on several planes of a die; reads and programs at the same page number.
     pub multiplane: bool,
     /// Cache read: a die may read its next page while the previous page is transferred out.
     pub cache_read: bool,
@@ -54,7 +53,7 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// Creates rules for interruptions that take a constant time, with neither cost of resuming nor minimum slice.
+    /// Creates rules for interruptions that take a constant time, without a cost of resuming or a minimum slice.
     pub const fn new(time: Nanos, limit: u32) -> Self {
         Self { time, spread: Nanos::ZERO, slice: Nanos::ZERO, resume: Nanos::ZERO, limit }
     }

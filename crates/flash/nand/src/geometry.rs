@@ -36,8 +36,7 @@ impl Units {
 ///
 /// A *page* is the unit that an FTL maps, reads and writes. A *block* is the unit that the FTL erases;
 /// [`Units::collected`] may join blocks of several planes or dies. An *area* (a plane, a die or the whole array) has
-/// its own free blocks; all areas have the same number of blocks. Only data pages have page numbers; parity is stored
-/// in other pages of the chips.
+/// its own free blocks; all areas have the same number of blocks. Parity is stored in pages without page numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
     /// Number of bytes per page.

@@ -2,8 +2,7 @@
 //!
 //! Successive pages of a block are in program order. Page numbers increase first within a flash page, then over the
 //! planes, then over the flash pages of a word line; these pages form a program unit. Then they increase over dies,
-//! then over word lines. A block in SLC mode has one flash page per word line and smaller program units; its remaining
-//! page numbers are unused.
+//! then over word lines. A block in SLC mode has one flash page per word line, and unused page numbers at its end.
 //!
 //! **Parity.** With parity (RAIN, redundant array of independent NAND), the dies of a superblock form groups of N + 1.
 //! The program units of a group on one word line are a stripe: N units of data and a unit of parity. Parity pages have
@@ -198,15 +197,13 @@ impl Layout {
         if slc { self.program_unit / self.units.word_line } else { self.program_unit }
     }
 
-    /// Returns the number of word lines between the coarse and the fine pass of a block; 0 if one pass programs a word
-    /// line. `slc` is true if the block is in SLC mode.
+    /// Returns the number of word lines between coarse and fine pass; 0 if one pass programs a word line.
     #[inline]
     pub fn pass_distance(&self, slc: bool) -> u32 {
         if slc { 0 } else { self.units.pass_distance }
     }
 
-    /// Returns the number of completely programmed pages at the start of a block to which `pages` pages have been
-    /// written. The other written pages are still in memory.
+    /// Returns the number of programmed pages after `pages` pages were written to a block; the others are in memory.
     pub fn programmed_pages(&self, block: BlockId, pages: u32) -> u32 {
         let (unit, slc) = (self.program_unit(block), self.is_slc(block));
         let waiting = self.pass_distance(slc) * self.units_per_word_line * unit;

@@ -7,8 +7,7 @@
 //! Sinks compose as tuples, and the sink `()` does nothing. FTLs are generic over the sink, and are compiled for each
 //! back end without unused operations. `&mut dyn FlashSink` is a sink too.
 //!
-//! - **A chip decides how it copies.** [`FlashSink::copy`] is a read and a program unless the sink overrides it; an FTL
-//!   need not handle copy-back.
+//! - **A chip decides how it copies.** [`FlashSink::copy`] is a read and a program unless the sink overrides it.
 //! - **The spare area suffices for recovery.** [`SpareArea`] has the logical page, a sequence number and the [`Role`]
 //!   of the page. Flash that stores spare areas adds a version, which identifies the newest of several copies.
 //!   [`FlashSink::trimmed`] reports the position of a trim in the sequence of programs. Recovery reads all of this

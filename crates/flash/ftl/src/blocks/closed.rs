@@ -191,8 +191,7 @@ impl ClosedBlocks {
         self.valid.window(first, count)
     }
 
-    /// Invalidates pages of a block that is not closed, because they were moved or will never be written. Returns the
-    /// number of pages that were valid before.
+    /// Invalidates pages of a block that is not closed. Returns the number of pages that were valid before.
     pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
         let valid = self.valid.count(pages.clone());
         self.valid.fill(pages, false);
@@ -266,8 +265,7 @@ impl ClosedBlocks {
         self.valid.copy(first, &other.valid, pages);
     }
 
-    /// Fills this table, in which every block is erased, with the block states that a scan of a device in use has
-    /// found. Partly written blocks become open blocks.
+    /// Fills this erased table with the states found by a scan; partly written blocks become open blocks.
     pub(crate) fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.valid.copy(0, &survey.valid, 0..self.table.len() * self.pages_per_block());
@@ -308,8 +306,8 @@ impl ClosedBlocks {
         self.table.memory_bytes() + self.valid.memory_bytes() + own as u64
     }
 
-    /// Checks that the validity bits and the stored minima agree with the valid counts, and that the lists of closed
-    /// blocks agree with the number of closed blocks.
+    /// Checks that the valid counts agree with the validity bits and the stored minima, and the lists with the
+    /// counters.
     pub fn check(&self) -> Result<(), String> {
         for block in (0..self.table.len()).map(BlockId) {
             let (bits, counted) = (self.valid.count(self.pages_of(block)), self.valid(block));
@@ -386,9 +384,8 @@ impl<'a> PlaneView<'a> {
         self.blocks.valid(block)
     }
 
-    /// Returns, for each block of the plane, the time at which one of its pages last became invalid, on the clock of
-    /// [`ClosedBlocks::close`]. The time is 0 if no page of the block has become invalid. Returns None unless
-    /// [`Uses::invalidation_times`] is set.
+    /// Returns, for each block of the plane, the time at which a page last became invalid, on the clock of
+    /// [`ClosedBlocks::close`]; 0 if no page did. Returns None unless [`Uses::invalidation_times`] is set.
     pub fn invalidation_times(self) -> Option<&'a [u64]> {
         self.blocks.watched.as_ref()?.invalidated_at.as_deref().map(|times| self.of(times))
     }
@@ -400,9 +397,8 @@ impl<'a> PlaneView<'a> {
         self.blocks.watched.as_ref()?.owners.as_deref().map(|owners| self.of(owners))
     }
 
-    /// Returns the blocks of the plane that have changed since the policy last chose a victim in this plane. The list
-    /// has no duplicates and no particular order. A policy that keeps data about blocks only needs to update these.
-    /// Returns None unless [`Uses::changes`] is set.
+    /// Returns the blocks of the plane that have changed since the policy last chose a victim in it, without duplicates
+    /// and in no particular order. Returns None unless [`Uses::changes`] is set.
     pub fn changes(self) -> Option<&'a [u32]> {
         Some(&self.blocks.watched.as_ref()?.changes.as_ref()?.of_planes[self.plane])
     }

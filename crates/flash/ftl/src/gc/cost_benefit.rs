@@ -36,8 +36,7 @@ impl VictimPolicy for CostBenefit {
             if valid == 0.0 {
                 return Some(block); // A block without valid pages costs nothing to collect.
             }
-            // Adding 1 keeps the age above 0. A block with invalid pages therefore always ranks above blocks without
-            // invalid pages, even if it has just been closed.
+            // Adding 1 keeps the age above 0, so that a block with invalid pages always ranks above blocks without any.
             let age = (now - plane.closed_at(block) + 1) as f64;
             let score = (pages - valid) * age / (2.0 * valid);
             if score > best_score {

@@ -404,8 +404,7 @@ impl LogDevice {
         archive.value(stuck)
     }
 
-    /// Checks that the valid pages of a log block belong to one logical block, and lie at their own offsets if `in_place`
-    /// is true. The error begins with `name`.
+    /// Checks that the valid pages of a log block belong to `lbn`, and are at their own offsets if `in_place` is true.
     pub(crate) fn check_log_block(&self, name: &str, block: u32, lbn: u32, in_place: bool) -> Result<(), String> {
         for offset in 0..self.next(block) {
             let held = self.valid_page(block, offset);

@@ -13,8 +13,7 @@
 //!     once it has no valid page
 //! ```
 //!
-//! In each log block, pages copied for their second chance precede all host pages. One offset per block is therefore
-//! enough to mark the end of these copies.
+//! In each log block, pages copied for their second chance precede all host pages, so one offset marks their end.
 //!
 //! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides). The authors' later
 //! code adds details that the slides omit: the size of the isolation area, the first rule of reclaiming, and

@@ -104,8 +104,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Copies the pages of logical block `lbn` to block `target`, for [`Self::overlay_merge`]. Returns the number of
-    /// copies, or None if a program fails.
+    /// Copies pages for [`Self::overlay_merge`]. Returns the number of copies, or None if a program fails.
     fn overlay<S: FlashSink>(&mut self, lbn: u32, log: u32, target: u32, sink: &mut S) -> Option<u32> {
         let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
         let mut copies = 0;

@@ -63,8 +63,7 @@ pub struct LogRules {
     pub has_log: bool,
     /// Returns the minimum number of log blocks for the given settings of the FTL.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Checks the settings for conflicts with each other or with the number of log blocks, which is at least the
-    /// minimum.
+    /// Checks the settings for conflicts. Called only if the number of log blocks reaches the minimum.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
     /// Constructor of an FTL of another crate; None for FTLs that [`crate::choice`] compiles for each type of flash.
     pub build: Option<BuildLogFtl>,

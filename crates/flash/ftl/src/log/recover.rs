@@ -74,8 +74,7 @@ impl<L: Log> LogFtl<L> {
 }
 
 impl LogDevice {
-    /// Scans the flash. Returns the survey, and the blocks whose copies are to be discarded. After the first pass,
-    /// `unfinished` may propose such a block.
+    /// Scans the flash. Returns the survey, and the blocks to discard, one of which `unfinished` may propose.
     fn survey(
         &mut self,
         scan: &dyn Scan,

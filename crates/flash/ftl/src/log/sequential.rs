@@ -38,8 +38,7 @@ impl SequentialLog {
         archive.value(open)
     }
 
-    /// Takes over the sequential log block opened last before a power loss, if there may be one. Returns the other
-    /// blocks.
+    /// Takes over the sequential log block opened last before a power loss. Returns the other blocks.
     pub fn take_up(&mut self, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let is_own = |block: &LogBlock| block.role == Role::SequentialLog && block.in_place;
         if self.blocks > 0
@@ -59,8 +58,7 @@ impl SequentialLog {
         self.open.map(|open| open.block)
     }
 
-    /// Writes the page if it belongs to the sequential log. Returns false if the page must go to the random log, or
-    /// None if the program fails.
+    /// Writes the page if it belongs to the sequential log; returns false otherwise. None if the program fails.
     ///
     /// ```text
     /// offset 0:                  partial merge of the current block; a new block for this owner; append
@@ -104,8 +102,7 @@ impl SequentialLog {
         device.merge_in_place(owner, block, sink)
     }
 
-    /// Merges a logical block in order to free a random log block. The merge is partial if the logical block owns the
-    /// sequential log block, and full otherwise.
+    /// Merges a logical block in order to free a random log block: partially if it owns the sequential log block.
     pub fn merge_block<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<()> {
         match self.open {
             Some(open) if open.owner == lbn => self.merge(device, RetireReason::Merged, sink),

@@ -9,8 +9,7 @@
 //! moved(lpn):    in the CMT: changed only there (lazy copying);  else rewrite its translation page, once for all pages
 //!                of a victim
 //! ```
-//! CMT is the cached mapping table, a segmented LRU. The global translation directory (GTD), 4 bytes per translation
-//! page, is in RAM.
+//! CMT is the cached mapping table, a segmented LRU. The directory (GTD), 4 bytes per translation page, is in RAM.
 //!
 //! Source: Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of
 //! page-level address mappings", ASPLOS 2009. Without batch update, this map evicts entries like the authors'
@@ -138,11 +137,10 @@ impl Slot {
 #[derive(Clone)]
 struct Segment {
     protected: bool,
-    /// Ring buffer of slot numbers, oldest first; its length is a power of two. Positions of slots used later are
-    /// stale.
+    /// Ring buffer of slot numbers, oldest first. A position is stale if its slot was used again later. The length is a
+    /// power of two.
     places: HugeVec<u32>,
-    /// Oldest position that may not be stale, as a running counter; `end` is one past the newest position. Both
-    /// counters are only incremented, modulo 2^32.
+    /// Oldest position that may not be stale; `end` is one past the newest. Both are counters modulo 2^32.
     begin: u32,
     end: u32,
 }

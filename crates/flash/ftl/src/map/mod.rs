@@ -104,8 +104,7 @@ pub trait MapModel: Send {
     /// Returns the memory that the simulation uses for the model, in bytes.
     fn memory_bytes(&self) -> u64;
 
-    /// Returns a map for a smaller device with fewer planes and `logical_pages` logical pages. Returns None if map
-    /// pages are written to all planes in turn.
+    /// Returns a map for a smaller device with fewer planes; None if map pages are written to all planes in turn.
     fn part(&self, _logical_pages: u32) -> Option<Self>
     where
         Self: Sized,

@@ -8,9 +8,8 @@
 //! changed(lpn):  the segment becomes dirty
 //! moved(lpn):    cached: the segment becomes dirty;  else rewrite its map page
 //! ```
-//! A segment is a map page or a part of a map page. If the cache holds only parts of a map page, the page is read
-//! before it is written. The *map of the map*, which stores the location of each segment, is in RAM and takes 4 bytes
-//! per segment.
+//! A segment is a map page or a part of one. If only parts of a map page are cached, the page is read before it is
+//! written. The *map of the map*, with the location of each segment, is in RAM and takes 4 bytes per segment.
 //!
 //! Source: the map-cache document (slides), which defines segment sizes, the map of the map and the cost of a miss. The
 //! document does not describe dirty segments and garbage collection.

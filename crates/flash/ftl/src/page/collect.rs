@@ -399,8 +399,7 @@ struct Window {
 }
 
 impl Window {
-    /// Returns the flash page numbers of the window's valid pages. The iterator's length is known in advance, so a loop
-    /// that ignores the page numbers compiles to a sum.
+    /// Returns the window's valid pages. Their number is known, so a loop that ignores the pages compiles to a sum.
     #[inline(always)]
     fn ppns(self) -> impl Iterator<Item = u32> {
         let mut valid = self.valid;

@@ -34,8 +34,7 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Programs the data to another flash page after the program of `ppn` has failed. Returns the new flash page, or
-    /// None if the drive has no free page.
+    /// Programs the data to another page after the program of `ppn` failed. Returns that page, or None if none is free.
     #[cold]
     pub(super) fn program_elsewhere<S: FlashSink>(
         &mut self,

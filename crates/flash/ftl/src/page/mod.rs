@@ -20,8 +20,7 @@
 //! pages fit in all planes together, so some plane has room, or the overwritten page leaves room in its plane.
 //!
 //! **Program units.** Flash may gather several pages in memory and program them with one command. Host pages then go to
-//! the same plane until they complete a program unit. At most one program unit of host pages is therefore incomplete,
-//! and a buffer of one program unit suffices.
+//! one plane until they complete a program unit, so that a buffer of one program unit suffices for host pages.
 //!
 //! With [`Trigger::Partial`] and [`Ftl::background`], a victim is emptied in several steps, with host writes between
 //! the steps. There is always room for the remaining pages of the victim: a step begins only while the plane is not
@@ -597,8 +596,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.take_over_all(part, shares);
     }
 
-    /// Saves or loads every field of the FTL. Fields that the configuration determines, or that do not affect later
-    /// operations, are bound to `_` and not saved.
+    /// Saves or loads the fields that the configuration does not determine and that affect later operations.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         self.complete_maps();
         let Self {

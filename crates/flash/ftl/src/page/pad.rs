@@ -1,5 +1,4 @@
-//! Program units of several pages. Host pages fill program units one by one. Padding completes a program unit that
-//! cannot wait for further host pages.
+//! Program units of several pages. Host pages fill them one by one; padding completes units that cannot wait.
 //!
 //! **Volatile memory.** If a power loss clears incomplete program units, the FTL completes some of them before erasing
 //! a block (see [`crate::Ftl::complete_units_before_erases`]). Padding alone might take more pages than a victim frees.

@@ -109,8 +109,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Chooses which open block of the plane a partly written block becomes. Returns the number of the open block, or
-    /// None if the block cannot become an open block.
+    /// Returns the number of the open block that a partly written block becomes; None if it cannot become one.
     fn open_block_for(&self, plane: usize, block: &BlockSurvey) -> Option<usize> {
         // A power loss may have interrupted the program of an incomplete program unit.
         let is_begun = self.unit_of.is_some_and(|unit_of| !block.next.is_multiple_of(unit_of.divisor()));

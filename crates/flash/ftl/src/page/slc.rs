@@ -12,9 +12,8 @@
 //! both. Borrowed blocks are limited to a share of all borrowed and free blocks.
 //!
 //! **Room.** Pages in the cache count as valid pages of their plane, so they always fit in native blocks. A folded page
-//! needs room like a host page. A plane that is short of free pages folds its borrowed blocks before it collects
-//! victims, because a full block in SLC mode holds fewer pages than a native block: copying them fills only a part of a
-//! free block, and frees a whole block.
+//! needs room like a host page. A plane short of free pages folds its borrowed blocks before it collects victims,
+//! because a full block in SLC mode fills only a part of a free block, and frees a whole one.
 //!
 //! **Program units.** Host writes switch between the cache and native blocks only after a complete program unit, so at
 //! most one program unit of host pages is incomplete. Cache blocks have smaller program units.
@@ -275,8 +274,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Copies up to `pages` valid pages of a full block of the SLC cache, and erases the block once it is empty.
-    /// Returns true if the block was erased.
+    /// Copies up to `pages` valid pages of a full cache block, and erases it once empty. Returns true if it was erased.
     fn fold<S: FlashSink>(&mut self, plane: usize, block: BlockId, pages: u32, sink: &mut S) -> bool {
         let valid = self.blocks.valid(block);
         let begun = self.cache().planes[plane].folding.filter(|victim| victim.block == block);

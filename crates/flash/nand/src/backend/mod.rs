@@ -31,7 +31,7 @@ pub trait Flash: FlashSink {
         0
     }
 
-    /// Returns a message about the first operation executed out of order; None if there is none, or no check.
+    /// Returns a message about the first operation executed out of order, if the order is checked and there is one.
     fn violation(&self) -> Option<&str> {
         None
     }

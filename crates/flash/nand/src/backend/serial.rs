@@ -53,8 +53,7 @@ impl Gathered {
         coarse.0 + fine_passes * (u64::from(unit) * transfer_ns + fine.0)
     }
 
-    /// If the program of `ppn` completes a stripe, returns the number of parity pages of this stripe and the total
-    /// duration of their programming passes.
+    /// Returns the number of parity pages, and the duration of their programming, if page `ppn` completes a stripe.
     #[inline]
     fn parity(&self, ppn: Ppn, timing: &Timing, transfer_ns: u64) -> Option<(u64, u64)> {
         let stripe = self.layout.completed_stripe(ppn)?;

@@ -21,8 +21,8 @@ impl Ready {
         if self.last == NONE || ops[self.last].number < number { self.last } else { self.search(number, ops) }
     }
 
-    /// Searches from both ends: if long requests fill the list, the next operation on a block is usually near the
-    /// front.
+    /// Searches the list from both ends. In a list filled by long requests, the next operation on a block is usually
+    /// near the front.
     fn search(&self, number: u64, ops: &Ops) -> u32 {
         let (mut front, mut back) = (self.first, ops[self.last].previous);
         loop {
@@ -146,8 +146,7 @@ impl Die {
         DieView { ready: self.ready.map(|list| list.number), begun: self.begun }
     }
 
-    /// Adds a ready operation, which waits for no other operation, to the ready list of its class. Usually the new
-    /// operation has the highest number in the list.
+    /// Adds a ready operation to the list of its class, in which it usually has the highest number.
     #[inline]
     pub fn make_ready(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];

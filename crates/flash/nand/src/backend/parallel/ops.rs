@@ -184,7 +184,7 @@ impl Ops {
         std::iter::successors(Some(first), |&index| Some(self[index].next).filter(|&next| next != NONE))
     }
 
-    /// Returns the program after `member` in the unit, not ready yet, that starts with `first`; [`NONE`] if none.
+    /// Returns the program after `member` in the unit that starts with `first`, or [`NONE`]. The unit is not ready yet.
     pub fn after(&self, first: u32, member: u32) -> u32 {
         if member == first { self[first].members } else { self[member].next }
     }
