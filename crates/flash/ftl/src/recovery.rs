@@ -234,9 +234,10 @@ impl Survey {
         Self::new(maps, scan, trims, given_up)
     }
 
-    /// Returns the blocks with contents but without valid pages, which can be erased.
-    pub(crate) fn outdated(&self) -> impl Iterator<Item = BlockId> + '_ {
-        self.blocks.iter().filter(|block| block.is_empty() && block.next > 0).map(|block| block.block)
+    /// Returns the blocks to erase: the blocks in `given_up`, then the others with contents but without valid pages.
+    pub(crate) fn to_erase(&self, given_up: &BTreeSet<BlockId>) -> impl Iterator<Item = BlockId> {
+        let outdated = self.blocks.iter().filter(|block| block.is_empty() && block.next > 0).map(|block| block.block);
+        given_up.iter().copied().chain(outdated.filter(|block| !given_up.contains(block)))
     }
 
     /// Returns the block opened last among the `wanted` blocks with valid pages.

@@ -12,8 +12,6 @@
 //!   of the page. Flash that stores spare areas adds a version, which identifies the newest of several copies.
 //!   [`FlashSink::trimmed`] reports the position of a trim in the sequence of programs. Recovery reads all of this
 //!   through a [`Scan`].
-//! - **Failures are optional.** For sinks whose [`FlashSink::fails`] always returns false, the handling of failed
-//!   programs and erases compiles to nothing.
 //! - **Decisions are notes.** A [`Note`] reports what was merged, looked up or chosen as a victim, and why. Observers
 //!   add streams and times that the FTL does not know.
 

@@ -35,8 +35,6 @@ pub enum Failure {
 ///
 /// A sink that checks rules records the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`].
 /// For other sinks, both methods return constants, and an FTL's handling of failures compiles to nothing.
-///
-/// The trait is object-safe. `&mut dyn FlashSink` is a sink as well, so FTLs can be compiled once for any flash.
 pub trait FlashSink {
     /// True if flash operations may fail.
     #[inline(always)]

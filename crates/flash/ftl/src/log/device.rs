@@ -424,7 +424,7 @@ impl LogDevice {
         };
         self.table.free_blocks().into_iter().try_for_each(|block| assign(block, "free"))?;
         self.table.bad().try_for_each(|block| assign(block.0, "bad"))?;
-        self.data.iter().filter(|&&block| block != NONE).try_for_each(|&block| assign(block, "a data block"))?;
+        self.data_blocks().try_for_each(|block| assign(block, "a data block"))?;
         log.iter().try_for_each(|&block| assign(block, "a log block"))?;
         // A block may be left without a role only after the FTL has run out of erased blocks.
         if let Some(block) = roles.iter().position(|role| role.is_empty())

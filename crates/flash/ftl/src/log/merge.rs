@@ -1,8 +1,4 @@
-//! The merges of the log-block FTLs: switch, partial and full.
-//!
-//! The names come from the papers and depend on the state of the log block. If all pages of the log block are
-//! programmed at their own offsets, the log block *switches*: it becomes the data block. If the log block is incomplete
-//! but can still become the data block, a partial merge copies the missing valid pages into it. On a drive that was
+//! The merges of the log-block FTLs. [`MergeKind`] has their names, which come from the papers. On a drive that was
 //! never filled, there may be no pages to copy.
 
 use std::ops::Range;

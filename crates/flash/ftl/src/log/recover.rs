@@ -57,8 +57,7 @@ impl<L: Log> LogFtl<L> {
         let Self { device, log } = self;
         let (survey, given_up) = device.survey(scan, trims, |survey| log.unfinished(survey))?;
         device.take_up(&survey);
-        let outdated = survey.outdated().filter(|block| !given_up.contains(block));
-        for block in given_up.iter().copied().chain(outdated) {
+        for block in survey.to_erase(&given_up) {
             device.erase(block.0, Cause::Recovery, sink);
         }
         let mut rest = device.take_data_blocks(L::SWITCHES, &survey);

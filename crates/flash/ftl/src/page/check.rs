@@ -57,14 +57,11 @@ impl<M: MapModel> PageFtl<M> {
         if unwritten != plane.unwritten {
             return Err(format!("plane {index} has {unwritten} unwritten pages, but its count is {}", plane.unwritten));
         }
-        let (of_map, of_data): (Vec<u32>, Vec<u32>) = self
-            .blocks
-            .plane(index)
-            .blocks()
-            .filter(|&block| valid[block as usize] > 0)
-            .partition(|&b| self.holds_map(BlockId(b)));
-        let sum = |blocks: Vec<u32>| blocks.into_iter().map(|block| valid[block as usize]).sum::<u32>();
-        let (data, map) = (sum(of_data), sum(of_map));
+        let (mut data, mut map) = (0, 0);
+        for block in self.blocks.plane(index).blocks() {
+            let pages = if self.holds_map(BlockId(block)) { &mut map } else { &mut data };
+            *pages += valid[block as usize];
+        }
         if map != plane.valid_map || data != plane.valid {
             let (counted, counted_map) = (plane.valid, plane.valid_map);
             return Err(format!(

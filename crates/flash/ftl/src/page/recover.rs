@@ -48,8 +48,7 @@ impl<M: MapModel> PageFtl<M> {
         for state in survey.blocks.iter().filter(|state| state.bad) {
             self.lose_block(self.plane_of(state.block.0 * pages));
         }
-        let outdated = survey.outdated().filter(|block| !given_up.contains(block));
-        for block in given_up.iter().copied().chain(outdated) {
+        for block in survey.to_erase(&given_up) {
             self.erase(self.plane_of(block.0 * pages), block, Cause::Recovery, sink);
         }
         self.take_up_written(&survey.blocks);

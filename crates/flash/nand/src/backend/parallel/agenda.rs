@@ -1,8 +1,8 @@
 //! The agenda: the next event of each resource, in a tournament tree with one leaf per resource.
 //!
-//! Each die or channel has at most one pending event. Setting an event takes seven branch-free comparisons per level of
-//! the tree. With eight children per node, the tree has a third as many levels as a binary tree. The root is the
-//! earliest event. If times are equal, the lower resource number comes first.
+//! Each die or channel has at most one pending event, so no heap is needed. Setting an event takes seven branch-free
+//! comparisons per level of the tree. With eight children per node, the tree has a third as many levels as a binary
+//! tree. The root is the earliest event. If times are equal, the lower resource number comes first.
 
 /// Time that means "no event".
 pub const NEVER: u64 = u64::MAX;

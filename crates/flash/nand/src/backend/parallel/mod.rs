@@ -25,9 +25,6 @@
 //! A die holds the command until both cells and bus are done. Transfers on a channel are served first come, first
 //! served. A read may suspend a longer operation; see [`crate::Suspend`].
 //!
-//! **Events.** Each die and each channel has at most one pending event. Events are therefore kept in a tournament tree
-//! with a leaf for each die and channel, not in a heap (`agenda.rs`).
-//!
 //! **The bus is never reserved in advance.** A transfer begins when both data and bus are ready. If a model reserves
 //! the channel at submission instead, the bus idles before a later transfer, and its throughput is wrong by half.
 //!

@@ -60,8 +60,9 @@ impl ParallelFlash {
                     }
                 }
                 (Cells::Busy(work), registers) => {
-                    let (first, can_load) = (work.command.first, matches!(registers, Registers::Free));
-                    let begun = self.suspend(number, first) || (can_load && self.begin_next_program(number, first));
+                    let (work, can_load) = (*work, matches!(registers, Registers::Free));
+                    let begun =
+                        self.suspend(number, work) || (can_load && self.begin_next_program(number, work.command.first));
                     if !begun {
                         break;
                     }
@@ -164,15 +165,13 @@ impl ParallelFlash {
 
     /// Interrupts a longer operation if a host read is next.
     #[inline]
-    fn suspend(&mut self, number: u32, first: u32) -> bool {
+    fn suspend(&mut self, number: u32, mut work: Work) -> bool {
+        let first = work.command.first;
         let kind = self.ops[first].kind;
         let &Interruption { time, spread, slice, resume, limit } = match (&self.chips.commands.suspend, kind) {
             (Suspend::Erase(rule) | Suspend::EraseAndProgram { erase: rule, .. }, Kind::Erase) => rule,
             (Suspend::EraseAndProgram { program: rule, .. }, Kind::Program) => rule,
             _ => return false,
-        };
-        let Cells::Busy(mut work) = self.dies[number as usize].cells else {
-            unreachable!("an operation can be suspended only while the cells are busy")
         };
         let earliest_ns = if work.suspensions == 0 { 0 } else { work.began_ns + slice.0 }.max(self.now_ns);
         // There is no point in suspending an operation that ends before the die could begin the read, unless the
