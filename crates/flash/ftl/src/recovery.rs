@@ -40,7 +40,6 @@ pub(crate) struct BlockSurvey {
     pub next: u32,
     /// True if the last page before `next` can be read; writing to the block may then continue.
     pub sound: bool,
-    /// Number of valid pages in the block.
     pub valid: u32,
     /// Role of the block's first page; `Data` if no page can be read.
     pub role: Role,

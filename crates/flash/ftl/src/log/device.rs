@@ -36,11 +36,10 @@ pub struct HostPage {
 /// Work (merges and copies) for which a host page waits.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited {
-    /// Number of logical blocks merged while the host page waits.
+    /// Number of logical blocks merged.
     pub merged: u32,
     /// True if log space was reclaimed by a full merge, or by any merge that freed a block of the random log.
     pub reclaims: bool,
-    /// Pages copied and blocks erased while the host page waits.
     pub cost: MergeCost,
 }
 
@@ -68,7 +67,6 @@ pub struct LogDevice {
     pub(super) failing: BTreeSet<u32>,
     /// True if failures left no erased block when the FTL needed one; no more writes are then possible.
     pub(super) stuck: bool,
-    /// Merges and copies for which the current host page has waited so far.
     pub(super) waited: Waited,
 }
 

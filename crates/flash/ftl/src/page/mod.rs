@@ -149,7 +149,6 @@ pub struct PageFtl<M = WholeMap> {
     /// Plane to which the next host page goes, unless that plane is full. With program units of several pages, the
     /// plane to which the previous host page went.
     turn: usize,
-    /// Plane to which the next map page goes.
     map_turn: usize,
     limits: Limits,
     slc: Option<Box<SlcCache>>,

@@ -119,7 +119,6 @@ impl<M: MapModel> PageFtl<M> {
         Some(self.begin_victim(plane, block, reason, sink))
     }
 
-    /// Programs a page of an open block as padding.
     pub(super) fn program_padding<S: FlashSink>(&mut self, ppn: u32, sink: &mut S) {
         let oob = SpareArea { lpn: Lpn(0), sequence: self.next_sequence(), role: Role::Padding };
         sink.program(Ppn(ppn), oob, Source::Padding, Cause::Padding);

@@ -46,7 +46,6 @@ struct CachePlane {
     full: VecDeque<BlockId>,
     /// Progress of the current fold; None if no block is partly folded.
     folding: Option<Victim>,
-    /// Number of blocks that the SLC cache has borrowed from the free blocks.
     borrowed: u32,
     /// True if the latest host page bypassed the cache.
     bypassed: bool,

@@ -30,7 +30,6 @@ pub(crate) struct Agenda {
     /// Earliest event in the subtree of each node except the root, node 0. The eight children of node `n` are group
     /// `n`. Node `n` is entry `n - 1`, counted over all groups. The last nodes are the leaves.
     groups: Vec<[Event; ARITY]>,
-    /// Earliest event of all resources.
     first: Event,
     /// Base time, to which the times of events are relative.
     base_ns: u64,

@@ -95,9 +95,7 @@ pub(super) struct Die {
     pub cells: Cells,
     pub registers: Registers,
     pub suspended: Option<Suspended>,
-    /// Number of operations emitted for the die.
     pub emitted: u64,
-    /// Number of operations begun by the die.
     pub begun: u64,
     /// True if the die is already listed among the dies that may be able to begin a command.
     pub awake: bool,

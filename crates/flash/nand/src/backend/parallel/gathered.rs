@@ -44,7 +44,6 @@ pub(super) struct FineUnits {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DieBlock {
-    /// Program unit that is being gathered.
     pub unit: ProgramUnit,
     /// Number of the page after the last page whose program was emitted.
     pub next: u32,
@@ -124,7 +123,6 @@ impl Gathered {
         is_begun.then_some(index)
     }
 
-    /// Records the emission of an erase.
     pub fn erased(&mut self, die_block: u32) {
         let block = &mut self.blocks[die_block as usize];
         debug_assert_eq!(block.unit, ProgramUnit::EMPTY, "an erased block must have no incomplete program unit");

@@ -117,7 +117,6 @@ struct Job {
     left: u32,
     /// Time when the job's first operation began; [`NEVER`] if no operation has begun.
     began_ns: u64,
-    /// Owner of the job, as passed to [`ParallelFlash::submit`].
     owner: u32,
     /// True if the job waits for all its operations; false if it waits only for operations on host data.
     everything: bool,

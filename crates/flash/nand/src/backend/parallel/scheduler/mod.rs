@@ -33,8 +33,9 @@ pub const NOTHING: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug)]
 pub struct DieView {
     /// Number of the first ready operation of each class; [`NOTHING`] if the class has no ready operation. Operations
-    /// of a die are numbered in the order of emission. An operation is ready if it waits for no other operation, such
-    /// as an earlier operation on the same block or the read of the data that it writes.
+    /// of a die are numbered in the order of emission or, if program units are gathered, in the order in which they
+    /// become ready. An operation is ready if it waits for no other operation, such as an earlier operation on the same
+    /// block or the read of the data that it writes.
     pub ready: [u64; CLASSES],
     /// Number of operations of the die that have begun so far.
     pub begun: u64,
