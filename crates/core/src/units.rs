@@ -305,10 +305,12 @@ pub fn counted(count: u64, thing: &str) -> String {
 fn scaled(value: u64, units: &[(&str, u64)]) -> String {
     let &(name, scale) = units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
     let number = value as f64 / scale as f64;
-    let decimals = match number {
-        _ if scale == 1 || number >= 100.0 => 0,
-        10.0.. => 1,
-        _ => 2,
+    let decimals = if scale == 1 || number >= 100.0 {
+        0
+    } else if number >= 10.0 {
+        1
+    } else {
+        2
     };
     format!("{number:.decimals$} {name}")
 }

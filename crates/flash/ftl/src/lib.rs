@@ -37,14 +37,13 @@ pub mod page;
 pub mod placement;
 mod recovery;
 mod shares;
-mod slc_counts;
 
 pub use boxed::BoxedFtl;
 pub use choice::FtlChoice;
 pub use gc_occupancy::GcOccupancy;
 pub use map::CachedEntries;
+pub use page::SlcCounts;
 pub use shares::Shares;
-pub use slc_counts::SlcCounts;
 
 use std::any::Any;
 use std::io;

@@ -43,6 +43,7 @@ mod slc;
 
 pub use crate::blocks::Allocation;
 pub use options::{Fold, PageOptions, SlcOptions, Trigger, map_reserve_blocks};
+pub use slc::SlcCounts;
 
 use std::collections::BTreeSet;
 
@@ -56,7 +57,7 @@ use crate::gc::VictimPolicy;
 use crate::map::{CachedEntries, MapModel, WholeMap};
 use crate::placement::{Placement, PlacementRules};
 use crate::recovery::is_readable;
-use crate::{Ftl, GcOccupancy, Shape, Shares, SlcCounts, WriteContext};
+use crate::{Ftl, GcOccupancy, Shape, Shares, WriteContext};
 use collect::Victim;
 use sections::Sections;
 use slc::SlcCache;
@@ -659,10 +660,12 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         for block in order.into_iter().chain(open) {
             for ppn in block * pages..block * pages + programmed[block as usize] {
                 let lpn = self.p2l[ppn as usize].page();
-                let role = match lpn {
-                    _ if !is_readable(lpn) => Role::Padding,
-                    _ if lpn < self.shape.logical_pages => Role::Data,
-                    _ => Role::Map,
+                let role = if !is_readable(lpn) {
+                    Role::Padding
+                } else if lpn < self.shape.logical_pages {
+                    Role::Data
+                } else {
+                    Role::Map
                 };
                 visit(Ppn(ppn), Lpn(lpn), role);
             }

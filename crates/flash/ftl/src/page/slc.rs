@@ -29,9 +29,9 @@ use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason}
 use super::collect::Victim;
 use super::options::{Fold, SlcOptions};
 use super::{OpenBlock, PageFtl, Trigger};
+use crate::Shape;
 use crate::map::MapModel;
 use crate::placement::PlacementRules;
-use crate::{Shape, SlcCounts};
 
 /// Number that identifies the cache's open block in notes; it is above the numbers of all native open blocks.
 const NUMBER: u8 = super::MOST_OPEN_BLOCKS as u8;
@@ -49,6 +49,17 @@ struct CachePlane {
     borrowed: u32,
     /// True if the latest host page bypassed the cache.
     bypassed: bool,
+}
+
+/// Counts of an SLC cache since construction. Folded pages are counted by [`Cause::Fold`].
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SlcCounts {
+    /// Number of host pages written to the SLC cache.
+    pub cached: u64,
+    /// Number of host pages written to native blocks because the SLC cache was full.
+    pub bypassed: u64,
+    /// Number of erases in SLC mode of each block.
+    pub erases: Vec<u32>,
 }
 
 #[derive(Debug)]
