@@ -1,8 +1,7 @@
 //! Saving and loading of simulator state.
 //!
 //! A stateful type names each field once, and the archive either writes it or overwrites it with the saved value. So
-//! saving and loading cannot disagree about the fields. Destructure the whole type first, so that no field can be
-//! forgotten:
+//! saving and loading cannot disagree about the fields. Destructure the type first, so that none can be forgotten:
 //!
 //! ```
 //! use ssdlab_core::archive::{Archive, Archived};

@@ -172,8 +172,7 @@ impl<T: Plain> HugeVec<T> {
         Self::in_memory(storage)
     }
 
-    /// Asks the kernel for small pages, which suit sparse arrays: the kernel clears a page once any of its entries is
-    /// set.
+    /// Asks the kernel for small pages. In a sparse array, setting one entry then clears a small page, not a huge one.
     pub fn use_small_pages(&mut self) {
         advise(self.as_ptr() as usize, size_of_val(&**self), false);
     }

@@ -102,8 +102,7 @@ pub enum RetireReason {
 pub enum VictimReason {
     /// The victim policy chose the block.
     Policy,
-    /// The block has the fewest valid pages. It was chosen instead of the victim policy's choice, whose collection
-    /// would have freed no page or taken too long.
+    /// The block has the fewest valid pages. The policy's choice would have freed no page or taken too long.
     Yield,
     /// The blocks of map pages were full, so one of them had to be reclaimed.
     MapFull,

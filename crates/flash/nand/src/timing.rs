@@ -60,8 +60,7 @@ pub struct SlcTimes {
 pub struct Timing {
     /// Time to read a page from the cell array to the page register (t_R).
     pub read: PageTimes,
-    /// Time to program a page to the cell array (t_PROG); with two passes, of the coarse and the fine pass of a word
-    /// line.
+    /// Time to program a page to the cell array (t_PROG); with two passes, of the coarse and the fine pass.
     pub program: PageTimes,
     /// Time to erase a block (t_BERS).
     pub erase: Nanos,

@@ -306,8 +306,7 @@ impl ClosedBlocks {
         self.table.memory_bytes() + self.valid.memory_bytes() + own as u64
     }
 
-    /// Checks that the valid counts agree with the validity bits and the stored minima, and the lists with the
-    /// counters.
+    /// Checks that valid counts, validity bits, stored minima and lists of closed blocks agree.
     pub fn check(&self) -> Result<(), String> {
         for block in (0..self.table.len()).map(BlockId) {
             let (bits, counted) = (self.valid.count(self.pages_of(block)), self.valid(block));

@@ -11,8 +11,7 @@
 //!     erase the victim
 //! ```
 //!
-//! A merge copies the newest version of every page of the logical block. All pages of this logical block in the victim
-//! and in other log blocks then become invalid.
+//! A merge copies the newest version of every page of the logical block, so all its pages in log blocks become invalid.
 //!
 //! Source: Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using fully-associative
 //! sector translation", ACM TECS 6(3), 2007. The paper does not say when a sequential log block switches. In this

@@ -156,8 +156,7 @@ pub struct LogFtl<L> {
 }
 
 impl<L: Log> LogFtl<L> {
-    /// Creates an FTL on an erased device. Fails if there are too few log blocks, the device has too few blocks for the
-    /// log, or the settings contradict each other.
+    /// Creates an FTL on an erased device. Fails with too few log blocks or blocks, or with settings in conflict.
     pub fn new(shape: Shape, log_blocks: u32, settings: &Settings) -> Result<Self, String> {
         let LogRules { reserve_blocks, least_log_blocks, check, .. } = L::INFO.role;
         let least = least_log_blocks(settings);

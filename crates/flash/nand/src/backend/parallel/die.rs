@@ -21,8 +21,7 @@ impl Ready {
         if self.last == NONE || ops[self.last].number < number { self.last } else { self.search(number, ops) }
     }
 
-    /// Searches the list from both ends. In a list filled by long requests, the next operation on a block is usually
-    /// near the front.
+    /// Searches from both ends, because after long requests the next operation on a block is usually near the front.
     fn search(&self, number: u64, ops: &Ops) -> u32 {
         let (mut front, mut back) = (self.first, ops[self.last].previous);
         loop {

@@ -21,8 +21,7 @@ impl ProgramUnit {
 
     /// Adds a program to the unit; returns the first program of the unit.
     pub fn append(&mut self, index: u32, ops: &mut Ops) -> u32 {
-        // The first program refers to the second by `members`, because `next` links it to other operations once it is
-        // ready.
+        // The first program refers to the second by `members`; once it is ready, `next` links it to other operations.
         match self.last {
             NONE => self.first = index,
             last if last == self.first => ops[last].members = index,
