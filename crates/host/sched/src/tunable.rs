@@ -4,26 +4,22 @@ use ssdlab_core::{Parameter, ParameterError, Unit, UnknownMember};
 use thiserror::Error;
 
 /// Maximum backward distance from the last request, in CFQ and BFQ.
-pub(crate) const BACK_SEEK_MAX: Parameter = Parameter {
-    name: "back_seek_max",
-    unit: Unit::KiB,
-    default: 16_384,
-    min: 0,
-    max: 1 << 40,
-    example: None,
-    help: "Maximum backward seek; requests farther back are served only after all requests ahead.",
-};
+pub(crate) const BACK_SEEK_MAX: Parameter = Parameter::new(
+    "back_seek_max",
+    Unit::KiB,
+    16_384,
+    [0, 1 << 40],
+    "Maximum backward seek; requests farther back are served only after all requests ahead.",
+);
 
 /// Cost factor of backward distances, in CFQ and BFQ.
-pub(crate) const BACK_SEEK_PENALTY: Parameter = Parameter {
-    name: "back_seek_penalty",
-    unit: Unit::Count("factor"),
-    default: 2,
-    min: 1,
-    max: 1_000_000,
-    example: None,
-    help: "Factor by which a backward seek costs more than a forward seek of equal distance.",
-};
+pub(crate) const BACK_SEEK_PENALTY: Parameter = Parameter::new(
+    "back_seek_penalty",
+    Unit::Count("factor"),
+    2,
+    [1, 1_000_000],
+    "Factor by which a backward seek costs more than a forward seek of equal distance.",
+);
 
 /// Error in setting a tunable.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -17,15 +17,13 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
     name: "bloom",
     help: "Admits items on their second access; two Bloom filters record the first accesses.",
     source: "Maggs, Sitaraman 2015",
-    parameters: &[Parameter {
-        name: "remembered",
-        unit: Unit::Count("items"),
-        default: 1 << 20,
-        min: 1,
-        max: 1 << 32,
-        example: None,
-        help: "Number of items added to the current Bloom filter before the older filter is cleared.",
-    }],
+    parameters: &[Parameter::new(
+        "remembered",
+        Unit::Count("items"),
+        1 << 20,
+        [1, 1 << 32],
+        "Number of items added to the current Bloom filter before the older filter is cleared.",
+    )],
     role: AdmissionRules {
         sizes: true,
         guard: |settings, policy| {

@@ -49,15 +49,13 @@ pub static ADMISSIONS: Registry<AdmissionRules> =
 /// Name of the parameter that selects an admission policy.
 const ADMISSION: &str = "admission";
 
-static ADMISSION_PARAMETER: [Parameter; 1] = [Parameter {
-    name: ADMISSION,
-    unit: Unit::Count("(index of an admission policy)"),
-    default: 0,
-    min: 0,
-    max: u32::MAX as u64,
-    example: None,
-    help: "Admission policy.",
-}];
+static ADMISSION_PARAMETER: [Parameter; 1] = [Parameter::new(
+    ADMISSION,
+    Unit::Count("(index of an admission policy)"),
+    0,
+    [0, u32::MAX as u64],
+    "Admission policy.",
+)];
 
 /// Admission policy chosen by the user, with its settings. `own` holds the user's changes to parameters of the
 /// replacement policy itself.

@@ -17,15 +17,7 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
     source: "Zhou et al., ICS 2018",
     parameters: &[
         Parameter::share("percent", 50, "Probability of admission."),
-        Parameter {
-            name: "seed",
-            unit: Unit::Count("number"),
-            default: 1,
-            min: 0,
-            max: u64::MAX,
-            example: None,
-            help: "Seed of the random numbers.",
-        },
+        Parameter::new("seed", Unit::Count("number"), 1, [0, u64::MAX], "Seed of the random numbers."),
     ],
     role: AdmissionRules {
         sizes: true,

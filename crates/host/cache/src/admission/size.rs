@@ -15,15 +15,13 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
     name: "size",
     help: "Admits small items.",
     source: "Abrams et al., WWW 1995",
-    parameters: &[Parameter {
-        name: "largest",
-        unit: Unit::Count("units of the cache capacity"),
-        default: 1 << 20,
-        min: 1,
-        max: u32::MAX as u64,
-        example: None,
-        help: "Maximum size of an admitted item, in bytes; pages and other items without sizes have size 1.",
-    }],
+    parameters: &[Parameter::new(
+        "largest",
+        Unit::Count("units of the cache capacity"),
+        1 << 20,
+        [1, u32::MAX as u64],
+        "Maximum size of an admitted item, in bytes; pages and other items without sizes have size 1.",
+    )],
     role: AdmissionRules {
         sizes: true,
         guard: |settings, policy| guarded(Size { largest: settings.get("largest") }, policy),

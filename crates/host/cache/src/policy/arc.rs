@@ -24,13 +24,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Two LRU lists, for items used once and items used again; ghost hits adapt their sizes.",
     source: "Megiddo, Modha, FAST 2003",
     parameters: &[],
-    role: PolicyRules {
-        sizes: false,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|_, capacity, items| Box::new(Arc { lists: Lists::new(items), target: 0.0, capacity }),
-    },
+    role: PolicyRules::one_size(&|_, capacity, items| {
+        Box::new(Arc { lists: Lists::new(items), target: 0.0, capacity })
+    }),
 };
 
 const T1: u8 = 0;

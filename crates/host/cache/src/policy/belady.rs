@@ -31,13 +31,11 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         "True (1) to reject a new item that does not fit, if no cached item has a farther next use.",
     )],
     role: PolicyRules {
-        sizes: true,
         needs_future: true,
-        largest: u64::MAX,
         one_pass: Some(exact::belady),
-        build: &|settings, capacity, items| {
+        ..PolicyRules::any_size(&|settings, capacity, items| {
             Box::new(Belady { heap: Heap::new(items, capacity), bypass: settings.is_set("bypass"), capacity })
-        },
+        })
     },
 };
 

@@ -40,31 +40,25 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "LeCaR with scan-resistant and churn-resistant experts, and an adaptive learning rate.",
     source: "Rodriguez et al., FAST 2021",
     parameters: &[random::SEED],
-    role: PolicyRules {
-        sizes: false,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let fresh = ((capacity + 50) / 100).max(1);
-            let mut policy = Cacheus {
-                lists: Lists::new(0),
-                heap: Heap::new(0, capacity),
-                uses: HugeVec::filled(0, 0),
-                s_share: capacity - fresh,
-                demoted: 0,
-                new_in_history: 0,
-                cold: true,
-                weights: Weights::default(),
-                learning: Learning::new(capacity),
-                now: 0,
-                rng: Rng::named(settings.get("seed"), "CACHEUS"),
-                capacity,
-            };
-            policy.grow(items);
-            Box::new(policy)
-        },
-    },
+    role: PolicyRules::one_size(&|settings, capacity, items| {
+        let fresh = ((capacity + 50) / 100).max(1);
+        let mut policy = Cacheus {
+            lists: Lists::new(0),
+            heap: Heap::new(0, capacity),
+            uses: HugeVec::filled(0, 0),
+            s_share: capacity - fresh,
+            demoted: 0,
+            new_in_history: 0,
+            cold: true,
+            weights: Weights::default(),
+            learning: Learning::new(capacity),
+            now: 0,
+            rng: Rng::named(settings.get("seed"), "CACHEUS"),
+            capacity,
+        };
+        policy.grow(items);
+        Box::new(policy)
+    }),
 };
 
 const S: u8 = 0;

@@ -25,13 +25,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "ARC with clocks in place of the LRU lists.",
     source: "Bansal, Modha, FAST 2004",
     parameters: &[],
-    role: PolicyRules {
-        sizes: false,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|_, capacity, items| Box::new(Car { lists: Lists::new(items), target: 0.0, capacity }),
-    },
+    role: PolicyRules::one_size(&|_, capacity, items| {
+        Box::new(Car { lists: Lists::new(items), target: 0.0, capacity })
+    }),
 };
 
 const T1: u8 = 0;

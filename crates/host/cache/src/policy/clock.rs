@@ -21,25 +21,17 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock",
     help: "FIFO with a second chance for items used since the hand last passed them.",
     source: "Corbato 1968; bits: Smith 1978",
-    parameters: &[Parameter {
-        name: "bits",
-        unit: Unit::Count("bits"),
-        default: 1,
-        min: 1,
-        max: 8,
-        example: None,
-        help: "Number of bits in the use counter of each item.",
-    }],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let most = ((1_u32 << settings.get("bits")) - 1) as u8;
-            Box::new(Clock { circle: Lists::new(items), most, capacity })
-        },
-    },
+    parameters: &[Parameter::new(
+        "bits",
+        Unit::Count("bits"),
+        1,
+        [1, 8],
+        "Number of bits in the use counter of each item.",
+    )],
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let most = ((1_u32 << settings.get("bits")) - 1) as u8;
+        Box::new(Clock { circle: Lists::new(items), most, capacity })
+    }),
 };
 
 #[derive(Debug)]

@@ -31,33 +31,25 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Zhai et al. 2025",
     parameters: &[
         SMALL_SHARE,
-        Parameter {
-            name: "window",
-            unit: Unit::Percent,
-            default: 50,
-            min: 0,
-            max: 100,
-            example: None,
-            help: "Share of the small FIFO, counted from its newest item, in which hits are ignored.",
-        },
+        Parameter::new(
+            "window",
+            Unit::Percent,
+            50,
+            [0, 100],
+            "Share of the small FIFO, counted from its newest item, in which hits are ignored.",
+        ),
         Parameter::share("ghost", 50, "Size of the ghost list, relative to the capacity."),
     ],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let rules = Rules { most_uses: 1, promoted_at: 1, keeps_uses: false, fills_main: true };
-            let mut queues = ThreeQueues::new(rules, settings, capacity, 0);
-            queues.ghost = settings.share("ghost", capacity);
-            let window_percent = settings.get("window");
-            let mut policy =
-                Clock2QPlus { queues, window_percent, arrivals: Arrivals { all: 0, at: HugeVec::filled(0, 0) } };
-            policy.grow(items);
-            Box::new(policy)
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let rules = Rules { most_uses: 1, promoted_at: 1, keeps_uses: false, fills_main: true };
+        let mut queues = ThreeQueues::new(rules, settings, capacity, 0);
+        queues.ghost = settings.share("ghost", capacity);
+        let window_percent = settings.get("window");
+        let mut policy =
+            Clock2QPlus { queues, window_percent, arrivals: Arrivals { all: 0, at: HugeVec::filled(0, 0) } };
+        policy.grow(items);
+        Box::new(policy)
+    }),
 };
 
 /// Running total of units inserted into the small FIFO, and the value of this total when each item was inserted.

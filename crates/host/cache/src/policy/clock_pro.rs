@@ -29,24 +29,18 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "LIRS as a clock: items with a short reuse distance are hot, and a hit only sets a bit.",
     source: "Jiang et al., USENIX ATC 2005",
     parameters: &[],
-    role: PolicyRules {
-        sizes: false,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|_, capacity, items| {
-            Box::new(ClockPro {
-                clock: Lists::new(items),
-                hand_cold: None,
-                hand_test: None,
-                hot: 0,
-                cold: 0,
-                evicted: 0,
-                cold_target: capacity,
-                capacity,
-            })
-        },
-    },
+    role: PolicyRules::one_size(&|_, capacity, items| {
+        Box::new(ClockPro {
+            clock: Lists::new(items),
+            hand_cold: None,
+            hand_test: None,
+            hot: 0,
+            cold: 0,
+            evicted: 0,
+            cold_target: capacity,
+            capacity,
+        })
+    }),
 };
 
 /// Mark bits of an item on the clock. An item that is neither hot nor evicted is cold.

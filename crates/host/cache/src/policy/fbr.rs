@@ -26,67 +26,53 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "LRU that ignores uses of its newest items and evicts the least frequently used of its oldest items.",
     source: "Robinson, Devarakonda, SIGMETRICS 1990",
     parameters: &[
-        Parameter {
-            name: "new",
-            unit: Unit::Percent,
-            default: 25,
-            min: 0,
-            max: 100,
-            example: None,
-            help: "Size of the new section (most recently used items), relative to the capacity.",
-        },
-        Parameter {
-            name: "old",
-            unit: Unit::Percent,
-            default: 50,
-            min: 0,
-            max: 100,
-            example: None,
-            help: "Size of the old section (least recently used items), relative to the capacity.",
-        },
-        Parameter {
-            name: "mean_most",
-            unit: Unit::Count("uses"),
-            default: 100,
-            min: 1,
-            max: 1 << 30,
-            example: None,
-            help: "Mean use count above which all use counts are halved.",
-        },
-        Parameter {
-            name: "count_most",
-            unit: Unit::Count("uses"),
-            default: 1000,
-            min: 1,
-            max: 1 << 30,
-            example: None,
-            help: "Maximum use count: the eviction order treats higher use counts as equal to this value.",
-        },
+        Parameter::new(
+            "new",
+            Unit::Percent,
+            25,
+            [0, 100],
+            "Size of the new section (most recently used items), relative to the capacity.",
+        ),
+        Parameter::new(
+            "old",
+            Unit::Percent,
+            50,
+            [0, 100],
+            "Size of the old section (least recently used items), relative to the capacity.",
+        ),
+        Parameter::new(
+            "mean_most",
+            Unit::Count("uses"),
+            100,
+            [1, 1 << 30],
+            "Mean use count above which all use counts are halved.",
+        ),
+        Parameter::new(
+            "count_most",
+            Unit::Count("uses"),
+            1000,
+            [1, 1 << 30],
+            "Maximum use count: the eviction order treats higher use counts as equal to this value.",
+        ),
     ],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let new_most = settings.share("new", capacity);
-            let mut policy = Fbr {
-                stack: Lists::new(0),
-                old: Heap::new(0, capacity),
-                counts: HugeVec::filled(0, 0),
-                arrivals: 0,
-                sum: 0,
-                cached: 0,
-                new_most,
-                middle_most: capacity.saturating_sub(new_most + settings.share("old", capacity)),
-                mean_most: settings.get("mean_most"),
-                count_most: settings.get("count_most"),
-                capacity,
-            };
-            policy.grow(items);
-            Box::new(policy)
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let new_most = settings.share("new", capacity);
+        let mut policy = Fbr {
+            stack: Lists::new(0),
+            old: Heap::new(0, capacity),
+            counts: HugeVec::filled(0, 0),
+            arrivals: 0,
+            sum: 0,
+            cached: 0,
+            new_most,
+            middle_most: capacity.saturating_sub(new_most + settings.share("old", capacity)),
+            mean_most: settings.get("mean_most"),
+            count_most: settings.get("count_most"),
+            capacity,
+        };
+        policy.grow(items);
+        Box::new(policy)
+    }),
 };
 
 const NEW: u8 = 0;

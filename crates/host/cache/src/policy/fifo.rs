@@ -15,13 +15,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item inserted first.",
     source: "Belady 1966",
     parameters: &[],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|_, capacity, items| Box::new(Fifo { queue: Lists::new(items), capacity }),
-    },
+    role: PolicyRules::any_size(&|_, capacity, items| Box::new(Fifo { queue: Lists::new(items), capacity })),
 };
 
 #[derive(Debug)]

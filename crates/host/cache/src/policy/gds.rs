@@ -17,11 +17,5 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "LRU with dynamic ageing: the larger an item, the sooner it is evicted.",
     source: "Cao, Irani, USITS 1997",
     parameters: &[],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|_, capacity, items| Box::new(GreedyDual::<false, true>::new(capacity, items)),
-    },
+    role: PolicyRules::any_size(&|_, capacity, items| Box::new(GreedyDual::<false, true>::new(capacity, items))),
 };

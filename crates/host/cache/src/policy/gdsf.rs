@@ -18,11 +18,5 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item with the fewest uses per unit of size, with dynamic ageing.",
     source: "Cherkasova 1998",
     parameters: &[],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|_, capacity, items| Box::new(GreedyDual::<true, true>::new(capacity, items)),
-    },
+    role: PolicyRules::any_size(&|_, capacity, items| Box::new(GreedyDual::<true, true>::new(capacity, items))),
 };

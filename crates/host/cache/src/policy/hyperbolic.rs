@@ -21,35 +21,21 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item with the fewest uses per unit of size and time since insertion, from a random sample.",
     source: "Blankstein et al., USENIX ATC 2017",
     parameters: &[
-        Parameter {
-            name: "sample",
-            unit: Unit::Count("items"),
-            default: 64,
-            min: 1,
-            max: 1024,
-            example: None,
-            help: "Number of items sampled per eviction.",
-        },
+        Parameter::new("sample", Unit::Count("items"), 64, [1, 1024], "Number of items sampled per eviction."),
         random::SEED,
     ],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let mut policy = Hyperbolic {
-                cached: Bag::new(0, capacity),
-                uses: HugeVec::filled(ABSENT, 0),
-                now: 0,
-                sample: settings.get("sample"),
-                rng: Rng::named(settings.get("seed"), "hyperbolic caching"),
-                capacity,
-            };
-            policy.grow(items);
-            Box::new(policy)
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let mut policy = Hyperbolic {
+            cached: Bag::new(0, capacity),
+            uses: HugeVec::filled(ABSENT, 0),
+            now: 0,
+            sample: settings.get("sample"),
+            rng: Rng::named(settings.get("seed"), "hyperbolic caching"),
+            capacity,
+        };
+        policy.grow(items);
+        Box::new(policy)
+    }),
 };
 
 /// Number of uses of an item since it was inserted, and the time of its insertion.

@@ -37,28 +37,22 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         ),
         random::SEED,
     ],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let mut policy = LeCaR {
-                lists: Lists::new(0),
-                heap: Heap::new(0, capacity),
-                left: HugeVec::filled(NEVER, 0),
-                weights: Weights::default(),
-                rate: settings.get("rate") as f64 / 100.0,
-                history: settings.share("history", capacity),
-                most_items: 0,
-                now: 0,
-                rng: Rng::named(settings.get("seed"), "LeCaR"),
-                capacity,
-            };
-            policy.grow(items);
-            Box::new(policy)
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let mut policy = LeCaR {
+            lists: Lists::new(0),
+            heap: Heap::new(0, capacity),
+            left: HugeVec::filled(NEVER, 0),
+            weights: Weights::default(),
+            rate: settings.get("rate") as f64 / 100.0,
+            history: settings.share("history", capacity),
+            most_items: 0,
+            now: 0,
+            rng: Rng::named(settings.get("seed"), "LeCaR"),
+            capacity,
+        };
+        policy.grow(items);
+        Box::new(policy)
+    }),
 };
 
 /// Factor applied to the penalty for an eviction mistake if the evicted item is accessed again N accesses after its

@@ -17,13 +17,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item with the fewest uses since its insertion.",
     source: "Coffman, Denning 1973",
     parameters: &[],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|_, capacity, items| Box::new(Lfu { heap: Heap::new(items, capacity), now: 0, capacity }),
-    },
+    role: PolicyRules::any_size(&|_, capacity, items| {
+        Box::new(Lfu { heap: Heap::new(items, capacity), now: 0, capacity })
+    }),
 };
 
 #[derive(Debug)]

@@ -18,11 +18,5 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "LFU with ageing: a new item starts from the priority of the last victim.",
     source: "Arlitt et al. 2000",
     parameters: &[],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|_, capacity, items| Box::new(GreedyDual::<true, false>::new(capacity, items)),
-    },
+    role: PolicyRules::any_size(&|_, capacity, items| Box::new(GreedyDual::<true, false>::new(capacity, items))),
 };

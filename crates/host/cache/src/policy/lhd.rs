@@ -31,50 +31,40 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item with the lowest hit density (expected hits per size and time) from a random sample.",
     source: "Beckmann et al., NSDI 2018",
     parameters: &[
-        Parameter {
-            name: "period",
-            unit: Unit::Count("accesses"),
-            default: 1 << 20,
-            min: 1,
-            max: 1 << 40,
-            example: None,
-            help: "Number of accesses between updates of the hit densities.",
-        },
-        Parameter {
-            name: "explore",
-            unit: Unit::Percent,
-            default: 1,
-            min: 0,
-            max: 100,
-            example: None,
-            help: "Maximum share of the cache for explorers (items that are cached longer, to learn their hit \
+        Parameter::new(
+            "period",
+            Unit::Count("accesses"),
+            1 << 20,
+            [1, 1 << 40],
+            "Number of accesses between updates of the hit densities.",
+        ),
+        Parameter::new(
+            "explore",
+            Unit::Percent,
+            1,
+            [0, 100],
+            "Maximum share of the cache for explorers (items that are cached longer, to learn their hit \
                    densities).",
-        },
+        ),
         random::SEED,
     ],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let mut policy = Lhd {
-                cached: Bag::new(0, capacity),
-                ages: HugeVec::filled(UNKNOWN, 0),
-                densities: Densities::new(capacity),
-                suspects: [None; SUSPECTS],
-                next_suspect: 0,
-                victims_rank: 0.0,
-                explorers_left: settings.share("explore", capacity) as i64,
-                period: settings.get("period"),
-                now: 0,
-                rng: Rng::named(settings.get("seed"), "LHD"),
-                capacity,
-            };
-            policy.grow(items);
-            Box::new(policy)
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let mut policy = Lhd {
+            cached: Bag::new(0, capacity),
+            ages: HugeVec::filled(UNKNOWN, 0),
+            densities: Densities::new(capacity),
+            suspects: [None; SUSPECTS],
+            next_suspect: 0,
+            victims_rank: 0.0,
+            explorers_left: settings.share("explore", capacity) as i64,
+            period: settings.get("period"),
+            now: 0,
+            rng: Rng::named(settings.get("seed"), "LHD"),
+            capacity,
+        };
+        policy.grow(items);
+        Box::new(policy)
+    }),
 };
 
 /// Upper and lower limits on the number of distinct ages, both powers of two. Between them, there is one age per four

@@ -16,13 +16,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item inserted last.",
     source: "Coffman, Denning 1973",
     parameters: &[],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|_, capacity, items| Box::new(Lifo { pile: Lists::new(items), capacity }),
-    },
+    role: PolicyRules::any_size(&|_, capacity, items| Box::new(Lifo { pile: Lists::new(items), capacity })),
 };
 
 #[derive(Debug)]

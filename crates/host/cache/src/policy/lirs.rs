@@ -29,27 +29,19 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Jiang, Zhang, SIGMETRICS 2002",
     parameters: &[
         Parameter::share("hir", 1, "Share of the cache for items with a long or unknown reuse distance."),
-        Parameter {
-            name: "hir_least",
-            unit: Unit::Count("items"),
-            default: 1,
-            min: 1,
-            max: 1 << 20,
-            example: None,
-            help: "Minimum number of cached items with a long or unknown reuse distance, if the cache is large enough.",
-        },
+        Parameter::new(
+            "hir_least",
+            Unit::Count("items"),
+            1,
+            [1, 1 << 20],
+            "Minimum number of cached items with a long or unknown reuse distance, if the cache is large enough.",
+        ),
     ],
-    role: PolicyRules {
-        sizes: false,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let hir = settings.share("hir", capacity).max(settings.get("hir_least")).min(capacity);
-            let lir_share = capacity - hir;
-            Box::new(Lirs { stack: Lists::new(items), queue: Lists::new(items), lir: 0, lir_share, capacity })
-        },
-    },
+    role: PolicyRules::one_size(&|settings, capacity, items| {
+        let hir = settings.share("hir", capacity).max(settings.get("hir_least")).min(capacity);
+        let lir_share = capacity - hir;
+        Box::new(Lirs { stack: Lists::new(items), queue: Lists::new(items), lir: 0, lir_share, capacity })
+    }),
 };
 
 /// Status of an item, stored as the mark of its node in the stack.

@@ -18,11 +18,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Mattson et al. 1970",
     parameters: &[],
     role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
         one_pass: Some(exact::lru),
-        build: &|_, capacity, items| Box::new(Lru { queue: Lists::new(items), capacity }),
+        ..PolicyRules::any_size(&|_, capacity, items| Box::new(Lru { queue: Lists::new(items), capacity }))
     },
 };
 

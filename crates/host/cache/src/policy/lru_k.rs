@@ -29,56 +29,38 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item whose K-th most recent use is oldest.",
     source: "O'Neil et al., SIGMOD 1993",
     parameters: &[
-        Parameter {
-            name: "k",
-            unit: Unit::Count("uses"),
-            default: 2,
-            min: 1,
-            max: 16,
-            example: None,
-            help: "Number of uses considered (K).",
-        },
-        Parameter {
-            name: "correlated",
-            unit: Unit::Count("accesses"),
-            default: 0,
-            min: 0,
-            max: u64::MAX,
-            example: None,
-            help: "Correlated reference period: uses within it count as one use, and the item cannot be evicted.",
-        },
-        Parameter {
-            name: "retained",
-            unit: Unit::Count("accesses"),
-            default: u64::MAX,
-            min: 0,
-            max: u64::MAX,
-            example: None,
-            help: "Retained information period: the history of an evicted item is kept this long after its last use.",
-        },
+        Parameter::new("k", Unit::Count("uses"), 2, [1, 16], "Number of uses considered (K)."),
+        Parameter::new(
+            "correlated",
+            Unit::Count("accesses"),
+            0,
+            [0, u64::MAX],
+            "Correlated reference period: uses within it count as one use, and the item cannot be evicted.",
+        ),
+        Parameter::new(
+            "retained",
+            Unit::Count("accesses"),
+            u64::MAX,
+            [0, u64::MAX],
+            "Retained information period: the history of an evicted item is kept this long after its last use.",
+        ),
     ],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let k = settings.get("k") as usize;
-            let mut policy = LruK {
-                heap: Heap::new(0, capacity),
-                history: HugeVec::filled(0, 0),
-                last: HugeVec::filled(0, 0),
-                k,
-                correlated: settings.get("correlated"),
-                retained: settings.get("retained"),
-                now: 0,
-                capacity,
-                recent: Lists::new(0),
-            };
-            policy.grow(items);
-            Box::new(policy)
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let k = settings.get("k") as usize;
+        let mut policy = LruK {
+            heap: Heap::new(0, capacity),
+            history: HugeVec::filled(0, 0),
+            last: HugeVec::filled(0, 0),
+            k,
+            correlated: settings.get("correlated"),
+            retained: settings.get("retained"),
+            now: 0,
+            capacity,
+            recent: Lists::new(0),
+        };
+        policy.grow(items);
+        Box::new(policy)
+    }),
 };
 
 /// Offset added to the heap keys of correlated items, so that all other items are evicted before them.

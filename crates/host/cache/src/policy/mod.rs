@@ -240,7 +240,22 @@ pub struct PolicyRules {
     pub one_pass: Option<OnePass>,
     /// Builds an empty cache, given its parameters, its capacity in units, and the number of items that its tables must
     /// hold.
-    pub build: &'static (dyn Fn(&Settings, u64, u32) -> Box<dyn Policy> + Send + Sync),
+    pub build: Build,
+}
+
+/// Constructor of a policy, see [`PolicyRules::build`].
+pub type Build = &'static (dyn Fn(&Settings, u64, u32) -> Box<dyn Policy> + Send + Sync);
+
+impl PolicyRules {
+    /// Returns the properties of an online policy for items of any size and caches of any capacity.
+    const fn any_size(build: Build) -> Self {
+        Self { sizes: true, needs_future: false, largest: u64::MAX, one_pass: None, build }
+    }
+
+    /// Returns the properties of an online policy for items of equal size.
+    const fn one_size(build: Build) -> Self {
+        Self { sizes: false, ..Self::any_size(build) }
+    }
 }
 
 impl Debug for PolicyRules {

@@ -28,55 +28,43 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
            evicted items.",
     source: "Zhou et al., USENIX ATC 2001",
     parameters: &[
-        Parameter {
-            name: "lifetime",
-            unit: Unit::Count("accesses per item"),
-            default: 2,
-            min: 1,
-            max: 1 << 20,
-            example: None,
-            help: "Number of accesses, per cached item, after which an unused item moves to the next lower queue.",
-        },
-        Parameter {
-            name: "queues",
-            unit: Unit::Count("queues"),
-            default: MOST_QUEUES as u64,
-            min: 1,
-            max: MOST_QUEUES as u64,
-            example: None,
-            help: "Number of queues.",
-        },
-        Parameter {
-            name: "remembered",
-            unit: Unit::Percent,
-            default: 400,
-            min: 0,
-            max: 10_000,
-            example: None,
-            help: "Number of evicted items remembered, relative to the capacity.",
-        },
+        Parameter::new(
+            "lifetime",
+            Unit::Count("accesses per item"),
+            2,
+            [1, 1 << 20],
+            "Number of accesses, per cached item, after which an unused item moves to the next lower queue.",
+        ),
+        Parameter::new(
+            "queues",
+            Unit::Count("queues"),
+            MOST_QUEUES as u64,
+            [1, MOST_QUEUES as u64],
+            "Number of queues.",
+        ),
+        Parameter::new(
+            "remembered",
+            Unit::Percent,
+            400,
+            [0, 10_000],
+            "Number of evicted items remembered, relative to the capacity.",
+        ),
     ],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let mut policy = Mq {
-                lists: Lists::new(0),
-                ages: HugeVec::filled(NEW, 0),
-                now: 0,
-                lifetime: settings.get("lifetime"),
-                cached: 0,
-                most_items: 0,
-                queues: settings.get("queues") as u8,
-                remembered: settings.share("remembered", capacity),
-                capacity,
-            };
-            policy.grow(items);
-            Box::new(policy)
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let mut policy = Mq {
+            lists: Lists::new(0),
+            ages: HugeVec::filled(NEW, 0),
+            now: 0,
+            lifetime: settings.get("lifetime"),
+            cached: 0,
+            most_items: 0,
+            queues: settings.get("queues") as u8,
+            remembered: settings.share("remembered", capacity),
+            capacity,
+        };
+        policy.grow(items);
+        Box::new(policy)
+    }),
 };
 
 const MOST_QUEUES: u8 = 8;

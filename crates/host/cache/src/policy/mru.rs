@@ -19,11 +19,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Chou, DeWitt, VLDB 1985",
     parameters: &[],
     role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
         one_pass: Some(exact::mru),
-        build: &|_, capacity, items| Box::new(Mru { pile: Lists::new(items), capacity }),
+        ..PolicyRules::any_size(&|_, capacity, items| Box::new(Mru { pile: Lists::new(items), capacity }))
     },
 };
 

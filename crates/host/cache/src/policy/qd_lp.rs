@@ -24,14 +24,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "A small FIFO that promotes reused items to a CLOCK, and a ghost list of the FIFO's evictions.",
     source: "Yang et al., HotOS 2023",
     parameters: &[SMALL_SHARE],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let rules = Rules { most_uses: 3, promoted_at: 1, keeps_uses: false, fills_main: false };
-            Box::new(ThreeQueues::new(rules, settings, capacity, items))
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let rules = Rules { most_uses: 3, promoted_at: 1, keeps_uses: false, fills_main: false };
+        Box::new(ThreeQueues::new(rules, settings, capacity, items))
+    }),
 };

@@ -13,31 +13,18 @@ use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::bag::Bag;
 
-pub(super) static SEED: Parameter = Parameter {
-    name: "seed",
-    unit: Unit::Count("number"),
-    default: 1,
-    min: 0,
-    max: u64::MAX,
-    example: None,
-    help: "Seed of the random numbers.",
-};
+pub(super) static SEED: Parameter =
+    Parameter::new("seed", Unit::Count("number"), 1, [0, u64::MAX], "Seed of the random numbers.");
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "random",
     help: "Evicts a random item.",
     source: "Belady 1966",
     parameters: &[SEED],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let rng = Rng::named(settings.get("seed"), "random replacement");
-            Box::new(Random { cached: Bag::new(items, capacity), capacity, rng })
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let rng = Rng::named(settings.get("seed"), "random replacement");
+        Box::new(Random { cached: Bag::new(items, capacity), capacity, rng })
+    }),
 };
 
 #[derive(Debug)]

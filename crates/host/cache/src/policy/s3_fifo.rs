@@ -24,15 +24,8 @@ use ssdlab_core::{Parameter, Unit};
 use super::three_queues::{Rules, ThreeQueues};
 use super::{PolicyInfo, PolicyRules};
 
-pub(super) static SMALL_SHARE: Parameter = Parameter {
-    name: "small",
-    unit: Unit::Percent,
-    default: 10,
-    min: 1,
-    max: 99,
-    example: None,
-    help: "Size of the small FIFO, relative to the capacity.",
-};
+pub(super) static SMALL_SHARE: Parameter =
+    Parameter::new("small", Unit::Percent, 10, [1, 99], "Size of the small FIFO, relative to the capacity.");
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "s3-fifo",
@@ -46,17 +39,11 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             "True (1) to follow libCacheSim, the simulator of the paper's authors, where it differs from the paper.",
         ),
     ],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let simulator = settings.is_set("simulator");
-            let rules = Rules { keeps_uses: !simulator, fills_main: simulator, ..RULES };
-            Box::new(ThreeQueues::new(rules, settings, capacity, items))
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let simulator = settings.is_set("simulator");
+        let rules = Rules { keeps_uses: !simulator, fills_main: simulator, ..RULES };
+        Box::new(ThreeQueues::new(rules, settings, capacity, items))
+    }),
 };
 
 /// Rules of the variant in the S3-FIFO paper.

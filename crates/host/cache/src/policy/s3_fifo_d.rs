@@ -29,30 +29,22 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Yang et al., SOSP 2023",
     parameters: &[
         SMALL_SHARE,
-        Parameter {
-            name: "hits",
-            unit: Unit::Count("hits"),
-            default: 100,
-            min: 0,
-            max: 1 << 20,
-            example: None,
-            help: "Adapts the queue sizes after more than this number of accesses to recently evicted items.",
-        },
+        Parameter::new(
+            "hits",
+            Unit::Count("hits"),
+            100,
+            [0, 1 << 20],
+            "Adapts the queue sizes after more than this number of accesses to recently evicted items.",
+        ),
         Parameter::share("lately", 5, "Size of each FIFO's list of recently evicted items, relative to the capacity."),
     ],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            Box::new(S3FifoD {
-                queues: ThreeQueues::new(RULES, settings, capacity, items),
-                left: Left { lists: Lists::new(items), most: settings.share("lately", capacity), hits: [0; 2] },
-                hits_most: settings.get("hits"),
-            })
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        Box::new(S3FifoD {
+            queues: ThreeQueues::new(RULES, settings, capacity, items),
+            left: Left { lists: Lists::new(items), most: settings.share("lately", capacity), hits: [0; 2] },
+            hits_most: settings.get("hits"),
+        })
+    }),
 };
 
 /// Recently evicted items of each FIFO.

@@ -20,13 +20,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "FIFO with a hand that evicts items not used since its last pass, and leaves used items in place.",
     source: "Zhang et al., NSDI 2024",
     parameters: &[],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|_, capacity, items| Box::new(Sieve { queue: Lists::new(items), hand: None, capacity }),
-    },
+    role: PolicyRules::any_size(&|_, capacity, items| {
+        Box::new(Sieve { queue: Lists::new(items), hand: None, capacity })
+    }),
 };
 
 #[derive(Debug)]

@@ -16,31 +16,18 @@ use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
 
-pub(super) static PROTECTED: Parameter = Parameter {
-    name: "protected",
-    unit: Unit::Percent,
-    default: 80,
-    min: 0,
-    max: 100,
-    example: None,
-    help: "Share of the main cache reserved for reused items.",
-};
+pub(super) static PROTECTED: Parameter =
+    Parameter::new("protected", Unit::Percent, 80, [0, 100], "Share of the main cache reserved for reused items.");
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "slru",
     help: "LRU in two segments: reused items move to a protected segment; the other items are evicted first.",
     source: "Karedla et al. 1994",
     parameters: &[PROTECTED],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let protected = settings.share("protected", capacity);
-            Box::new(Slru { lists: Lists::new(items), protected, capacity })
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let protected = settings.share("protected", capacity);
+        Box::new(Slru { lists: Lists::new(items), protected, capacity })
+    }),
 };
 
 const PROBATION: u8 = 0;

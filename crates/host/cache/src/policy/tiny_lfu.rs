@@ -19,15 +19,13 @@ use crate::Access;
 use crate::lists::Lists;
 use crate::sketch::{self, Sketch, SketchOptions};
 
-pub(crate) static SAMPLE: Parameter = Parameter {
-    name: "sample",
-    unit: Unit::Count("accesses per item"),
-    default: 10,
-    min: 1,
-    max: 100,
-    example: None,
-    help: "Number of accesses between two halvings of the counters, as a multiple of the cache capacity in items.",
-};
+pub(crate) static SAMPLE: Parameter = Parameter::new(
+    "sample",
+    Unit::Count("accesses per item"),
+    10,
+    [1, 100],
+    "Number of accesses between two halvings of the counters, as a multiple of the cache capacity in items.",
+);
 
 pub(crate) static DOORKEEPER: Parameter = Parameter::switch(
     "doorkeeper",
@@ -41,14 +39,11 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Einziger et al. 2017",
     parameters: &[SAMPLE, DOORKEEPER],
     role: PolicyRules {
-        sizes: false,
-        needs_future: false,
         largest: sketch::LARGEST,
-        one_pass: None,
-        build: &|settings, capacity, items| {
+        ..PolicyRules::one_size(&|settings, capacity, items| {
             let sketch = sketch(settings, capacity);
             Box::new(TinyLfu { lists: Lists::new(items), sketch, newcomer: None, capacity })
-        },
+        })
     },
 };
 

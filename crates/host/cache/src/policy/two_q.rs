@@ -26,16 +26,10 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         Parameter::share("kin", 25, "Share of the capacity for the FIFO of new items."),
         Parameter::share("kout", 50, "Number of evicted items remembered, relative to the capacity."),
     ],
-    role: PolicyRules {
-        sizes: true,
-        needs_future: false,
-        largest: u64::MAX,
-        one_pass: None,
-        build: &|settings, capacity, items| {
-            let (kin, kout) = (settings.share("kin", capacity), settings.share("kout", capacity));
-            Box::new(TwoQ { lists: Lists::new(items), kin, kout, capacity })
-        },
-    },
+    role: PolicyRules::any_size(&|settings, capacity, items| {
+        let (kin, kout) = (settings.share("kin", capacity), settings.share("kout", capacity));
+        Box::new(TwoQ { lists: Lists::new(items), kin, kout, capacity })
+    }),
 };
 
 const A1_IN: u8 = 0;

@@ -33,16 +33,13 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         tiny_lfu::DOORKEEPER,
     ],
     role: PolicyRules {
-        sizes: false,
-        needs_future: false,
         largest: sketch::LARGEST,
-        one_pass: None,
-        build: &|settings, capacity, items| {
+        ..PolicyRules::one_size(&|settings, capacity, items| {
             let window = settings.share("window", capacity).max(1);
             let sketch = tiny_lfu::sketch(settings, capacity);
             let protected = settings.share("protected", capacity - window);
             Box::new(WTinyLfu { lists: Lists::new(items), sketch, window, protected, capacity })
-        },
+        })
     },
 };
 

@@ -25,7 +25,7 @@ use ssdlab_core::{Parameter, Settings};
 use super::lists::SortedFifo;
 use super::mean::Mean;
 use super::nearest::rank;
-use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, SchedulerInfo, SchedulerRules};
 use crate::MS;
 use crate::bio::Bio;
 use crate::layer::BlockLayerKind;
@@ -37,16 +37,10 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     source: "Linux 2.6.32, block/as-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
-        kind: BlockLayerKind::SingleQueue,
-        merge_index: MergeIndex::Hash,
-        by_queue: false,
-        work_conserving: false,
         sorted_drain: true,
-        bounded_wait: true,
         by_process: true,
         by_sync: true,
-        part_of_device: None,
-        build: &|settings, _| Ok(Box::new(Anticipatory::new(settings))),
+        ..SchedulerRules::new(BlockLayerKind::SingleQueue, &|settings, _| Ok(Box::new(Anticipatory::new(settings))))
     },
 };
 

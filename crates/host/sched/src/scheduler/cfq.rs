@@ -41,7 +41,7 @@ use super::lists::SortedFifo;
 use super::mean::Mean;
 use super::nearest::rank;
 use super::owner::Owner;
-use super::{Device, IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{Device, IoScheduler, SchedulerInfo, SchedulerRules};
 use crate::MS;
 use crate::bio::{Bio, Flags, Priority, PriorityClass};
 use crate::layer::BlockLayerKind;
@@ -54,29 +54,22 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     source: "Linux 2.6.32, block/cfq-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
-        kind: BlockLayerKind::SingleQueue,
-        merge_index: MergeIndex::Hash,
-        by_queue: false,
-        work_conserving: false,
         sorted_drain: true,
         bounded_wait: false,
         by_process: true,
         by_sync: true,
-        part_of_device: None,
-        build: &|settings, device| Ok(Box::new(Cfq::new(settings, device))),
+        ..SchedulerRules::new(BlockLayerKind::SingleQueue, &|settings, device| Ok(Box::new(Cfq::new(settings, device))))
     },
 };
 
 const TUNABLES: &[Parameter] = &[
-    Parameter {
-        name: "quantum",
-        unit: Unit::Count("requests"),
-        default: 4,
-        min: 1,
-        max: 1_000_000,
-        example: None,
-        help: "Maximum requests that one queue may have at the device; four times as many if no other queue is busy.",
-    },
+    Parameter::new(
+        "quantum",
+        Unit::Count("requests"),
+        4,
+        [1, 1_000_000],
+        "Maximum requests that one queue may have at the device; four times as many if no other queue is busy.",
+    ),
     Parameter::ms(
         "fifo_expire_sync",
         125,
@@ -93,15 +86,13 @@ const TUNABLES: &[Parameter] = &[
     BACK_SEEK_PENALTY,
     Parameter::ms("slice_sync", 100, 1, "Slice duration of a synchronous queue of priority 4."),
     Parameter::ms("slice_async", 40, 1, "Slice duration of an asynchronous queue of priority 4."),
-    Parameter {
-        name: "slice_async_rq",
-        unit: Unit::Count("requests"),
-        default: 2,
-        min: 1,
-        max: 1_000_000,
-        example: None,
-        help: "Scales the number of requests per slice of an asynchronous queue; the default gives 16 at priority 4.",
-    },
+    Parameter::new(
+        "slice_async_rq",
+        Unit::Count("requests"),
+        2,
+        [1, 1_000_000],
+        "Scales the number of requests per slice of an asynchronous queue; the default gives 16 at priority 4.",
+    ),
     Parameter::ms("slice_idle", 8, 0, "Maximum time to idle for the next request of a process."),
     Parameter::switch(
         "low_latency",

@@ -9,7 +9,7 @@ use ssdlab_core::{Parameter, Settings, Unit};
 use crate::request::Request;
 
 const fn cost(name: &'static str, unit: Unit, default: u64, help: &'static str) -> Parameter {
-    Parameter { name, unit, default, min: 0, max: 1_000_000_000, example: None, help }
+    Parameter::new(name, unit, default, [0, 1_000_000_000], help)
 }
 
 /// The parameters are plain counts of microseconds, because their names already state the unit.
@@ -28,16 +28,13 @@ pub(super) const WRITE_SECTOR: Parameter = cost(
     5000,
     "Device time per sector written; the default is an estimate for SATA SSDs.",
 );
-pub(super) const ANTIC_EXPIRE: Parameter = Parameter {
-    name: "antic_expire",
-    unit: Unit::Millis,
-    default: 2,
-    min: 0,
-    max: 3_600_000,
-    example: None,
-    help: "Maximum time to hold back other processes while waiting for a process's next request; 0 disables waiting. \
+pub(super) const ANTIC_EXPIRE: Parameter = Parameter::ms(
+    "antic_expire",
+    2,
+    0,
+    "Maximum time to hold back other processes while waiting for a process's next request; 0 disables waiting. \
            The default is ssdlab's choice.",
-};
+);
 
 /// Cost of a request in device time, by direction.
 #[derive(Debug)]

@@ -16,7 +16,7 @@
 use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::lists::SortedFifo;
-use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
 use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
@@ -27,56 +27,33 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     source: "Linux 2.6.32, block/deadline-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
-        kind: BlockLayerKind::SingleQueue,
-        merge_index: MergeIndex::Hash,
-        by_queue: false,
         work_conserving: true,
-        sorted_drain: false,
-        bounded_wait: true,
-        by_process: false,
-        by_sync: false,
-        part_of_device: None,
-        build: &|settings, _| Ok(Box::new(Deadline::new(settings))),
+        ..SchedulerRules::new(BlockLayerKind::SingleQueue, &|settings, _| Ok(Box::new(Deadline::new(settings))))
     },
 };
 
 /// The parameters are shared with `mq-deadline`, which uses the same names and defaults.
-pub(super) const READ_EXPIRE: Parameter = Parameter {
-    name: "read_expire",
-    unit: Unit::Millis,
-    default: 500,
-    min: 1,
-    max: 3_600_000,
-    example: None,
-    help: "Once the oldest read is this old, the next read batch starts with it rather than in sector order.",
-};
-pub(super) const WRITE_EXPIRE: Parameter = Parameter {
-    name: "write_expire",
-    unit: Unit::Millis,
-    default: 5000,
-    min: 1,
-    max: 3_600_000,
-    example: None,
-    help: "Once the oldest write is this old, the next write batch starts with it rather than in sector order.",
-};
-pub(super) const WRITES_STARVED: Parameter = Parameter {
-    name: "writes_starved",
-    unit: Unit::Count("batches"),
-    default: 2,
-    min: 0,
-    max: 1_000_000,
-    example: None,
-    help: "Number of read batches that may be served while writes wait.",
-};
-pub(super) const FIFO_BATCH: Parameter = Parameter {
-    name: "fifo_batch",
-    unit: Unit::Count("requests"),
-    default: 16,
-    min: 1,
-    max: 1_000_000,
-    example: None,
-    help: "Maximum requests per batch.",
-};
+pub(super) const READ_EXPIRE: Parameter = Parameter::ms(
+    "read_expire",
+    500,
+    1,
+    "Once the oldest read is this old, the next read batch starts with it rather than in sector order.",
+);
+pub(super) const WRITE_EXPIRE: Parameter = Parameter::ms(
+    "write_expire",
+    5000,
+    1,
+    "Once the oldest write is this old, the next write batch starts with it rather than in sector order.",
+);
+pub(super) const WRITES_STARVED: Parameter = Parameter::new(
+    "writes_starved",
+    Unit::Count("batches"),
+    2,
+    [0, 1_000_000],
+    "Number of read batches that may be served while writes wait.",
+);
+pub(super) const FIFO_BATCH: Parameter =
+    Parameter::new("fifo_batch", Unit::Count("requests"), 16, [1, 1_000_000], "Maximum requests per batch.");
 pub(super) const FRONT_MERGES: Parameter =
     Parameter::switch("front_merges", true, "True to allow front merges into waiting requests.");
 

@@ -13,10 +13,10 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use rustc_hash::FxHashMap;
-use ssdlab_core::{Parameter, Settings, Unit};
+use ssdlab_core::{Parameter, Settings};
 
 use super::cost::{ANTIC_EXPIRE, Awaited, CostModel, READ_BASE, READ_SECTOR, WRITE_BASE, WRITE_SECTOR};
-use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
 use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
@@ -26,15 +26,12 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "device-time slices per process, with parallel dispatch and read preference (FAST 2012)",
     source: "Park and Shen, FAST 2012",
     parameters: &[
-        Parameter {
-            name: "slice_ms",
-            unit: Unit::Millis,
-            default: 20,
-            min: 1,
-            max: 3_600_000,
-            example: None,
-            help: "Device time granted to each process per epoch; the default is ssdlab's choice.",
-        },
+        Parameter::ms(
+            "slice_ms",
+            20,
+            1,
+            "Device time granted to each process per epoch; the default is ssdlab's choice.",
+        ),
         Parameter::switch("read_preference", true, "True to serve waiting reads before writes."),
         ANTIC_EXPIRE,
         READ_BASE,
@@ -43,16 +40,9 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         WRITE_SECTOR,
     ],
     role: SchedulerRules {
-        kind: BlockLayerKind::SingleQueue,
-        merge_index: MergeIndex::Hash,
-        by_queue: false,
-        work_conserving: false,
-        sorted_drain: false,
         bounded_wait: false,
         by_process: true,
-        by_sync: false,
-        part_of_device: None,
-        build: &|settings, _| Ok(Box::new(Fios::new(settings))),
+        ..SchedulerRules::new(BlockLayerKind::SingleQueue, &|settings, _| Ok(Box::new(Fios::new(settings))))
     },
 };
 

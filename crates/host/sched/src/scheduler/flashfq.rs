@@ -16,10 +16,10 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use rustc_hash::FxHashMap;
-use ssdlab_core::{Parameter, Settings, Unit};
+use ssdlab_core::{Parameter, Settings};
 
 use super::cost::{ANTIC_EXPIRE, Awaited, CostModel, READ_BASE, READ_SECTOR, WRITE_BASE, WRITE_SECTOR};
-use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, SchedulerInfo, SchedulerRules};
 use crate::bio::Bio;
 use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
@@ -29,15 +29,12 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "start-time fair queueing with throttled dispatch and anticipation (ATC 2013)",
     source: "Shen and Park, USENIX ATC 2013",
     parameters: &[
-        Parameter {
-            name: "throttle_ms",
-            unit: Unit::Millis,
-            default: 20,
-            min: 0,
-            max: 3_600_000,
-            example: None,
-            help: "Maximum virtual time by which a process may lead the slowest one; the default is ssdlab's choice.",
-        },
+        Parameter::ms(
+            "throttle_ms",
+            20,
+            0,
+            "Maximum virtual time by which a process may lead the slowest one; the default is ssdlab's choice.",
+        ),
         ANTIC_EXPIRE,
         READ_BASE,
         READ_SECTOR,
@@ -45,16 +42,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         WRITE_SECTOR,
     ],
     role: SchedulerRules {
-        kind: BlockLayerKind::SingleQueue,
-        merge_index: MergeIndex::Hash,
-        by_queue: false,
-        work_conserving: false,
-        sorted_drain: false,
-        bounded_wait: true,
         by_process: true,
-        by_sync: false,
-        part_of_device: None,
-        build: &|settings, _| Ok(Box::new(FlashFq::new(settings))),
+        ..SchedulerRules::new(BlockLayerKind::SingleQueue, &|settings, _| Ok(Box::new(FlashFq::new(settings))))
     },
 };
 

@@ -33,36 +33,16 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "limits reads and writes in flight according to measured latencies; Linux 6",
     source: "Linux 6, block/kyber-iosched.c",
     parameters: &[
-        Parameter {
-            name: "read_lat_nsec",
-            unit: Unit::Nanos,
-            default: 2_000_000,
-            min: 8,
-            max: 60_000_000_000,
-            example: None,
-            help: "Latency target of reads.",
-        },
-        Parameter {
-            name: "write_lat_nsec",
-            unit: Unit::Nanos,
-            default: 10_000_000,
-            min: 8,
-            max: 60_000_000_000,
-            example: None,
-            help: "Latency target of writes.",
-        },
+        Parameter::new("read_lat_nsec", Unit::Nanos, 2_000_000, [8, 60_000_000_000], "Latency target of reads."),
+        Parameter::new("write_lat_nsec", Unit::Nanos, 10_000_000, [8, 60_000_000_000], "Latency target of writes."),
     ],
     role: SchedulerRules {
-        kind: BlockLayerKind::MultiQueue,
         merge_index: MergeIndex::Latest,
         by_queue: true,
-        work_conserving: false,
-        sorted_drain: false,
-        bounded_wait: true,
-        by_process: false,
         by_sync: true,
-        part_of_device: None,
-        build: &|settings, device| Ok(Box::new(Kyber::new(settings, device.queues))),
+        ..SchedulerRules::new(BlockLayerKind::MultiQueue, &|settings, device| {
+            Ok(Box::new(Kyber::new(settings, device.queues)))
+        })
     },
 };
 

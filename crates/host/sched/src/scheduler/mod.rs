@@ -181,6 +181,25 @@ pub struct SchedulerRules {
     pub build: Build,
 }
 
+impl SchedulerRules {
+    /// Returns the properties of a scheduler that may idle, lets no request starve, and treats all hardware queues,
+    /// processes and kinds of writes alike.
+    const fn new(kind: BlockLayerKind, build: Build) -> Self {
+        Self {
+            kind,
+            merge_index: MergeIndex::Hash,
+            by_queue: false,
+            work_conserving: false,
+            sorted_drain: false,
+            bounded_wait: true,
+            by_process: false,
+            by_sync: false,
+            part_of_device: None,
+            build,
+        }
+    }
+}
+
 /// Returns the tunables of a scheduler: the defaults with the given changes applied.
 fn tunables(info: &SchedulerInfo, changes: &[(String, u64)]) -> Result<Settings, ParameterError> {
     let owner = Owner { kind: "scheduler", name: info.name, parameter: "tunable" };

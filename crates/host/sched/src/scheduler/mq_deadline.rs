@@ -14,7 +14,7 @@ use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::deadline::{FIFO_BATCH, FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED};
 use super::lists::SortedFifo;
-use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
 use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
@@ -29,37 +29,21 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         WRITES_STARVED,
         FIFO_BATCH,
         FRONT_MERGES,
-        Parameter {
-            name: "prio_aging_expire",
-            unit: Unit::Millis,
-            default: 10_000,
-            min: 0,
-            max: 3_600_000,
-            example: None,
-            help: "Waiting time after which a request is served before requests of higher priority classes.",
-        },
-        Parameter {
-            name: "async_depth",
-            unit: Unit::Count("requests"),
-            default: 0,
-            min: 0,
-            max: 1_000_000,
-            example: None,
-            help: "Maximum number of allocated non-read requests; 0, the default since Linux 6, sets no limit.",
-        },
+        Parameter::ms(
+            "prio_aging_expire",
+            10_000,
+            0,
+            "Waiting time after which a request is served before requests of higher priority classes.",
+        ),
+        Parameter::new(
+            "async_depth",
+            Unit::Count("requests"),
+            0,
+            [0, 1_000_000],
+            "Maximum number of allocated non-read requests; 0, the default since Linux 6, sets no limit.",
+        ),
     ],
-    role: SchedulerRules {
-        kind: BlockLayerKind::MultiQueue,
-        merge_index: MergeIndex::Hash,
-        by_queue: false,
-        work_conserving: false,
-        sorted_drain: false,
-        bounded_wait: true,
-        by_process: false,
-        by_sync: false,
-        part_of_device: None,
-        build: &|settings, _| Ok(Box::new(MqDeadline::new(settings))),
-    },
+    role: SchedulerRules::new(BlockLayerKind::MultiQueue, &|settings, _| Ok(Box::new(MqDeadline::new(settings)))),
 };
 
 /// Requests of one priority class.

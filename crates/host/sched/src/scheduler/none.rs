@@ -15,16 +15,10 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     source: "Linux 6, block/blk-mq-sched.c",
     parameters: &[],
     role: SchedulerRules {
-        kind: BlockLayerKind::MultiQueue,
         merge_index: MergeIndex::Latest,
         by_queue: true,
         work_conserving: true,
-        sorted_drain: false,
-        bounded_wait: true,
-        by_process: false,
-        by_sync: false,
-        part_of_device: None,
-        build: &|_, device| Ok(Box::new(NoScheduler::new(device.queues))),
+        ..SchedulerRules::new(BlockLayerKind::MultiQueue, &|_, device| Ok(Box::new(NoScheduler::new(device.queues))))
     },
 };
 

@@ -4,7 +4,7 @@
 //! Requests coalesce with their neighbours in the queue.
 
 use super::lists::Fifo;
-use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, SchedulerInfo, SchedulerRules};
 use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 
@@ -14,16 +14,9 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     source: "Linux 2.6.32, block/noop-iosched.c",
     parameters: &[],
     role: SchedulerRules {
-        kind: BlockLayerKind::SingleQueue,
-        merge_index: MergeIndex::Hash,
-        by_queue: false,
         work_conserving: true,
         sorted_drain: true,
-        bounded_wait: true,
-        by_process: false,
-        by_sync: false,
-        part_of_device: None,
-        build: &|_, _| Ok(Box::new(Noop::default())),
+        ..SchedulerRules::new(BlockLayerKind::SingleQueue, &|_, _| Ok(Box::new(Noop::default())))
     },
 };
 

@@ -30,7 +30,7 @@ use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::deadline::{FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE};
 use super::lists::SortedFifo;
-use super::{Device, IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{Device, IoScheduler, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
 use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
@@ -43,48 +43,38 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     source: "ParDispatcher paper",
     parameters: TUNABLES,
     role: SchedulerRules {
-        kind: BlockLayerKind::SingleQueue,
-        merge_index: MergeIndex::Hash,
-        by_queue: false,
         work_conserving: true,
-        sorted_drain: false,
-        bounded_wait: true,
-        by_process: false,
-        by_sync: false,
         part_of_device: Some(REGION_SIZE),
-        build: &|settings, device| Ok(Box::new(ParDispatcher::new(settings, device))),
+        ..SchedulerRules::new(BlockLayerKind::SingleQueue, &|settings, device| {
+            Ok(Box::new(ParDispatcher::new(settings, device)))
+        })
     },
 };
 
 const fn batch(name: &'static str, default: u64, help: &'static str) -> Parameter {
-    Parameter { name, unit: Unit::Count("requests"), default, min: 1, max: 1_000_000, example: None, help }
+    Parameter::new(name, Unit::Count("requests"), default, [1, 1_000_000], help)
 }
 
 const TUNABLES: &[Parameter] = &[
-    Parameter {
-        name: REGION_SIZE,
-        unit: Unit::Sectors,
-        default: 8 << 20,
+    Parameter::new(
+        REGION_SIZE,
+        Unit::Sectors,
+        8 << 20,
         // The number of regions must stay small, because choosing the next region may require a scan of all regions.
-        min: 2048,
-        max: 1 << 41,
-        example: None,
-        help: "Region size, at most the device size; the paper found 4 GB to be best for its drive.",
-    },
+        [2048, 1 << 41],
+        "Region size, at most the device size; the paper found 4 GB to be best for its drive.",
+    ),
     batch("read_batch", 16, "Reads per turn."),
     batch("write_batch", 8, "Writes per turn."),
     READ_EXPIRE,
     WRITE_EXPIRE,
-    Parameter {
-        name: "expiry_scan",
-        unit: Unit::Millis,
-        default: 0,
-        min: 0,
-        max: 3_600_000,
-        example: None,
-        help: "Interval at which all regions are scanned for the oldest overdue request; with 0, a region is checked \
+    Parameter::ms(
+        "expiry_scan",
+        0,
+        0,
+        "Interval at which all regions are scanned for the oldest overdue request; with 0, a region is checked \
                only in its own turn.",
-    },
+    ),
     FRONT_MERGES,
     Parameter::switch("first_direction", false, "True to begin each region's first turn with writes instead of reads."),
     Parameter::switch("cross_region_merges", false, "True to allow back merges across region boundaries."),

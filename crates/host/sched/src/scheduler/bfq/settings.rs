@@ -4,7 +4,7 @@ use ssdlab_core::{Parameter, Unit};
 
 use super::Bfq;
 use crate::layer::BlockLayerKind;
-use crate::scheduler::{MergeIndex, SchedulerInfo, SchedulerRules};
+use crate::scheduler::{SchedulerInfo, SchedulerRules};
 use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY};
 
 pub(in crate::scheduler) static INFO: SchedulerInfo = SchedulerInfo {
@@ -13,16 +13,9 @@ pub(in crate::scheduler) static INFO: SchedulerInfo = SchedulerInfo {
     source: "Linux 6, block/bfq-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
-        kind: BlockLayerKind::MultiQueue,
-        merge_index: MergeIndex::Hash,
-        by_queue: false,
-        work_conserving: false,
-        sorted_drain: false,
-        bounded_wait: true,
         by_process: true,
         by_sync: true,
-        part_of_device: None,
-        build: &|settings, device| Ok(Box::new(Bfq::new(settings, device))),
+        ..SchedulerRules::new(BlockLayerKind::MultiQueue, &|settings, device| Ok(Box::new(Bfq::new(settings, device))))
     },
 };
 
@@ -43,31 +36,17 @@ const TUNABLES: &[Parameter] = &[
     BACK_SEEK_MAX,
     BACK_SEEK_PENALTY,
     Parameter::ms("timeout_sync", 125, 4, "Maximum duration of a queue's turn, in whole jiffies of 4 ms."),
-    Parameter {
-        name: "max_budget",
-        unit: Unit::Sectors,
-        default: 0,
-        min: 0,
-        max: 1 << 31,
-        example: None,
-        help: "Maximum sectors per turn of a queue; 0 allows as many as the device can transfer within timeout_sync.",
-    },
-    Parameter {
-        name: "strict_guarantees",
-        unit: Unit::Switch,
-        default: 0,
-        min: 0,
-        max: 1,
-        example: None,
-        help: "True to send only one request to the device at a time, and to idle for every queue.",
-    },
-    Parameter {
-        name: "low_latency",
-        unit: Unit::Switch,
-        default: 1,
-        min: 0,
-        max: 1,
-        example: None,
-        help: "True to raise the weights of interactive and soft real-time processes.",
-    },
+    Parameter::new(
+        "max_budget",
+        Unit::Sectors,
+        0,
+        [0, 1 << 31],
+        "Maximum sectors per turn of a queue; 0 allows as many as the device can transfer within timeout_sync.",
+    ),
+    Parameter::switch(
+        "strict_guarantees",
+        false,
+        "True to send only one request to the device at a time, and to idle for every queue.",
+    ),
+    Parameter::switch("low_latency", true, "True to raise the weights of interactive and soft real-time processes."),
 ];
