@@ -1,9 +1,8 @@
 //! An unordered set of numbered items that supports random draws.
 
-use ssdlab_core::mem::prefetch;
-use ssdlab_core::{HugeVec, Rng};
+use ssdlab_core::Rng;
 
-use crate::lists::{grow, reserve};
+use crate::per_item::{PerItem, reserve};
 
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -16,7 +15,7 @@ const ABSENT: Place = Place { at: u32::MAX, size: 0 };
 #[derive(Debug)]
 pub(crate) struct Bag {
     items: Vec<u32>,
-    place: HugeVec<Place>,
+    place: PerItem<Place>,
     units: u64,
     /// Maximum number of items in the bag.
     capacity: u64,
@@ -25,38 +24,38 @@ pub(crate) struct Bag {
 impl Bag {
     /// Creates an empty bag for items `0..items`. The bag holds at most `capacity` items.
     pub fn new(items: u32, capacity: u64) -> Self {
-        let mut bag = Self { items: Vec::new(), place: HugeVec::filled(ABSENT, 0), units: 0, capacity };
+        let mut bag = Self { items: Vec::new(), place: PerItem::new(ABSENT, 0), units: 0, capacity };
         bag.grow(items);
         bag
     }
 
     /// Enlarges the tables, so that the bag can hold items `0..items`.
     pub fn grow(&mut self, items: u32) {
-        grow(&mut self.place, ABSENT, items as usize);
+        self.place.grow(items);
         reserve(&mut self.items, self.place.len(), self.capacity);
     }
 
     /// Returns the memory size of the bag in bytes.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.place) + self.items.capacity() * size_of::<u32>()
+        self.place.bytes() + self.items.capacity() * size_of::<u32>()
     }
 
     /// Prefetches the state of an item.
     #[inline]
     pub fn prefetch(&self, item: u32) {
-        prefetch(&self.place, item as usize);
+        self.place.prefetch(item);
     }
 
     /// True if the bag holds the item.
     #[inline]
     pub fn has(&self, item: u32) -> bool {
-        self.place[item as usize].size > 0
+        self.place[item].size > 0
     }
 
     /// Returns the size of an item in the bag, in units.
     #[inline]
     pub fn size(&self, item: u32) -> u32 {
-        self.place[item as usize].size
+        self.place[item].size
     }
 
     /// Returns the number of items in the bag.
@@ -80,18 +79,27 @@ impl Bag {
 
     /// Adds an item that is not in the bag yet.
     pub fn push(&mut self, item: u32, size: u32) {
-        self.place[item as usize] = Place { at: self.items.len() as u32, size };
+        self.place[item] = Place { at: self.items.len() as u32, size };
         self.items.push(item);
         self.units += u64::from(size);
     }
 
     /// Removes an item; the last item of the array moves into the gap.
     pub fn remove(&mut self, item: u32) {
-        let Place { at, size } = std::mem::replace(&mut self.place[item as usize], ABSENT);
+        let Place { at, size } = std::mem::replace(&mut self.place[item], ABSENT);
         self.units -= u64::from(size);
         self.items.swap_remove(at as usize);
         if let Some(&moved) = self.items.get(at as usize) {
-            self.place[moved as usize].at = at;
+            self.place[moved].at = at;
         }
+    }
+
+    /// Removes an item, if the bag holds it; returns true if it did.
+    pub fn discard(&mut self, item: u32) -> bool {
+        let has = self.has(item);
+        if has {
+            self.remove(item);
+        }
+        has
     }
 }

@@ -7,12 +7,10 @@
 //! An expired item takes space until it is accessed or evicted, as in libCacheSim and in stores with lazy expiry. A hit
 //! does not renew the TTL.
 
-use ssdlab_core::HugeVec;
-
 use crate::access::Access;
 use crate::access_trace::Life;
 use crate::counts::Counts;
-use crate::lists::grow;
+use crate::per_item::PerItem;
 use crate::policy::Policy;
 
 /// Expiry time of items that never expire.
@@ -21,15 +19,13 @@ const NEVER: u64 = u64::MAX;
 /// Expiry times of cached items.
 #[derive(Debug)]
 pub struct Expiry {
-    until_ns: HugeVec<u64>,
+    until_ns: PerItem<u64>,
 }
 
 impl Expiry {
     /// Creates the table for items `0..items`; no item is cached.
     pub fn new(items: u32) -> Self {
-        let mut until_ns = HugeVec::filled(NEVER, 0);
-        grow(&mut until_ns, NEVER, items as usize);
-        Self { until_ns }
+        Self { until_ns: PerItem::new(NEVER, items) }
     }
 
     /// Processes accesses and removals in order; `lives` holds the time and TTL of each access. Adds the results to
@@ -40,7 +36,7 @@ impl Expiry {
     pub fn simulate(&mut self, policy: &mut dyn Policy, accesses: &[Access], lives: &[Life], counts: &mut Counts) {
         assert_eq!(accesses.len(), lives.len(), "each access must have one time to live");
         for (access, life) in accesses.iter().zip(lives) {
-            let until_ns = &mut self.until_ns[access.item as usize];
+            let until_ns = &mut self.until_ns[access.item];
             if !access.is_drop() && policy.contains(access.item) {
                 if *until_ns > life.time_ns {
                     policy.simulate(std::slice::from_ref(access), counts);

@@ -3,10 +3,7 @@
 //! Each node has four children. The tree has half the levels of a binary heap, and the children of a node share a cache
 //! line.
 
-use ssdlab_core::HugeVec;
-use ssdlab_core::mem::prefetch;
-
-use crate::lists::{grow, reserve};
+use crate::per_item::{PerItem, reserve};
 
 const ABSENT: u32 = u32::MAX;
 const CHILDREN: usize = 4;
@@ -22,7 +19,7 @@ struct Entry<K> {
 pub(crate) struct Heap<K> {
     entries: Vec<Entry<K>>,
     /// Heap position of each item, or [`ABSENT`].
-    at: HugeVec<u32>,
+    at: PerItem<u32>,
     units: u64,
     /// Maximum number of items in the heap.
     capacity: u64,
@@ -31,37 +28,37 @@ pub(crate) struct Heap<K> {
 impl<K: Copy + Ord> Heap<K> {
     /// Creates an empty heap for items `0..items`. The heap holds at most `capacity` items.
     pub fn new(items: u32, capacity: u64) -> Self {
-        let mut heap = Self { entries: Vec::new(), at: HugeVec::filled(ABSENT, 0), units: 0, capacity };
+        let mut heap = Self { entries: Vec::new(), at: PerItem::new(ABSENT, 0), units: 0, capacity };
         heap.grow(items);
         heap
     }
 
     /// Enlarges the tables, so that the heap can hold items `0..items`.
     pub fn grow(&mut self, items: u32) {
-        grow(&mut self.at, ABSENT, items as usize);
+        self.at.grow(items);
         reserve(&mut self.entries, self.at.len(), self.capacity);
     }
 
     /// Returns the memory size of the heap in bytes.
     pub fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry<K>>() + size_of_val(&*self.at)
+        self.entries.capacity() * size_of::<Entry<K>>() + self.at.bytes()
     }
 
     /// Prefetches the heap position of an item.
     #[inline]
     pub fn prefetch(&self, item: u32) {
-        prefetch(&self.at, item as usize);
+        self.at.prefetch(item);
     }
 
     /// True if the heap holds the item.
     #[inline]
     pub fn has(&self, item: u32) -> bool {
-        self.at[item as usize] != ABSENT
+        self.at[item] != ABSENT
     }
 
     /// Returns the size in units of an item that is in the heap.
     pub fn size(&self, item: u32) -> u32 {
-        self.entries[self.at[item as usize] as usize].size
+        self.entries[self.at[item] as usize].size
     }
 
     /// Returns the number of items in the heap.
@@ -76,7 +73,7 @@ impl<K: Copy + Ord> Heap<K> {
 
     /// Returns the key of an item that is in the heap.
     pub fn key(&self, item: u32) -> K {
-        self.entries[self.at[item as usize] as usize].key
+        self.entries[self.at[item] as usize].key
     }
 
     /// Returns the smallest key in the heap, with its item.
@@ -93,20 +90,29 @@ impl<K: Copy + Ord> Heap<K> {
 
     /// Changes the key of an item that is in the heap.
     pub fn set(&mut self, item: u32, key: K) {
-        let at = self.at[item as usize] as usize;
+        let at = self.at[item] as usize;
         self.entries[at].key = key;
         self.settle(at);
     }
 
     /// Removes an item from the heap; returns the item's size.
     pub fn remove(&mut self, item: u32) -> u32 {
-        let at = std::mem::replace(&mut self.at[item as usize], ABSENT) as usize;
+        let at = std::mem::replace(&mut self.at[item], ABSENT) as usize;
         let size = self.entries.swap_remove(at).size;
         self.units -= u64::from(size);
         if at < self.entries.len() {
             self.settle(at);
         }
         size
+    }
+
+    /// Removes an item, if the heap holds it; returns true if it did.
+    pub fn discard(&mut self, item: u32) -> bool {
+        let has = self.has(item);
+        if has {
+            self.remove(item);
+        }
+        has
     }
 
     /// Removes the item with the smallest key; returns the item.
@@ -153,7 +159,7 @@ impl<K: Copy + Ord> Heap<K> {
     #[inline]
     fn place(&mut self, at: usize, entry: Entry<K>) {
         self.entries[at] = entry;
-        self.at[entry.item as usize] = at as u32;
+        self.at[entry.item] = at as u32;
     }
 }
 

@@ -49,6 +49,7 @@ mod expiry;
 mod heap;
 mod lists;
 mod page_sizes;
+mod per_item;
 pub mod plan;
 pub mod policy;
 mod pools;

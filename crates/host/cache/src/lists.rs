@@ -2,9 +2,9 @@
 //!
 //! A node takes 16 bytes and is aligned to 16, so that accessing an item causes only one cache miss.
 
-use ssdlab_core::HugeVec;
 use ssdlab_core::list::{self, Link, List, NONE};
-use ssdlab_core::mem::prefetch;
+
+use crate::per_item::PerItem;
 
 /// List number of an item that is in no list.
 pub(crate) const NOWHERE: u8 = u8::MAX;
@@ -42,53 +42,37 @@ struct Ends {
 /// `N` lists of items numbered `0..items`; [`Self::grow`] extends this range.
 #[derive(Clone, Debug)]
 pub struct Lists<const N: usize> {
-    nodes: HugeVec<Node>,
+    nodes: PerItem<Node>,
     ends: [Ends; N],
-}
-
-/// Extends `values` to at least `len` entries with copies of `value`; if `values` must grow, its length at least
-/// doubles.
-pub(crate) fn grow<T: Copy>(values: &mut HugeVec<T>, value: T, len: usize) {
-    if len > values.len() {
-        let mut larger = HugeVec::filled(value, len.max(values.len() * 2));
-        larger[..values.len()].copy_from_slice(values);
-        *values = larger;
-    }
-}
-
-/// Reserves space in `values` for the maximum number of cached items: the smaller of `items` and `capacity`.
-pub(crate) fn reserve<T>(values: &mut Vec<T>, items: usize, capacity: u64) {
-    let most = usize::try_from(capacity).unwrap_or(usize::MAX).min(items);
-    values.reserve_exact(most.saturating_sub(values.len()));
 }
 
 impl<const N: usize> Lists<N> {
     /// Creates empty lists for items `0..items`.
     pub fn new(items: u32) -> Self {
         let ends = [Ends { order: List::EMPTY, units: 0 }; N];
-        Self { nodes: HugeVec::filled(ABSENT, items as usize), ends }
+        Self { nodes: PerItem::new(ABSENT, items), ends }
     }
 
     /// Grows the node table so that the lists can hold items `0..items`.
     pub fn grow(&mut self, items: u32) {
-        grow(&mut self.nodes, ABSENT, items as usize);
+        self.nodes.grow(items);
     }
 
     /// Returns the memory used by the nodes, in bytes.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.nodes)
+        self.nodes.bytes()
     }
 
     /// Prefetches the node of an item.
     #[inline]
     pub fn prefetch(&self, item: u32) {
-        prefetch(&self.nodes, item as usize);
+        self.nodes.prefetch(item);
     }
 
     /// Returns the number of the list that holds an item, or `NOWHERE`.
     #[inline]
     pub fn list(&self, item: u32) -> u8 {
-        self.nodes[item as usize].list
+        self.nodes[item].list
     }
 
     /// True if the item is in a list.
@@ -100,19 +84,19 @@ impl<const N: usize> Lists<N> {
     /// Returns the size in units of an item that is in a list.
     #[inline]
     pub fn size(&self, item: u32) -> u32 {
-        self.nodes[item as usize].size
+        self.nodes[item].size
     }
 
     /// Returns the mark of an item, initially 0. The mark is kept when the item changes lists or is removed.
     #[inline]
     pub fn mark(&self, item: u32) -> u8 {
-        self.nodes[item as usize].mark
+        self.nodes[item].mark
     }
 
     /// Sets the mark of an item.
     #[inline]
     pub fn set_mark(&mut self, item: u32, mark: u8) {
-        self.nodes[item as usize].mark = mark;
+        self.nodes[item].mark = mark;
     }
 
     /// Returns the total size of the items of a list, in units.
@@ -127,14 +111,14 @@ impl<const N: usize> Lists<N> {
         let into = &mut self.ends[list as usize];
         into.units += u64::from(size);
         into.order.push(&mut self.nodes, item);
-        let node = &mut self.nodes[item as usize];
+        let node = &mut self.nodes[item];
         (node.size, node.list) = (size, list);
     }
 
     /// Removes an item from its list.
     #[inline]
     pub fn remove(&mut self, item: u32) {
-        let node = &mut self.nodes[item as usize];
+        let node = &mut self.nodes[item];
         let Node { size, list, .. } = *node;
         node.list = NOWHERE;
         let from = &mut self.ends[list as usize];
@@ -143,8 +127,18 @@ impl<const N: usize> Lists<N> {
         if older == NONE && newer != NONE {
             // The list's new oldest item will probably be removed soon. Removing it updates the next newer item, so the
             // node of that item is prefetched.
-            prefetch(&self.nodes, self.nodes[newer as usize].link.newer as usize);
+            self.nodes.prefetch(self.nodes[newer].link.newer);
         }
+    }
+
+    /// Removes an item from its list, if it is in one; returns true if it was.
+    #[inline]
+    pub fn discard(&mut self, item: u32) -> bool {
+        let has = self.has(item);
+        if has {
+            self.remove(item);
+        }
+        has
     }
 
     /// Moves an item from its list to `list`, as the newest item.
@@ -179,7 +173,7 @@ impl<const N: usize> Lists<N> {
     /// Returns the next newer item of the same list.
     #[inline]
     pub fn newer(&self, item: u32) -> Option<u32> {
-        let newer = self.nodes[item as usize].link.newer;
+        let newer = self.nodes[item].link.newer;
         (newer != NONE).then_some(newer)
     }
 
@@ -197,6 +191,14 @@ impl<const N: usize> Lists<N> {
         let item = self.newest(list)?;
         self.remove(item);
         Some(item)
+    }
+
+    /// Removes the oldest items of a list until its size is at most `most` units.
+    #[inline]
+    pub fn shrink_to(&mut self, list: u8, most: u64) {
+        while self.units(list) > most {
+            self.pop_oldest(list);
+        }
     }
 
     /// Removes and returns the oldest item with mark 0. Items passed over on the way get their marks decremented and

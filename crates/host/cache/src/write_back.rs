@@ -293,8 +293,7 @@ impl WriteBackCache {
                 self.dirty.push(DIRTY, item, 1);
                 self.counters.dirtied += 1;
             }
-            if through && !in_part && self.dirty.has(item) {
-                self.dirty.remove(item);
+            if through && !in_part && self.dirty.discard(item) {
                 self.counters.overwritten += 1;
             }
             self.write_back_evicted(context);
@@ -321,8 +320,7 @@ impl WriteBackCache {
     fn trim<F: FnMut(Request, Why)>(&mut self, context: &mut RequestContext<'_, F>) {
         for item in self.universe.within(self.page.covered(context.request.offset, context.request.end())) {
             self.pools.trim(item);
-            if self.dirty.has(item) {
-                self.dirty.remove(item);
+            if self.dirty.discard(item) {
                 self.counters.discarded += 1;
             }
         }

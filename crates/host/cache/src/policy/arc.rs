@@ -100,5 +100,5 @@ impl Policy for Arc {
         if self.forget() { self.lists.pop_oldest(T1) } else { self.replace(NOWHERE) }
     }
 
-    super::listed!(lists, 2, remove);
+    super::listed!(lists, 2);
 }

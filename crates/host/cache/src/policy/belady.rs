@@ -76,5 +76,5 @@ impl Policy for Belady {
         self.heap.pop()
     }
 
-    super::held!(heap, alone);
+    super::held!(heap);
 }

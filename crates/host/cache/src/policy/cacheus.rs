@@ -27,13 +27,14 @@
 
 use std::cmp::Reverse;
 
-use ssdlab_core::{HugeVec, Rng};
+use ssdlab_core::Rng;
 
 use super::lecar::Weights;
 use super::{Policy, PolicyInfo, PolicyRules, random};
 use crate::Access;
 use crate::heap::Heap;
-use crate::lists::{Lists, grow};
+use crate::lists::Lists;
+use crate::per_item::PerItem;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "cacheus",
@@ -42,10 +43,10 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     parameters: &[random::SEED],
     role: PolicyRules::one_size(&|settings, capacity, items| {
         let fresh = ((capacity + 50) / 100).max(1);
-        let mut policy = Cacheus {
-            lists: Lists::new(0),
-            heap: Heap::new(0, capacity),
-            uses: HugeVec::filled(0, 0),
+        Box::new(Cacheus {
+            lists: Lists::new(items),
+            heap: Heap::new(items, capacity),
+            uses: PerItem::new(0, items),
             s_share: capacity - fresh,
             demoted: 0,
             new_in_history: 0,
@@ -55,9 +56,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             now: 0,
             rng: Rng::named(settings.get("seed"), "CACHEUS"),
             capacity,
-        };
-        policy.grow(items);
-        Box::new(policy)
+        })
     }),
 };
 
@@ -116,7 +115,7 @@ struct Cacheus {
     /// Cached items by number of uses and time of the last use.
     heap: Heap<(u64, Reverse<u64>)>,
     /// Number of uses of each evicted item.
-    uses: HugeVec<u64>,
+    uses: PerItem<u64>,
     /// Maximum size of the list S, in units.
     s_share: u64,
     /// Number of items that are marked as demoted.
@@ -216,7 +215,7 @@ impl Policy for Cacheus {
             evicted.extend(self.victim());
         }
         if came_back {
-            self.insert(item, S, 0, self.uses[item as usize] + 1);
+            self.insert(item, S, 0, self.uses[item] + 1);
         } else if self.cold {
             let to_s = self.lists.units(S) < self.s_share && self.lists.units(Q) == 0;
             self.insert(item, if to_s { S } else { Q }, 0, 1);
@@ -234,7 +233,7 @@ impl Policy for Cacheus {
         let which = self.weights.choose(&mut self.rng);
         let victim = if which == 0 { lru } else { lfu };
         self.restore(victim);
-        self.uses[victim as usize] = self.heap.key(victim).0;
+        self.uses[victim] = self.heap.key(victim).0;
         self.heap.remove(victim);
         if lru == lfu {
             self.lists.remove(victim);
@@ -250,9 +249,8 @@ impl Policy for Cacheus {
     }
 
     fn remove(&mut self, item: u32) {
-        if self.heap.has(item) {
+        if self.heap.discard(item) {
             self.restore(item);
-            self.heap.remove(item);
             self.lists.remove(item);
         } else if self.lists.has(item) {
             self.leave_history(item);
@@ -260,20 +258,5 @@ impl Policy for Cacheus {
     }
 
     super::listed!(lists, HISTORY, only);
-
-    fn grow(&mut self, items: u32) {
-        self.lists.grow(items);
-        self.heap.grow(items);
-        grow(&mut self.uses, 0, items as usize);
-    }
-
-    fn bytes(&self) -> usize {
-        self.lists.bytes() + self.heap.bytes() + size_of_val(&*self.uses)
-    }
-
-    #[inline]
-    fn prefetch(&self, item: u32) {
-        self.lists.prefetch(item);
-        self.heap.prefetch(item);
-    }
+    super::tables!(lists, heap; uses);
 }

@@ -96,5 +96,5 @@ impl Policy for Car {
         }
     }
 
-    super::listed!(lists, 2, remove);
+    super::listed!(lists, 2);
 }

@@ -62,5 +62,5 @@ impl Policy for Clock {
         self.circle.pop_second_chance(0)
     }
 
-    super::listed!(circle, 1, remove);
+    super::listed!(circle, 1);
 }

@@ -17,13 +17,13 @@
 //! 2511.21958, 2025. The order of steps on a miss follows libCacheSim, which the authors contributed to; its ghost list
 //! holds 90 % of the capacity.
 
-use ssdlab_core::{HugeVec, Parameter, Unit};
+use ssdlab_core::{Parameter, Unit};
 
 use super::s3_fifo::SMALL_SHARE;
 use super::three_queues::{Rules, SMALL, ThreeQueues, queued};
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
-use crate::lists::grow;
+use crate::per_item::PerItem;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock2q-plus",
@@ -42,58 +42,29 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     ],
     role: PolicyRules::any_size(&|settings, capacity, items| {
         let rules = Rules { most_uses: 1, promoted_at: 1, keeps_uses: false, fills_main: true };
-        let mut queues = ThreeQueues::new(rules, settings, capacity, 0);
+        let mut queues = ThreeQueues::new(rules, settings, capacity, items);
         queues.ghost = settings.share("ghost", capacity);
         let window_percent = settings.get("window");
-        let mut policy =
-            Clock2QPlus { queues, window_percent, arrivals: Arrivals { all: 0, at: HugeVec::filled(0, 0) } };
-        policy.grow(items);
-        Box::new(policy)
+        Box::new(Clock2QPlus { queues, window_percent, arrived: 0, arrived_at: PerItem::new(0, items) })
     }),
 };
-
-/// Running total of units inserted into the small FIFO, and the value of this total when each item was inserted.
-#[derive(Debug)]
-struct Arrivals {
-    all: u64,
-    at: HugeVec<u64>,
-}
-
-impl Arrivals {
-    fn note(&mut self, item: u32, size: u32) {
-        self.all += u64::from(size);
-        self.at[item as usize] = self.all;
-    }
-
-    fn since(&self, item: u32) -> u64 {
-        self.all - self.at[item as usize]
-    }
-
-    fn grow(&mut self, items: u32) {
-        grow(&mut self.at, 0, items as usize);
-    }
-
-    fn bytes(&self) -> usize {
-        size_of_val(&*self.at)
-    }
-
-    fn prefetch(&self, item: u32) {
-        ssdlab_core::mem::prefetch(&self.at, item as usize);
-    }
-}
 
 #[derive(Debug)]
 struct Clock2QPlus {
     queues: ThreeQueues,
     window_percent: u64,
-    arrivals: Arrivals,
+    /// Number of units ever inserted into the small FIFO.
+    arrived: u64,
+    /// Value of `arrived` just after each item was inserted.
+    arrived_at: PerItem<u64>,
 }
 
 impl Clock2QPlus {
     /// True if an item entered the small FIFO so recently that its use does not count.
     fn is_correlated(&self, item: u32) -> bool {
+        let since = self.arrived - self.arrived_at[item];
         // Both sides of the comparison are scaled by 100 to avoid rounding.
-        u128::from(self.arrivals.since(item)) * 100 < u128::from(self.queues.small) * u128::from(self.window_percent)
+        u128::from(since) * 100 < u128::from(self.queues.small) * u128::from(self.window_percent)
     }
 }
 
@@ -107,7 +78,8 @@ impl Policy for Clock2QPlus {
         }
         self.queues.insert(item, size, |item, _, _| evicted.push(item));
         if self.queues.lists.list(item) == SMALL {
-            self.arrivals.note(item, size);
+            self.arrived += u64::from(size);
+            self.arrived_at[item] = self.arrived;
         }
         false
     }
@@ -120,5 +92,6 @@ impl Policy for Clock2QPlus {
         self.queues.remove(item);
     }
 
-    queued!(queues, arrivals);
+    queued!(queues);
+    super::tables!(queues, arrived_at);
 }

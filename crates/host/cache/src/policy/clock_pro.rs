@@ -238,16 +238,5 @@ impl Policy for ClockPro {
         self.capacity
     }
 
-    fn grow(&mut self, items: u32) {
-        self.clock.grow(items);
-    }
-
-    fn bytes(&self) -> usize {
-        self.clock.bytes()
-    }
-
-    #[inline]
-    fn prefetch(&self, item: u32) {
-        self.clock.prefetch(item);
-    }
+    super::tables!(clock);
 }

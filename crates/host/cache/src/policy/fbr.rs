@@ -13,13 +13,13 @@
 //! frequency-based replacement", SIGMETRICS 1990, sections 2 and 3. The paper's parameters depend on the workload; the
 //! defaults here are our choice.
 
-use ssdlab_core::mem::prefetch;
-use ssdlab_core::{HugeVec, Parameter, Unit};
+use ssdlab_core::{Parameter, Unit};
 
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::heap::Heap;
-use crate::lists::{Lists, grow};
+use crate::lists::Lists;
+use crate::per_item::PerItem;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "fbr",
@@ -57,10 +57,10 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     ],
     role: PolicyRules::any_size(&|settings, capacity, items| {
         let new_most = settings.share("new", capacity);
-        let mut policy = Fbr {
-            stack: Lists::new(0),
-            old: Heap::new(0, capacity),
-            counts: HugeVec::filled(0, 0),
+        Box::new(Fbr {
+            stack: Lists::new(items),
+            old: Heap::new(items, capacity),
+            counts: PerItem::new(0, items),
             arrivals: 0,
             sum: 0,
             cached: 0,
@@ -69,9 +69,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             mean_most: settings.get("mean_most"),
             count_most: settings.get("count_most"),
             capacity,
-        };
-        policy.grow(items);
-        Box::new(policy)
+        })
     }),
 };
 
@@ -84,7 +82,7 @@ struct Fbr {
     stack: Lists<3>,
     /// Items of the old section, by use count and time of arrival in the section.
     old: Heap<(u64, u64)>,
-    counts: HugeVec<u64>,
+    counts: PerItem<u64>,
     /// Total number of arrivals in the old section.
     arrivals: u64,
     /// Sum of the use counts of all cached items.
@@ -107,7 +105,7 @@ impl Fbr {
         while self.stack.units(MIDDLE) > self.middle_most {
             if let Some(item) = self.stack.move_oldest(MIDDLE, OLD) {
                 self.arrivals += 1;
-                self.old.push(item, 0, (self.counts[item as usize].min(self.count_most), self.arrivals));
+                self.old.push(item, 0, (self.counts[item].min(self.count_most), self.arrivals));
             }
         }
         if self.sum > self.mean_most * self.cached {
@@ -120,7 +118,7 @@ impl Fbr {
         for section in [NEW, MIDDLE, OLD] {
             let mut at = self.stack.oldest(section);
             while let Some(item) = at {
-                let count = &mut self.counts[item as usize];
+                let count = &mut self.counts[item];
                 *count = count.div_ceil(2);
                 self.sum += *count;
                 if section == OLD {
@@ -139,7 +137,7 @@ impl Policy for Fbr {
         let hit = section <= OLD;
         if hit {
             if section != NEW {
-                self.counts[item as usize] += 1;
+                self.counts[item] += 1;
                 self.sum += 1;
             }
             if section == OLD {
@@ -150,7 +148,7 @@ impl Policy for Fbr {
             while self.used() + u64::from(size) > self.capacity {
                 evicted.extend(self.victim());
             }
-            self.counts[item as usize] = 1;
+            self.counts[item] = 1;
             self.sum += 1;
             self.cached += 1;
             self.stack.push(NEW, item, size);
@@ -167,32 +165,13 @@ impl Policy for Fbr {
     }
 
     fn remove(&mut self, item: u32) {
-        if self.stack.has(item) {
-            if self.stack.list(item) == OLD {
-                self.old.remove(item);
-            }
-            self.stack.remove(item);
-            self.sum -= self.counts[item as usize];
+        if self.stack.discard(item) {
+            self.old.discard(item);
+            self.sum -= self.counts[item];
             self.cached -= 1;
         }
     }
 
     super::listed!(stack, OLD + 1, only);
-
-    fn grow(&mut self, items: u32) {
-        self.stack.grow(items);
-        self.old.grow(items);
-        grow(&mut self.counts, 0, items as usize);
-    }
-
-    fn bytes(&self) -> usize {
-        self.stack.bytes() + self.old.bytes() + size_of_val(&*self.counts)
-    }
-
-    #[inline]
-    fn prefetch(&self, item: u32) {
-        self.stack.prefetch(item);
-        self.old.prefetch(item);
-        prefetch(&self.counts, item as usize);
-    }
+    super::tables!(stack, old, counts);
 }

@@ -40,5 +40,5 @@ impl Policy for Fifo {
         self.queue.pop_oldest(0)
     }
 
-    super::listed!(queue, 1, remove);
+    super::listed!(queue, 1);
 }

@@ -3,21 +3,19 @@
 //! The victim is the item with the lowest value, and its value becomes the age of the cache. The age is added to the
 //! values of items used from then on, so unused items fall behind. On ties, the least recently used item is evicted.
 
-use ssdlab_core::HugeVec;
-
 use super::Policy;
 use crate::Access;
 use crate::heap::Heap;
-use crate::lists::grow;
+use crate::per_item::PerItem;
 
 #[derive(Debug)]
 pub(super) struct GreedyDual<const USES: bool, const SIZES: bool> {
     /// Cached items by value (the bits of a non-negative float) and time of the last use.
     heap: Heap<(u64, u64)>,
     /// Number of uses of each item since its insertion; empty unless `USES`.
-    uses: HugeVec<u32>,
+    uses: PerItem<u32>,
     /// Size of each cached item in units; empty unless `SIZES`.
-    sizes: HugeVec<u32>,
+    sizes: PerItem<u32>,
     age: f64,
     /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
@@ -26,15 +24,13 @@ pub(super) struct GreedyDual<const USES: bool, const SIZES: bool> {
 
 impl<const USES: bool, const SIZES: bool> GreedyDual<USES, SIZES> {
     pub fn new(capacity: u64, items: u32) -> Self {
-        let none = || HugeVec::filled(0, 0);
-        let mut policy = Self { heap: Heap::new(0, capacity), uses: none(), sizes: none(), age: 0.0, now: 0, capacity };
-        policy.grow(items);
-        policy
+        let table = |used| PerItem::new(0, if used { items } else { 0 });
+        Self { heap: Heap::new(items, capacity), uses: table(USES), sizes: table(SIZES), age: 0.0, now: 0, capacity }
     }
 
     fn key(&self, item: u32) -> (u64, u64) {
-        let uses = if USES { f64::from(self.uses[item as usize]) } else { 1.0 };
-        let worth = if SIZES { uses / f64::from(self.sizes[item as usize]) } else { uses };
+        let uses = if USES { f64::from(self.uses[item]) } else { 1.0 };
+        let worth = if SIZES { uses / f64::from(self.sizes[item]) } else { uses };
         ((self.age + worth).to_bits(), self.now)
     }
 }
@@ -44,7 +40,7 @@ impl<const USES: bool, const SIZES: bool> Policy for GreedyDual<USES, SIZES> {
         self.now += 1;
         if self.heap.has(item) {
             if USES {
-                let uses = &mut self.uses[item as usize];
+                let uses = &mut self.uses[item];
                 *uses = uses.saturating_add(1);
             }
             self.heap.set(item, self.key(item));
@@ -54,10 +50,10 @@ impl<const USES: bool, const SIZES: bool> Policy for GreedyDual<USES, SIZES> {
             evicted.extend(self.victim());
         }
         if USES {
-            self.uses[item as usize] = 1;
+            self.uses[item] = 1;
         }
         if SIZES {
-            self.sizes[item as usize] = size;
+            self.sizes[item] = size;
         }
         self.heap.push(item, size, self.key(item));
         false
@@ -71,24 +67,27 @@ impl<const USES: bool, const SIZES: bool> Policy for GreedyDual<USES, SIZES> {
     }
 
     fn remove(&mut self, item: u32) {
-        if self.heap.has(item) {
-            self.heap.remove(item);
-        }
+        self.heap.discard(item);
     }
 
     fn grow(&mut self, items: u32) {
         self.heap.grow(items);
         if USES {
-            grow(&mut self.uses, 0, items as usize);
+            self.uses.grow(items);
         }
         if SIZES {
-            grow(&mut self.sizes, 0, items as usize);
+            self.sizes.grow(items);
         }
     }
 
     fn bytes(&self) -> usize {
-        self.heap.bytes() + size_of_val(&*self.uses) + size_of_val(&*self.sizes)
+        self.heap.bytes() + self.uses.bytes() + self.sizes.bytes()
     }
 
-    super::held!(heap);
+    #[inline]
+    fn prefetch(&self, item: u32) {
+        self.heap.prefetch(item);
+    }
+
+    super::held!(heap, only);
 }

@@ -9,12 +9,12 @@
 //! Source: Blankstein, Sen, Freedman, "Hyperbolic caching: flexible caching for web applications", USENIX ATC 2017,
 //! section 2; items are drawn with replacement, and every cost is 1. Time is counted in accesses.
 
-use ssdlab_core::{HugeVec, Parameter, Rng, Unit};
+use ssdlab_core::{Parameter, Rng, Unit};
 
 use super::{Policy, PolicyInfo, PolicyRules, random};
 use crate::Access;
 use crate::bag::Bag;
-use crate::lists::grow;
+use crate::per_item::PerItem;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "hyperbolic",
@@ -25,16 +25,14 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         random::SEED,
     ],
     role: PolicyRules::any_size(&|settings, capacity, items| {
-        let mut policy = Hyperbolic {
-            cached: Bag::new(0, capacity),
-            uses: HugeVec::filled(ABSENT, 0),
+        Box::new(Hyperbolic {
+            cached: Bag::new(items, capacity),
+            uses: PerItem::new(ABSENT, items),
             now: 0,
             sample: settings.get("sample"),
             rng: Rng::named(settings.get("seed"), "hyperbolic caching"),
             capacity,
-        };
-        policy.grow(items);
-        Box::new(policy)
+        })
     }),
 };
 
@@ -50,7 +48,7 @@ const ABSENT: Uses = Uses { count: 0, since: 0 };
 #[derive(Debug)]
 struct Hyperbolic {
     cached: Bag,
-    uses: HugeVec<Uses>,
+    uses: PerItem<Uses>,
     /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     sample: u64,
@@ -65,7 +63,7 @@ impl Hyperbolic {
         let mut victim = None;
         for _ in 0..self.sample {
             let item = self.cached.draw(&mut self.rng)?;
-            let Uses { count, since } = self.uses[item as usize];
+            let Uses { count, since } = self.uses[item];
             let priority = count as f64 / (f64::from(self.cached.size(item)) * (now - since) as f64);
             if priority < least {
                 (least, victim) = (priority, Some(item));
@@ -80,13 +78,13 @@ impl Policy for Hyperbolic {
     fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
         self.now += 1;
         if self.cached.has(item) {
-            self.uses[item as usize].count += 1;
+            self.uses[item].count += 1;
             return true;
         }
         while self.cached.units() + u64::from(size) > self.capacity {
             evicted.extend(self.evict(self.now));
         }
-        self.uses[item as usize] = Uses { count: 1, since: self.now };
+        self.uses[item] = Uses { count: 1, since: self.now };
         self.cached.push(item, size);
         false
     }
@@ -97,19 +95,9 @@ impl Policy for Hyperbolic {
     }
 
     fn remove(&mut self, item: u32) {
-        if self.cached.has(item) {
-            self.cached.remove(item);
-        }
+        self.cached.discard(item);
     }
 
-    fn grow(&mut self, items: u32) {
-        self.cached.grow(items);
-        grow(&mut self.uses, ABSENT, items as usize);
-    }
-
-    fn bytes(&self) -> usize {
-        self.cached.bytes() + size_of_val(&*self.uses)
-    }
-
-    super::held!(cached);
+    super::held!(cached, only);
+    super::tables!(cached; uses);
 }

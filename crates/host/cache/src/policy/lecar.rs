@@ -16,13 +16,13 @@
 //! program: histories of half the cache each, the limits of the weights, and the remembered uses. On ties, LFU chooses
 //! the least recently used item.
 
-use ssdlab_core::mem::prefetch;
-use ssdlab_core::{HugeVec, Parameter, Rng};
+use ssdlab_core::{Parameter, Rng};
 
 use super::{Policy, PolicyInfo, PolicyRules, random};
 use crate::Access;
 use crate::heap::Heap;
-use crate::lists::{Lists, NOWHERE, grow};
+use crate::lists::{Lists, NOWHERE};
+use crate::per_item::PerItem;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lecar",
@@ -38,10 +38,10 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         random::SEED,
     ],
     role: PolicyRules::any_size(&|settings, capacity, items| {
-        let mut policy = LeCaR {
-            lists: Lists::new(0),
-            heap: Heap::new(0, capacity),
-            left: HugeVec::filled(NEVER, 0),
+        Box::new(LeCaR {
+            lists: Lists::new(items),
+            heap: Heap::new(items, capacity),
+            left: PerItem::new(NEVER, items),
             weights: Weights::default(),
             rate: settings.get("rate") as f64 / 100.0,
             history: settings.share("history", capacity),
@@ -49,9 +49,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             now: 0,
             rng: Rng::named(settings.get("seed"), "LeCaR"),
             capacity,
-        };
-        policy.grow(items);
-        Box::new(policy)
+        })
     }),
 };
 
@@ -102,7 +100,7 @@ struct LeCaR {
     lists: Lists<3>,
     /// Cached items by number of uses and time of the last use.
     heap: Heap<(u64, u64)>,
-    left: HugeVec<Left>,
+    left: PerItem<Left>,
     weights: Weights,
     rate: f64,
     /// Maximum size of each history, in units.
@@ -120,12 +118,10 @@ impl LeCaR {
     fn evict(&mut self, now: u64) -> Option<u32> {
         let which = self.weights.choose(&mut self.rng);
         let victim = if which == 0 { self.lists.oldest(CACHED) } else { self.heap.least().map(|(_, item)| item) }?;
-        self.left[victim as usize] = Left { uses: self.heap.key(victim).0, at: now };
+        self.left[victim] = Left { uses: self.heap.key(victim).0, at: now };
         self.heap.remove(victim);
         self.lists.move_to(HISTORY + which, victim);
-        while self.lists.units(HISTORY + which) > self.history {
-            self.lists.pop_oldest(HISTORY + which);
-        }
+        self.lists.shrink_to(HISTORY + which, self.history);
         Some(victim)
     }
 }
@@ -142,7 +138,7 @@ impl Policy for LeCaR {
         }
         let mut uses = 1;
         if list != NOWHERE {
-            let Left { uses: before, at } = self.left[item as usize];
+            let Left { uses: before, at } = self.left[item];
             let since = (self.now - at) as f64 / self.most_items as f64;
             self.weights.blame(list - HISTORY, self.rate * libm::pow(DISCOUNT, since));
             self.lists.remove(item);
@@ -163,30 +159,10 @@ impl Policy for LeCaR {
     }
 
     fn remove(&mut self, item: u32) {
-        if self.lists.has(item) {
-            self.lists.remove(item);
-        }
-        if self.heap.has(item) {
-            self.heap.remove(item);
-        }
+        self.lists.discard(item);
+        self.heap.discard(item);
     }
 
     super::listed!(lists, 1, only);
-
-    fn grow(&mut self, items: u32) {
-        self.lists.grow(items);
-        self.heap.grow(items);
-        grow(&mut self.left, NEVER, items as usize);
-    }
-
-    fn bytes(&self) -> usize {
-        self.lists.bytes() + self.heap.bytes() + size_of_val(&*self.left)
-    }
-
-    #[inline]
-    fn prefetch(&self, item: u32) {
-        self.lists.prefetch(item);
-        self.heap.prefetch(item);
-        prefetch(&self.left, item as usize);
-    }
+    super::tables!(lists, heap, left);
 }

@@ -50,5 +50,5 @@ impl Policy for Lfu {
         self.heap.pop()
     }
 
-    super::held!(heap, alone);
+    super::held!(heap);
 }

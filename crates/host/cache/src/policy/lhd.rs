@@ -19,12 +19,12 @@
 //! cached items, and the unit of ages doubles as the cache fills. Counts are fixed-point, so that sums do not depend on
 //! order.
 
-use ssdlab_core::{HugeVec, Parameter, Rng, Unit};
+use ssdlab_core::{Parameter, Rng, Unit};
 
 use super::{Policy, PolicyInfo, PolicyRules, random};
 use crate::Access;
 use crate::bag::Bag;
-use crate::lists::grow;
+use crate::per_item::PerItem;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lhd",
@@ -49,9 +49,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         random::SEED,
     ],
     role: PolicyRules::any_size(&|settings, capacity, items| {
-        let mut policy = Lhd {
-            cached: Bag::new(0, capacity),
-            ages: HugeVec::filled(UNKNOWN, 0),
+        Box::new(Lhd {
+            cached: Bag::new(items, capacity),
+            ages: PerItem::new(UNKNOWN, items),
             densities: Densities::new(capacity),
             suspects: [None; SUSPECTS],
             next_suspect: 0,
@@ -61,9 +61,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             now: 0,
             rng: Rng::named(settings.get("seed"), "LHD"),
             capacity,
-        };
-        policy.grow(items);
-        Box::new(policy)
+        })
     }),
 };
 
@@ -180,7 +178,7 @@ const UNKNOWN: Ages = Ages { since: 0, hit: 0, hit_before: AGES_MOST as u32, exp
 #[derive(Debug)]
 struct Lhd {
     cached: Bag,
-    ages: HugeVec<Ages>,
+    ages: PerItem<Ages>,
     densities: Densities,
     suspects: [Option<u32>; SUSPECTS],
     next_suspect: usize,
@@ -198,7 +196,7 @@ struct Lhd {
 impl Lhd {
     /// Returns the index of the counters for a hit or eviction of a cached item at time `now`.
     fn place(&self, item: u32, now: u64) -> usize {
-        let Ages { since, hit, hit_before, .. } = self.ages[item as usize];
+        let Ages { since, hit, hit_before, .. } = self.ages[item];
         self.densities.class(u64::from(hit) + u64::from(hit_before)) + self.densities.age(now - since)
     }
 
@@ -207,7 +205,7 @@ impl Lhd {
         if place % self.densities.ages == self.densities.ages - 1 {
             return -1.0;
         }
-        let explorer = if self.ages[item as usize].explorer { 1.0 } else { 0.0 };
+        let explorer = if self.ages[item].explorer { 1.0 } else { 0.0 };
         self.densities.densities[place] / f64::from(self.cached.size(item)) + explorer
     }
 
@@ -234,7 +232,7 @@ impl Lhd {
     }
 
     fn end_exploring(&mut self, item: u32) {
-        if self.ages[item as usize].explorer {
+        if self.ages[item].explorer {
             self.explorers_left += i64::from(self.cached.size(item));
         }
     }
@@ -250,7 +248,7 @@ impl Policy for Lhd {
             self.densities.hits[place] += ONE;
             self.end_exploring(item);
             ages.hit = (place % self.densities.ages) as u32;
-            ages.hit_before = self.ages[item as usize].hit;
+            ages.hit_before = self.ages[item].hit;
         } else {
             while self.cached.units() + u64::from(size) > self.capacity {
                 evicted.extend(self.evict(self.now));
@@ -260,7 +258,7 @@ impl Policy for Lhd {
         }
         ages.since = self.now;
         ages.explorer = self.rng.below(EXPLORERS) == 0 && self.explorers_left > 0;
-        self.ages[item as usize] = ages;
+        self.ages[item] = ages;
         if ages.explorer {
             self.explorers_left -= i64::from(self.cached.size(item));
         } else if !hit && self.rank(item, self.now) < self.victims_rank {
@@ -285,16 +283,21 @@ impl Policy for Lhd {
         }
     }
 
-    super::held!(cached);
+    super::held!(cached, only);
 
     fn grow(&mut self, items: u32) {
         self.cached.grow(items);
-        grow(&mut self.ages, UNKNOWN, items as usize);
+        self.ages.grow(items);
     }
 
     fn bytes(&self) -> usize {
         let Densities { hits, evictions, densities, .. } = &self.densities;
         let tables = size_of_val(&hits[..]) + size_of_val(&evictions[..]) + size_of_val(&densities[..]);
-        self.cached.bytes() + size_of_val(&*self.ages) + tables
+        self.cached.bytes() + self.ages.bytes() + tables
+    }
+
+    #[inline]
+    fn prefetch(&self, item: u32) {
+        self.cached.prefetch(item);
     }
 }

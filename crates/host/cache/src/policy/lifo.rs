@@ -41,5 +41,5 @@ impl Policy for Lifo {
         self.pile.pop_newest(0)
     }
 
-    super::listed!(pile, 1, remove);
+    super::listed!(pile, 1);
 }

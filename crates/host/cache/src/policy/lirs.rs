@@ -103,9 +103,7 @@ impl Policy for Lirs {
             evicted.extend(self.victim());
         }
         if self.stack.has(item) || (!hit && self.lir < self.lir_share) {
-            if hit {
-                self.queue.remove(item);
-            }
+            self.queue.discard(item);
             self.make_lir(item);
         } else {
             self.top(item);
@@ -129,11 +127,8 @@ impl Policy for Lirs {
     }
 
     fn remove(&mut self, item: u32) {
-        if self.queue.has(item) {
-            self.queue.remove(item);
-        }
-        if self.stack.has(item) {
-            self.stack.remove(item);
+        self.queue.discard(item);
+        if self.stack.discard(item) {
             if self.stack.mark(item) == LIR {
                 self.lir -= 1;
                 self.stack.set_mark(item, HIR);
@@ -158,18 +153,5 @@ impl Policy for Lirs {
         self.capacity
     }
 
-    fn bytes(&self) -> usize {
-        self.stack.bytes() + self.queue.bytes()
-    }
-
-    fn grow(&mut self, items: u32) {
-        self.stack.grow(items);
-        self.queue.grow(items);
-    }
-
-    #[inline]
-    fn prefetch(&self, item: u32) {
-        self.stack.prefetch(item);
-        self.queue.prefetch(item);
-    }
+    super::tables!(stack, queue);
 }

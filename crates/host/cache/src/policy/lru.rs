@@ -46,5 +46,5 @@ impl Policy for Lru {
         self.queue.pop_oldest(0)
     }
 
-    super::listed!(queue, 1, remove);
+    super::listed!(queue, 1);
 }

@@ -22,7 +22,8 @@ use ssdlab_core::{HugeVec, Parameter, Unit};
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::heap::Heap;
-use crate::lists::{Lists, grow};
+use crate::lists::Lists;
+use crate::per_item::{PerItem, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru-k",
@@ -50,7 +51,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         let mut policy = LruK {
             heap: Heap::new(0, capacity),
             history: HugeVec::filled(0, 0),
-            last: HugeVec::filled(0, 0),
+            last: PerItem::new(0, 0),
             k,
             correlated: settings.get("correlated"),
             retained: settings.get("retained"),
@@ -73,7 +74,7 @@ struct LruK {
     /// Times of the last K uses of each item, most recent first; 0 if there was no such use.
     history: HugeVec<u64>,
     /// Time of the last use of each item, correlated or not; 0 if never used.
-    last: HugeVec<u64>,
+    last: PerItem<u64>,
     k: usize,
     correlated: u64,
     retained: u64,
@@ -102,7 +103,7 @@ impl LruK {
     /// Returns the heap key of an item that is used now.
     fn key(&self, item: u32) -> (u64, u64) {
         let protection = if self.protects() { PROTECTED } else { 0 };
-        (protection + self.history[item as usize * self.k + self.k - 1], self.last[item as usize])
+        (protection + self.history[item as usize * self.k + self.k - 1], self.last[item])
     }
 
     /// Evicts an item at time `now`.
@@ -121,8 +122,8 @@ impl LruK {
     }
 
     fn forget_recent(&mut self, item: u32) {
-        if self.protects() && self.recent.has(item) {
-            self.recent.remove(item);
+        if self.protects() {
+            self.recent.discard(item);
         }
     }
 
@@ -139,12 +140,12 @@ impl Policy for LruK {
     fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
         self.now += 1;
         let at = item as usize;
-        let since = self.now - self.last[at];
+        let since = self.now - self.last[item];
         if self.heap.has(item) {
             if since > self.correlated {
-                self.note(item, self.last[at] - self.history[at * self.k]);
+                self.note(item, self.last[item] - self.history[at * self.k]);
             }
-            self.last[at] = self.now;
+            self.last[item] = self.now;
             self.heap.set(item, self.key(item));
             self.protect(item);
             return true;
@@ -156,7 +157,7 @@ impl Policy for LruK {
             self.history[at * self.k..][..self.k].fill(0);
         }
         self.note(item, 0);
-        self.last[at] = self.now;
+        self.last[item] = self.now;
         self.heap.push(item, size, self.key(item));
         self.protect(item);
         false
@@ -168,27 +169,30 @@ impl Policy for LruK {
     }
 
     fn remove(&mut self, item: u32) {
-        if self.heap.has(item) {
-            self.heap.remove(item);
+        if self.heap.discard(item) {
             self.forget_recent(item);
         }
         self.history[item as usize * self.k..][..self.k].fill(0);
-        self.last[item as usize] = 0;
+        self.last[item] = 0;
     }
 
     fn grow(&mut self, items: u32) {
         self.heap.grow(items);
         grow(&mut self.history, 0, items as usize * self.k);
-        grow(&mut self.last, 0, items as usize);
+        self.last.grow(items);
         if self.protects() {
             self.recent.grow(items);
         }
     }
 
     fn bytes(&self) -> usize {
-        let history = size_of_val(&*self.history) + size_of_val(&*self.last);
-        self.heap.bytes() + history + self.recent.bytes()
+        self.heap.bytes() + size_of_val(&*self.history) + self.last.bytes() + self.recent.bytes()
     }
 
-    super::held!(heap);
+    #[inline]
+    fn prefetch(&self, item: u32) {
+        self.heap.prefetch(item);
+    }
+
+    super::held!(heap, only);
 }

@@ -130,20 +130,15 @@ pub fn simulate<P: Policy + ?Sized>(policy: &mut P, accesses: &[Access], counts:
 const AHEAD: usize = 12;
 
 /// Implements the rest of a [`Policy`] that keeps its items in the lists `$lists`; the first `$cached` lists hold the
-/// cached items. With `remove`, the macro also implements removal as a plain unlinking of the item. `and` names a
-/// further field with per-item state. With `only`, it omits `grow`, `bytes` and `prefetch`.
+/// cached items. `and` names a further field whose memory is counted and prefetched. With `only`, the macro implements
+/// neither `remove` nor the methods of [`tables!`].
 macro_rules! listed {
-    ($lists:ident, $cached:expr, remove $(, and $other:ident)?) => {
-        fn remove(&mut self, item: u32) {
-            if self.$lists.has(item) {
-                self.$lists.remove(item);
-            }
-        }
-
-        super::listed!($lists, $cached $(, and $other)?);
-    };
     ($lists:ident, $cached:expr $(, and $other:ident)?) => {
         super::listed!($lists, $cached, only);
+
+        fn remove(&mut self, item: u32) {
+            self.$lists.discard(item);
+        }
 
         fn grow(&mut self, items: u32) {
             self.$lists.grow(items);
@@ -160,10 +155,12 @@ macro_rules! listed {
         }
     };
     ($lists:ident, $cached:expr, only) => {
+        #[inline]
         fn contains(&self, item: u32) -> bool {
             self.$lists.list(item) < $cached
         }
 
+        #[inline]
         fn size(&self, item: u32) -> u32 {
             self.$lists.size(item)
         }
@@ -178,27 +175,18 @@ macro_rules! listed {
     };
 }
 
-/// Implements the remaining methods of a [`Policy`] that keeps its cached items in the heap or bag `$heap`. With
-/// `alone`, the policy has no other per-item state, and the macro also implements `remove`, `grow` and `bytes`.
+/// Implements the rest of a [`Policy`] that keeps its cached items in the heap or bag `$heap`. With `only`, the macro
+/// implements neither `remove` nor the methods of [`tables!`].
 macro_rules! held {
-    ($heap:ident, alone) => {
-        fn remove(&mut self, item: u32) {
-            if self.$heap.has(item) {
-                self.$heap.remove(item);
-            }
-        }
-
-        fn grow(&mut self, items: u32) {
-            self.$heap.grow(items);
-        }
-
-        fn bytes(&self) -> usize {
-            self.$heap.bytes()
-        }
-
-        super::held!($heap);
-    };
     ($heap:ident) => {
+        super::held!($heap, only);
+        super::tables!($heap);
+
+        fn remove(&mut self, item: u32) {
+            self.$heap.discard(item);
+        }
+    };
+    ($heap:ident, only) => {
         fn contains(&self, item: u32) -> bool {
             self.$heap.has(item)
         }
@@ -214,15 +202,30 @@ macro_rules! held {
         fn capacity(&self) -> u64 {
             self.capacity
         }
+    };
+}
+
+/// Implements `grow`, `bytes` and `prefetch` of a [`Policy`] that keeps its state of items in the fields `$table`. The
+/// fields after the semicolon are not prefetched.
+macro_rules! tables {
+    ($($table:ident),+ $(; $rare:ident)?) => {
+        fn grow(&mut self, items: u32) {
+            $(self.$table.grow(items);)+
+            $(self.$rare.grow(items);)?
+        }
+
+        fn bytes(&self) -> usize {
+            [$(self.$table.bytes(),)+ $(self.$rare.bytes())?].into_iter().sum()
+        }
 
         #[inline]
         fn prefetch(&self, item: u32) {
-            self.$heap.prefetch(item);
+            $(self.$table.prefetch(item);)+
         }
     };
 }
 
-use {held, listed};
+use {held, listed, tables};
 
 /// A registered replacement policy.
 pub type PolicyInfo = Info<PolicyRules>;

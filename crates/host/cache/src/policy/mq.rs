@@ -15,12 +15,12 @@
 //! figure 4, with eight queues and a Qout of four times the cache. In the paper, the lifetime follows measured reuse
 //! distances, which exceed the number of blocks of the cache. Here the lifetime is a parameter.
 
-use ssdlab_core::mem::prefetch;
-use ssdlab_core::{HugeVec, Parameter, Unit};
+use ssdlab_core::{Parameter, Unit};
 
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
-use crate::lists::{Lists, grow};
+use crate::lists::Lists;
+use crate::per_item::PerItem;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "mq",
@@ -51,9 +51,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         ),
     ],
     role: PolicyRules::any_size(&|settings, capacity, items| {
-        let mut policy = Mq {
-            lists: Lists::new(0),
-            ages: HugeVec::filled(NEW, 0),
+        Box::new(Mq {
+            lists: Lists::new(items),
+            ages: PerItem::new(NEW, items),
             now: 0,
             lifetime: settings.get("lifetime"),
             cached: 0,
@@ -61,9 +61,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             queues: settings.get("queues") as u8,
             remembered: settings.share("remembered", capacity),
             capacity,
-        };
-        policy.grow(items);
-        Box::new(policy)
+        })
     }),
 };
 
@@ -83,7 +81,7 @@ const NEW: Age = Age { uses: 0, until: 0 };
 #[derive(Debug)]
 struct Mq {
     lists: Lists<{ MOST_QUEUES as usize + 1 }>,
-    ages: HugeVec<Age>,
+    ages: PerItem<Age>,
     /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     /// Time, in accesses per cached item, after which an unused item drops to the next lower queue.
@@ -107,10 +105,10 @@ impl Mq {
         self.now += 1;
         for queue in 1..self.queues {
             if let Some(item) = self.lists.oldest(queue)
-                && self.ages[item as usize].until < self.now
+                && self.ages[item].until < self.now
             {
                 self.lists.move_to(queue - 1, item);
-                self.ages[item as usize].until = self.until();
+                self.ages[item].until = self.until();
             }
         }
     }
@@ -125,15 +123,13 @@ impl Policy for Mq {
         self.cached += u64::from(!hit);
         self.most_items = self.most_items.max(self.cached);
         let until = self.until();
-        let age = &mut self.ages[item as usize];
+        let age = &mut self.ages[item];
         // Evictions made for this access may have pushed the item itself out of Qout.
         age.uses = if self.lists.has(item) { age.uses + 1 } else { 1 };
         age.until = until;
         let queue = age.uses.ilog2().min(u32::from(self.queues) - 1) as u8;
         let size = if hit { self.lists.size(item) } else { size };
-        if self.lists.has(item) {
-            self.lists.remove(item);
-        }
+        self.lists.discard(item);
         self.lists.push(queue, item, size);
         self.move_down();
         hit
@@ -142,33 +138,15 @@ impl Policy for Mq {
     fn victim(&mut self) -> Option<u32> {
         let victim = (0..self.queues).find_map(|queue| self.lists.move_oldest(queue, QOUT));
         self.cached -= u64::from(victim.is_some());
-        while self.lists.units(QOUT) > self.remembered {
-            self.lists.pop_oldest(QOUT);
-        }
+        self.lists.shrink_to(QOUT, self.remembered);
         victim
     }
 
     fn remove(&mut self, item: u32) {
         self.cached -= u64::from(self.contains(item));
-        if self.lists.has(item) {
-            self.lists.remove(item);
-        }
+        self.lists.discard(item);
     }
 
     super::listed!(lists, QOUT, only);
-
-    fn grow(&mut self, items: u32) {
-        self.lists.grow(items);
-        grow(&mut self.ages, NEW, items as usize);
-    }
-
-    fn bytes(&self) -> usize {
-        self.lists.bytes() + size_of_val(&*self.ages)
-    }
-
-    #[inline]
-    fn prefetch(&self, item: u32) {
-        self.lists.prefetch(item);
-        prefetch(&self.ages, item as usize);
-    }
+    super::tables!(lists, ages);
 }

@@ -47,5 +47,5 @@ impl Policy for Mru {
         self.pile.pop_newest(0)
     }
 
-    super::listed!(pile, 1, remove);
+    super::listed!(pile, 1);
 }

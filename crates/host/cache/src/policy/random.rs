@@ -52,5 +52,5 @@ impl Policy for Random {
         Some(victim)
     }
 
-    super::held!(cached, alone);
+    super::held!(cached);
 }

@@ -41,66 +41,30 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     role: PolicyRules::any_size(&|settings, capacity, items| {
         Box::new(S3FifoD {
             queues: ThreeQueues::new(RULES, settings, capacity, items),
-            left: Left { lists: Lists::new(items), most: settings.share("lately", capacity), hits: [0; 2] },
+            left: Lists::new(items),
+            left_most: settings.share("lately", capacity),
+            hits: [0; 2],
             hits_most: settings.get("hits"),
         })
     }),
 };
 
-/// Recently evicted items of each FIFO.
-#[derive(Debug)]
-struct Left {
-    lists: Lists<2>,
-    /// Maximum size of each list of recently evicted items, in units.
-    most: u64,
-    hits: [u64; 2],
-}
-
-impl Left {
-    fn note(&mut self, item: u32, from: u8, size: u32) {
-        self.lists.push(from, item, size);
-        while self.lists.units(from) > self.most {
-            self.lists.pop_oldest(from);
-        }
-    }
-
-    fn come_back(&mut self, item: u32) {
-        if self.lists.has(item) {
-            self.hits[self.lists.list(item) as usize] += 1;
-            self.lists.remove(item);
-        }
-    }
-
-    fn forget(&mut self, item: u32) {
-        if self.lists.has(item) {
-            self.lists.remove(item);
-        }
-    }
-
-    fn grow(&mut self, items: u32) {
-        self.lists.grow(items);
-    }
-
-    fn bytes(&self) -> usize {
-        self.lists.bytes()
-    }
-
-    fn prefetch(&self, item: u32) {
-        self.lists.prefetch(item);
-    }
-}
-
 #[derive(Debug)]
 struct S3FifoD {
     queues: ThreeQueues,
-    left: Left,
+    /// Recently evicted items of the small and the main FIFO.
+    left: Lists<2>,
+    /// Maximum size of each list of `left`, in units.
+    left_most: u64,
+    /// Accesses to the items of each list of `left` since the last adaptation, and 80 % of the earlier ones.
+    hits: [u64; 2],
     hits_most: u64,
 }
 
 impl S3FifoD {
     fn adapt(&mut self) {
-        let [small, main] = self.left.hits;
-        if small + main <= self.hits_most || self.left.lists.units(MAIN) == 0 {
+        let [small, main] = self.hits;
+        if small + main <= self.hits_most || self.left.units(MAIN) == 0 {
             return;
         }
         let capacity = self.queues.capacity();
@@ -114,7 +78,7 @@ impl S3FifoD {
             self.queues.main += step;
         }
         self.queues.ghost = self.queues.main;
-        self.left.hits = [small * 4 / 5, main * 4 / 5];
+        self.hits = [small * 4 / 5, main * 4 / 5];
     }
 }
 
@@ -125,24 +89,30 @@ impl Policy for S3FifoD {
             self.queues.count(item);
             return true;
         }
-        self.left.come_back(item);
+        let left = self.left.list(item);
+        if self.left.discard(item) {
+            self.hits[left as usize] += 1;
+        }
         self.queues.insert(item, size, |item, from, size| {
             evicted.push(item);
-            self.left.note(item, from, size);
+            self.left.push(from, item, size);
+            self.left.shrink_to(from, self.left_most);
         });
         false
     }
 
     fn victim(&mut self) -> Option<u32> {
         let (item, from) = self.queues.evict()?;
-        self.left.note(item, from, self.queues.lists.size(item));
+        self.left.push(from, item, self.queues.lists.size(item));
+        self.left.shrink_to(from, self.left_most);
         Some(item)
     }
 
     fn remove(&mut self, item: u32) {
-        self.left.forget(item);
+        self.left.discard(item);
         self.queues.remove(item);
     }
 
-    queued!(queues, left);
+    queued!(queues);
+    super::tables!(queues, left);
 }

@@ -67,5 +67,6 @@ impl Policy for Sieve {
         }
     }
 
-    super::listed!(queue, 1);
+    super::listed!(queue, 1, only);
+    super::tables!(queue);
 }

@@ -61,5 +61,5 @@ impl Policy for Slru {
         self.lists.pop_oldest(PROBATION).or_else(|| self.lists.pop_oldest(PROTECTION))
     }
 
-    super::listed!(lists, 2, remove);
+    super::listed!(lists, 2);
 }

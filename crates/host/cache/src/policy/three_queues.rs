@@ -68,9 +68,7 @@ impl ThreeQueues {
         while let Some(item) = self.lists.oldest(SMALL) {
             if self.lists.mark(item) < self.rules.promoted_at {
                 self.lists.move_to(GHOST, item);
-                while self.lists.units(GHOST) > self.ghost {
-                    self.lists.pop_oldest(GHOST);
-                }
+                self.lists.shrink_to(GHOST, self.ghost);
                 return Some((item, SMALL));
             }
             self.lists.move_to(MAIN, item);
@@ -144,48 +142,12 @@ impl Policy for ThreeQueues {
         self.evict().map(|(item, _)| item)
     }
 
-    fn remove(&mut self, item: u32) {
-        if self.lists.has(item) {
-            self.lists.remove(item);
-        }
-    }
-
-    #[inline]
-    fn contains(&self, item: u32) -> bool {
-        self.lists.list(item) <= MAIN
-    }
-
-    #[inline]
-    fn size(&self, item: u32) -> u32 {
-        self.lists.size(item)
-    }
-
-    fn used(&self) -> u64 {
-        self.lists.units(SMALL) + self.lists.units(MAIN)
-    }
-
-    fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    fn grow(&mut self, items: u32) {
-        self.lists.grow(items);
-    }
-
-    fn bytes(&self) -> usize {
-        self.lists.bytes()
-    }
-
-    #[inline]
-    fn prefetch(&self, item: u32) {
-        self.lists.prefetch(item);
-    }
+    super::listed!(lists, GHOST);
 }
 
-/// Implements the methods shared by all three-queue policies. `$queues` is the field with the queues; `$other` is the
-/// field with the other per-item state.
+/// Implements the methods of a [`Policy`] that the field `$queues` answers.
 macro_rules! queued {
-    ($queues:ident, $other:ident) => {
+    ($queues:ident) => {
         fn contains(&self, item: u32) -> bool {
             self.$queues.contains(item)
         }
@@ -200,21 +162,6 @@ macro_rules! queued {
 
         fn capacity(&self) -> u64 {
             self.$queues.capacity()
-        }
-
-        fn grow(&mut self, items: u32) {
-            self.$queues.grow(items);
-            self.$other.grow(items);
-        }
-
-        fn bytes(&self) -> usize {
-            self.$queues.bytes() + self.$other.bytes()
-        }
-
-        #[inline]
-        fn prefetch(&self, item: u32) {
-            self.$queues.prefetch(item);
-            self.$other.prefetch(item);
         }
     };
 }

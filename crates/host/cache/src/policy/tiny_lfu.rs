@@ -95,5 +95,5 @@ impl Policy for TinyLfu {
         Some(victim)
     }
 
-    super::listed!(lists, 1, remove, and sketch);
+    super::listed!(lists, 1, and sketch);
 }

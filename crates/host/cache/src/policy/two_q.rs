@@ -69,11 +69,9 @@ impl Policy for TwoQ {
             return lists.pop_oldest(AM);
         }
         let victim = lists.move_oldest(A1_IN, A1_OUT);
-        while lists.units(A1_OUT) > self.kout {
-            lists.pop_oldest(A1_OUT);
-        }
+        lists.shrink_to(A1_OUT, self.kout);
         victim
     }
 
-    super::listed!(lists, 2, remove);
+    super::listed!(lists, 2);
 }

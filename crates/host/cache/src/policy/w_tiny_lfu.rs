@@ -110,5 +110,5 @@ impl Policy for WTinyLfu {
         [PROBATION, PROTECTION, WINDOW].into_iter().find_map(|list| self.lists.pop_oldest(list))
     }
 
-    super::listed!(lists, 3, remove, and sketch);
+    super::listed!(lists, 3, and sketch);
 }
