@@ -29,24 +29,20 @@ impl Bag {
         bag
     }
 
-    /// Enlarges the tables, so that the bag can hold items `0..items`.
     pub fn grow(&mut self, items: u32) {
         self.place.grow(items);
         reserve(&mut self.items, self.place.len(), self.capacity);
     }
 
-    /// Returns the memory size of the bag in bytes.
     pub fn bytes(&self) -> usize {
         self.place.bytes() + self.items.capacity() * size_of::<u32>()
     }
 
-    /// Prefetches the state of an item.
     #[inline]
     pub fn prefetch(&self, item: u32) {
         self.place.prefetch(item);
     }
 
-    /// True if the bag holds the item.
     #[inline]
     pub fn has(&self, item: u32) -> bool {
         self.place[item].size > 0
@@ -58,7 +54,6 @@ impl Bag {
         self.place[item].size
     }
 
-    /// Returns the number of items in the bag.
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -71,10 +66,7 @@ impl Bag {
     /// Draws an item of the bag uniformly at random; None if the bag is empty.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Option<u32> {
-        if self.items.is_empty() {
-            return None;
-        }
-        Some(self.items[rng.below(self.items.len() as u64) as usize])
+        (!self.items.is_empty()).then(|| self.items[rng.below(self.items.len() as u64) as usize])
     }
 
     /// Adds an item that is not in the bag yet.

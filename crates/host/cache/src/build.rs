@@ -11,10 +11,8 @@ use crate::policy::{POLICIES, Policy, PolicyInfo};
 
 /// Builds an empty cache of `capacity` units for items `0..items`; more items may be added later. With `one_size`,
 /// every item takes one unit. `changes` override default parameters, and may select an admission policy
-/// ([`ADMISSIONS`](crate::ADMISSIONS)).
-///
-/// # Errors
-/// Fails if the policy has no such parameter, or does not support this capacity or items of different sizes.
+/// ([`ADMISSIONS`](crate::ADMISSIONS)). Fails if the policy has no such parameter, or does not support this capacity or
+/// items of different sizes.
 pub fn build_policy(
     info: &PolicyInfo,
     changes: &[(String, u64)],
@@ -40,10 +38,8 @@ pub fn build_policy(
 }
 
 impl AccessTrace {
-    /// Builds an empty cache of `capacity` units for this trace.
-    ///
-    /// # Errors
-    /// Fails if the policy rejects the parameters, or needs the next uses of items and this trace lacks them.
+    /// Builds an empty cache of `capacity` units for this trace. Fails if the policy rejects the parameters, or needs
+    /// the next uses of items and this trace lacks them.
     pub fn policy(
         &self,
         info: &PolicyInfo,

@@ -33,24 +33,20 @@ impl<K: Copy + Ord> Heap<K> {
         heap
     }
 
-    /// Enlarges the tables, so that the heap can hold items `0..items`.
     pub fn grow(&mut self, items: u32) {
         self.at.grow(items);
         reserve(&mut self.entries, self.at.len(), self.capacity);
     }
 
-    /// Returns the memory size of the heap in bytes.
     pub fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<Entry<K>>() + self.at.bytes()
     }
 
-    /// Prefetches the heap position of an item.
     #[inline]
     pub fn prefetch(&self, item: u32) {
         self.at.prefetch(item);
     }
 
-    /// True if the heap holds the item.
     #[inline]
     pub fn has(&self, item: u32) -> bool {
         self.at[item] != ABSENT
@@ -61,12 +57,11 @@ impl<K: Copy + Ord> Heap<K> {
         self.entries[self.at[item] as usize].size
     }
 
-    /// Returns the number of items in the heap.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns the total size of all items in the heap, in units.
+    /// Returns the total size of all items, in units.
     pub fn units(&self) -> u64 {
         self.units
     }
@@ -95,15 +90,13 @@ impl<K: Copy + Ord> Heap<K> {
         self.settle(at);
     }
 
-    /// Removes an item from the heap; returns the item's size.
-    pub fn remove(&mut self, item: u32) -> u32 {
+    /// Removes an item that is in the heap.
+    pub fn remove(&mut self, item: u32) {
         let at = std::mem::replace(&mut self.at[item], ABSENT) as usize;
-        let size = self.entries.swap_remove(at).size;
-        self.units -= u64::from(size);
+        self.units -= u64::from(self.entries.swap_remove(at).size);
         if at < self.entries.len() {
             self.settle(at);
         }
-        size
     }
 
     /// Removes an item, if the heap holds it; returns true if it did.

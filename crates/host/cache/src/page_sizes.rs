@@ -29,9 +29,6 @@ pub struct PageSizes {
 
 impl PageSizes {
     /// Checks that all parameters are within their ranges.
-    ///
-    /// # Errors
-    /// Fails if a number is out of its range.
     pub fn check(&self) -> Result<(), CacheError> {
         let Self { ratio, spread, incompressible, max_stored } = *self;
         let within = |field, value: f64, fits: bool, range| {

@@ -86,10 +86,11 @@ struct Compressed {
 /// An uncompressed pool and an optional compressed pool.
 #[derive(Debug)]
 pub(crate) struct Pools {
-    raw: Box<dyn Policy>,
+    /// The uncompressed pool.
+    pub raw: Box<dyn Policy>,
     compressed: Option<Compressed>,
     page_bytes: u32,
-    counts: Transitions,
+    pub counts: Transitions,
 }
 
 impl Pools {
@@ -109,28 +110,15 @@ impl Pools {
         Ok(())
     }
 
-    pub fn counts(&self) -> Transitions {
-        self.counts
-    }
-
-    pub fn raw_pages(&self) -> u64 {
-        self.raw.used()
-    }
-
     /// Returns the number of compressed pages and their total compressed size in bytes.
     pub fn compressed(&self) -> (u64, u64) {
         self.compressed.as_ref().map_or((0, 0), |pool| (pool.pages, pool.policy.used()))
-    }
-
-    pub fn is_raw(&self, item: u32) -> bool {
-        self.raw.contains(item)
     }
 
     pub fn is_compressed(&self, item: u32) -> bool {
         self.compressed.as_ref().is_some_and(|pool| pool.policy.contains(item))
     }
 
-    /// Enlarges the tables, so that the pools can hold items `0..items`.
     pub fn grow(&mut self, items: u32) {
         self.raw.grow(items);
         if let Some(pool) = &mut self.compressed {
@@ -167,7 +155,7 @@ impl Pools {
 
     /// Drops a trimmed page from both pools.
     pub fn trim(&mut self, item: u32) {
-        self.counts.raw_trimmed += u64::from(self.is_raw(item));
+        self.counts.raw_trimmed += u64::from(self.raw.contains(item));
         self.raw.remove(item);
         if let Some(pool) = &mut self.compressed {
             self.counts.compressed_trimmed += u64::from(pool.take(item));

@@ -179,9 +179,6 @@ impl WriteBackCache {
     }
 
     /// Adds a compressed pool to the cache.
-    ///
-    /// # Errors
-    /// Fails if the options of the pool are invalid.
     pub fn compressing(mut self, pool: CompressedPool) -> Result<Self, CacheError> {
         self.pools.compress(pool)?;
         Ok(self)
@@ -194,7 +191,7 @@ impl WriteBackCache {
 
     /// Returns the number of page transitions of each type so far.
     pub fn transitions(&self) -> Transitions {
-        self.pools.counts()
+        self.pools.counts
     }
 
     /// Returns the current number of dirty pages.
@@ -214,7 +211,7 @@ impl WriteBackCache {
 
     /// Returns the number of pages in the uncompressed pool.
     pub fn raw_pages(&self) -> u64 {
-        self.pools.raw_pages()
+        self.pools.raw.used()
     }
 
     /// Returns the number of pages in the compressed pool and their total compressed size in bytes.
@@ -225,7 +222,7 @@ impl WriteBackCache {
     /// Returns the location of a page and whether the page is dirty.
     pub fn state(&self, page: u64) -> (Place, bool) {
         let Some(item) = self.universe.find(page) else { return (Place::Below, false) };
-        let place = match (self.pools.is_raw(item), self.pools.is_compressed(item)) {
+        let place = match (self.pools.raw.contains(item), self.pools.is_compressed(item)) {
             (true, _) => Place::Raw,
             (false, true) => Place::Compressed,
             (false, false) => Place::Below,
@@ -237,17 +234,12 @@ impl WriteBackCache {
     pub fn submit<F: FnMut(Request, Why)>(&mut self, request: &Request, below: &mut F) -> Result<(), CacheError> {
         let mut context = RequestContext { request: *request, below };
         match request.op {
-            Op::Read => self.read(&mut context),
-            Op::Write => self.write(&mut context),
-            Op::Flush => {
-                self.flush(&mut context);
-                Ok(())
-            }
-            Op::Trim => {
-                self.trim(&mut context);
-                Ok(())
-            }
+            Op::Read => self.read(&mut context)?,
+            Op::Write => self.write(&mut context)?,
+            Op::Flush => self.flush(&mut context),
+            Op::Trim => self.trim(&mut context),
         }
+        Ok(())
     }
 
     /// If the number of dirty pages exceeds the background limit, writes back the excess, up to `most` pages, starting
@@ -282,7 +274,7 @@ impl WriteBackCache {
         }
         let whole = self.page.covered(request.offset, request.end());
         let through = self.options.writes == WriteMode::Through || request.flags & flag::FUA != 0;
-        for page in self.page.touched(context.request.offset, context.request.end()) {
+        for page in self.page.touched(request.offset, request.end()) {
             let in_part = !whole.contains(&page);
             let (item, hit) = self.access(page, if in_part { Touch::WrittenInPart } else { Touch::WrittenWhole })?;
             self.counters.written_pages += 1;
@@ -342,7 +334,6 @@ impl WriteBackCache {
         Ok((item, hit))
     }
 
-    /// Queues the write-back of dirty evicted pages.
     fn write_back_evicted<F: FnMut(Request, Why)>(&mut self, context: &mut RequestContext<'_, F>) {
         for position in 0..self.evicted.len() {
             let item = self.evicted[position];

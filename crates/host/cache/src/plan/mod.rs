@@ -14,6 +14,11 @@ use thiserror::Error;
 /// Resolution of the search: it varies the compressed share of the memory in steps of 1 / `STEPS`.
 const STEPS: u32 = 1_000;
 
+/// Returns the compressed share of the memory at a step of the search.
+fn share_at(step: u32) -> f64 {
+    f64::from(step) / f64::from(STEPS)
+}
+
 /// Error: a parameter is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{what} is {value}, but must {must}")]
@@ -109,10 +114,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Checks the parameters and creates a plan.
-    ///
-    /// # Errors
-    /// Fails if a number is not finite or out of range; the error names the first such number.
+    /// Creates a plan. Fails if a number is not finite or out of range; the error names the first such number.
     pub fn new(memory: Memory, compressor: Compressor) -> Result<Self, PlanError> {
         let Memory { budget_bytes, data_bytes, page_bytes, device_us, .. } = memory;
         let Compressor { ratio, compress_us, decompress_us, shrinking } = compressor;
@@ -147,19 +149,12 @@ impl Plan {
     ///
     /// Hits are `g` of the section "Introduction" of chapter 4. Costs follow the generalised function before figure 12:
     /// `R_cost * HR% * %ChanceComp + miss cost * (1 - HR%)`.
-    ///
-    /// # Errors
-    /// Fails if `share` is not between 0 and 1.
     pub fn point(&self, share: f64, corrections: &[Correction]) -> Result<Point, PlanError> {
-        if (0.0..=1.0).contains(&share) {
-            Ok(self.at(share, corrections))
-        } else {
-            Err(PlanError::new(
-                "the share of memory for compressed pages",
-                format!("{} %", 100.0 * share),
-                "be from 0 to 100 %",
-            ))
+        if !(0.0..=1.0).contains(&share) {
+            let shown = format!("{} %", 100.0 * share);
+            return Err(PlanError::new("the share of memory for compressed pages", shown, "be from 0 to 100 %"));
         }
+        Ok(self.at(share, corrections))
     }
 
     fn at(&self, share: f64, corrections: &[Correction]) -> Point {
@@ -193,7 +188,7 @@ impl Plan {
     /// Returns the point with the shortest mean time; on ties, the point with the least compressed memory. The search
     /// varies the compressed share of the memory in steps of 0.1 %.
     pub fn best(&self, corrections: &[Correction]) -> Point {
-        let points = (0..=STEPS).map(|step| self.at(f64::from(step) / f64::from(STEPS), corrections));
+        let points = (0..=STEPS).map(|step| self.at(share_at(step), corrections));
         points.reduce(|best, point| if point.us < best.us { point } else { best }).unwrap_or_else(|| self.at(0.0, &[]))
     }
 
@@ -215,7 +210,7 @@ impl Plan {
         let raw_hits = self.raw_hit_ratio();
         let fast = Self { memory: Memory { device_us: 0.0, ..self.memory.clone() }, compressor: self.compressor };
         (1..=STEPS)
-            .map(|step| fast.at(f64::from(step) / f64::from(STEPS), corrections))
+            .map(|step| fast.at(share_at(step), corrections))
             // Ignores hit-ratio gains that are within the rounding error.
             .filter(|point| point.hit_ratio - raw_hits > 1e-12)
             .map(|point| point.us / (point.hit_ratio - raw_hits))
@@ -246,8 +241,8 @@ fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
 fn first_below_zero(function: impl Fn(f64) -> f64) -> Option<f64> {
     // Treats negative values within the rounding error as zero.
     let negative = |share: f64| function(share) < -1e-9;
-    let step = (0..=STEPS).find(|&step| negative(f64::from(step) / f64::from(STEPS)))?;
-    let (mut above, mut below) = (f64::from(step.max(1) - 1) / f64::from(STEPS), f64::from(step) / f64::from(STEPS));
+    let step = (0..=STEPS).find(|&step| negative(share_at(step)))?;
+    let (mut above, mut below) = (share_at(step.max(1) - 1), share_at(step));
     for _ in 0..40 {
         let middle = above.midpoint(below);
         *(if negative(middle) { &mut below } else { &mut above }) = middle;

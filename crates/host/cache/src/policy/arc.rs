@@ -29,10 +29,10 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     }),
 };
 
-const T1: u8 = 0;
-const T2: u8 = 1;
-const B1: u8 = 2;
-const B2: u8 = 3;
+pub(super) const T1: u8 = 0;
+pub(super) const T2: u8 = 1;
+pub(super) const B1: u8 = 2;
+pub(super) const B2: u8 = 3;
 
 #[derive(Debug)]
 struct Arc {
@@ -49,19 +49,25 @@ impl Arc {
         let (from, to) = if once > 0 && (above || self.lists.units(T2) == 0) { (T1, B1) } else { (T2, B2) };
         self.lists.move_oldest(from, to)
     }
+}
 
-    /// Drops ghosts as in case IV of the ARC paper; returns true if the oldest item of T1 must be evicted without
-    /// becoming a ghost.
-    fn forget(&mut self) -> bool {
-        let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
-        if t1 + b1 >= self.capacity {
-            return self.lists.pop_oldest(B1).is_none();
-        }
-        if t1 + t2 + b1 + b2 >= 2 * self.capacity {
-            self.lists.pop_oldest(B2);
-        }
-        false
+/// Drops ghosts as in case IV of the ARC paper; returns true if the oldest item of T1 must be evicted without becoming
+/// a ghost.
+pub(super) fn forget(lists: &mut Lists<4>, capacity: u64) -> bool {
+    let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| lists.units(list));
+    if t1 + b1 >= capacity {
+        return lists.pop_oldest(B1).is_none();
     }
+    if t1 + t2 + b1 + b2 >= 2 * capacity {
+        lists.pop_oldest(B2);
+    }
+    false
+}
+
+/// Returns the target size of T1 after a hit in the ghost list `hit`, which is B1 or B2.
+pub(super) fn adapted(target: f64, hit: u8, lists: &Lists<4>, capacity: u64) -> f64 {
+    let [b1, b2] = [B1, B2].map(|list| lists.units(list) as f64);
+    if hit == B1 { (target + (b2 / b1).max(1.0)).min(capacity as f64) } else { (target - (b1 / b2).max(1.0)).max(0.0) }
 }
 
 impl Policy for Arc {
@@ -73,12 +79,7 @@ impl Policy for Arc {
         }
         let is_full = self.used() == self.capacity;
         if list == B1 || list == B2 {
-            let [b1, b2] = [B1, B2].map(|list| self.lists.units(list) as f64);
-            self.target = if list == B1 {
-                (self.target + (b2 / b1).max(1.0)).min(self.capacity as f64)
-            } else {
-                (self.target - (b1 / b2).max(1.0)).max(0.0)
-            };
+            self.target = adapted(self.target, list, &self.lists, self.capacity);
             if is_full {
                 evicted.extend(self.replace(list));
             }
@@ -88,7 +89,7 @@ impl Policy for Arc {
         if is_full {
             evicted.extend(self.victim());
         } else {
-            self.forget();
+            forget(&mut self.lists, self.capacity);
         }
         self.lists.push(T1, item, 1);
         false
@@ -97,7 +98,7 @@ impl Policy for Arc {
     /// Evicts an item as in case IV of the ARC paper. If the access is a ghost hit, p is adapted only after this
     /// eviction.
     fn victim(&mut self) -> Option<u32> {
-        if self.forget() { self.lists.pop_oldest(T1) } else { self.replace(NOWHERE) }
+        if forget(&mut self.lists, self.capacity) { self.lists.pop_oldest(T1) } else { self.replace(NOWHERE) }
     }
 
     super::listed!(lists, 2);

@@ -16,6 +16,7 @@
 //! ```
 //! p is a real number. Source: Bansal, Modha, "CAR: clock with adaptive replacement", FAST 2004, figure 2.
 
+use super::arc::{self, B1, B2, T1, T2};
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
@@ -29,11 +30,6 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         Box::new(Car { lists: Lists::new(items), target: 0.0, capacity })
     }),
 };
-
-const T1: u8 = 0;
-const T2: u8 = 1;
-const B1: u8 = 2;
-const B2: u8 = 3;
 
 #[derive(Debug)]
 struct Car {
@@ -57,24 +53,14 @@ impl Policy for Car {
         if !came_back {
             // Moving an evicted item to a ghost list changes neither |T1| + |B1| nor the total size of the four lists.
             // If the cache is not full, these sums can reach their limits only after items were removed.
-            let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
-            if t1 + b1 >= self.capacity {
-                self.lists.pop_oldest(B1);
-            } else if t1 + t2 + b1 + b2 >= 2 * self.capacity {
-                self.lists.pop_oldest(B2);
-            }
+            arc::forget(&mut self.lists, self.capacity);
         }
         self.lists.set_mark(item, 0);
         if !came_back {
             self.lists.push(T1, item, 1);
             return false;
         }
-        let (b1, b2) = (self.lists.units(B1) as f64, self.lists.units(B2) as f64);
-        self.target = if list == B1 {
-            (self.target + (b2 / b1).max(1.0)).min(self.capacity as f64)
-        } else {
-            (self.target - (b1 / b2).max(1.0)).max(0.0)
-        };
+        self.target = arc::adapted(self.target, list, &self.lists, self.capacity);
         self.lists.move_to(T2, item);
         false
     }

@@ -56,7 +56,7 @@ struct S3FifoD {
     left: Lists<2>,
     /// Maximum size of each list of `left`, in units.
     left_most: u64,
-    /// Accesses to the items of each list of `left` since the last adaptation, and 80 % of the earlier ones.
+    /// Hits of each list of `left`; decays by a fifth with each adaptation.
     hits: [u64; 2],
     hits_most: u64,
 }
