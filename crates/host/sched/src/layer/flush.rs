@@ -39,9 +39,9 @@ struct Sequence {
     steps: Steps,
 }
 
-/// The barrier that is being processed, with its remaining steps.
+/// A barrier with its remaining steps.
 #[derive(Clone, Copy, Debug)]
-struct Barrier {
+pub(super) struct Barrier {
     sequence: Sequence,
     /// True if the barrier's current step is at the device.
     busy: bool,
@@ -59,17 +59,13 @@ pub(super) struct Flushes {
     flush: Option<RequestId>,
     /// Requests whose data is being written.
     data: VecDeque<Sequence>,
-    barrier: Option<Barrier>,
+    /// The barrier that is being processed, if any.
+    pub barrier: Option<Barrier>,
 }
 
 impl Flushes {
     pub fn is_flush(&self, id: RequestId) -> bool {
         self.flush == Some(id)
-    }
-
-    /// True while a barrier is being processed.
-    pub fn has_barrier(&self) -> bool {
-        self.barrier.is_some()
     }
 
     /// Returns the deadline for issuing a delayed flush; `None` if no flush is delayed.
@@ -130,8 +126,7 @@ impl BlockLayer {
             flushes.pending_since = now;
         }
         flushes.pending.push(sequence);
-        let may_wait = flushes.timer_ns().is_some_and(|time| now < time);
-        if !may_wait {
+        if flushes.timer_ns().is_none_or(|time| time <= now) {
             self.issue_flush(self.requests[sequence.id].cpu, now);
         }
     }

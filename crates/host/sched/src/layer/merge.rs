@@ -212,34 +212,36 @@ impl BlockLayer {
             Side::Back => (Some(id), self.scheduler.latter(rq)),
             Side::Front => (self.scheduler.former(rq), Some(id)),
         };
-        let (Some(first), Some(second)) = (first, second) else { return };
-        let (a, b) = (&self.requests[first], &self.requests[second]);
-        let alike = kind(a.direction, a.flags, a.priority) == kind(b.direction, b.flags, b.priority);
-        // `allow_merge` expects a bio, so the first bio of the second request represents the whole request.
-        let joins = a.end() == b.start && alike && !a.nomerge && !b.nomerge;
-        if joins && self.fits(first, b.sectors, b.segments) && self.scheduler.allow_merge(a, &b.bios[0]) {
-            self.join(first, second);
+        if let (Some(first), Some(second)) = (first, second)
+            && self.may_absorb(first, second)
+        {
+            let [a, b] = [first, second].map(|id| &self.requests[id]);
+            self.ends.remove(b.end(), second);
+            self.scheduler.merged(a, b, &self.requests);
+            self.queued -= 1;
+            self.absorb(first, second);
         }
     }
 
-    /// Merges `second`, which waits in the scheduler, into `first`.
-    fn join(&mut self, first: RequestId, second: RequestId) {
-        self.ends.remove(self.requests[first].end(), first);
-        self.ends.remove(self.requests[second].end(), second);
-        self.scheduler.merged(&self.requests[first], &self.requests[second], &self.requests);
-        self.queued -= 1;
-        self.absorb(first, second);
-        self.ends.insert(&self.requests[first]);
-        self.ends.last = Some(first);
+    /// True if request `second` may merge at the back of the waiting request `first`.
+    fn may_absorb(&self, first: RequestId, second: RequestId) -> bool {
+        let [a, b] = [first, second].map(|id| &self.requests[id]);
+        let alike = kind(a.direction, a.flags, a.priority) == kind(b.direction, b.flags, b.priority);
+        let joins = a.end() == b.start && alike && !a.nomerge && !b.nomerge;
+        // `allow_merge` expects a bio, so the first bio of the second request represents the whole request.
+        joins && self.fits(first, b.sectors, b.segments) && self.scheduler.allow_merge(a, &b.bios[0])
     }
 
     /// Appends the bios of `second` to `first`, and marks `second` to be freed.
     fn absorb(&mut self, first: RequestId, second: RequestId) {
+        self.ends.remove(self.requests[first].end(), first);
         let [rq, absorbed] = self.requests.pair_mut(first, second);
         rq.sectors += absorbed.sectors;
         rq.segments += absorbed.segments;
         rq.arrived = rq.arrived.min(absorbed.arrived);
         rq.bios.append(&mut absorbed.bios);
+        self.ends.insert(rq);
+        self.ends.last = Some(first);
         self.counters.request_merges += 1;
         self.freed_by_merge.push(second);
     }
@@ -255,21 +257,10 @@ impl BlockLayer {
             return false;
         }
         self.settle();
-        let rq = &self.requests[id];
-        let Some(first) = self.ends.ending_at(rq.start).filter(|_| !rq.nomerge) else { return false };
-        let a = &self.requests[first];
-        let alike = kind(a.direction, a.flags, a.priority) == kind(rq.direction, rq.flags, rq.priority);
-        if a.nomerge || !alike || !self.fits(first, rq.sectors, rq.segments) {
-            return false;
+        match self.ends.ending_at(self.requests[id].start).filter(|&first| self.may_absorb(first, id)) {
+            Some(first) => self.absorb(first, id),
+            None => return false,
         }
-        if !self.scheduler.allow_merge(a, &rq.bios[0]) {
-            return false;
-        }
-        let end = a.end();
-        self.ends.remove(end, first);
-        self.absorb(first, id);
-        self.ends.insert(&self.requests[first]);
-        self.ends.last = Some(first);
         true
     }
 }

@@ -27,22 +27,6 @@ pub use options::{BlockLayerKind, NoMerges, Options};
 pub use report::{BlockCounters, Dispatched, Left, Operation, Submitted};
 pub use wbt::ThrottleCounters;
 
-/// Properties of a freed request that the layer still needs to release its resources.
-#[derive(Clone, Copy)]
-struct Freed {
-    id: RequestId,
-    queue: u16,
-    direction: Direction,
-    sync: bool,
-}
-
-impl Freed {
-    #[inline(always)]
-    fn of(rq: &Request) -> Self {
-        Self { id: rq.id, queue: rq.cpu, direction: rq.direction, sync: rq.is_sync() }
-    }
-}
-
 /// The block layer of one device, with its scheduler.
 ///
 /// After each call, the caller must call [`BlockLayer::next`] until it returns `None`. Time never decreases between
@@ -172,14 +156,14 @@ impl BlockLayer {
     /// Records that a writer waits for dirty pages; writeback throttling then raises its limit.
     pub fn dirty_wait(&mut self, now: u64) {
         if let Some(wbt) = &mut self.wbt {
-            wbt.dirty_wait(now);
+            wbt.dirty_wait_ns = Some(now);
         }
     }
 
     /// Queues requests for the bios that writeback throttling has released.
     #[inline(never)]
     fn let_throttled_go(&mut self, now: u64) {
-        while let Some(bio) = self.wbt.as_mut().and_then(|wbt| wbt.granted()) {
+        while let Some(bio) = self.wbt.as_mut().and_then(|wbt| wbt.granted.pop_front()) {
             self.async_waiting -= usize::from(!bio.is_sync());
             if self.enter_or_wait(&bio, self.steps(&bio), now) {
                 self.woken.push_back(bio);
@@ -261,7 +245,7 @@ impl BlockLayer {
     pub fn has_work(&self) -> bool {
         let may_do = |queue: &HardwareQueue| {
             let waits =
-                self.queued > 0 || !queue.ahead.is_empty() || self.chosen.is_some() || queue.flushes.has_barrier();
+                self.queued > 0 || !queue.ahead.is_empty() || self.chosen.is_some() || queue.flushes.barrier.is_some();
             waits && (queue.in_flight < self.options.slots || self.options.kind == BlockLayerKind::SingleQueue)
         };
         if self.queues.has_others() {
@@ -379,17 +363,19 @@ impl BlockLayer {
         }
         // A request usually has a single bio. Pushing it is cheaper than `extend_from_slice`.
         rq.bios.iter().for_each(|&bio| ended.push(bio));
-        let freed = Freed::of(rq);
-        self.give_back(freed, now);
+        self.give_back(id, now);
     }
 
-    /// Stops counting a freed request towards the request limits and writeback throttling.
+    /// Stops counting a freed request, whose contents are still readable, towards the request limits and writeback
+    /// throttling.
     #[inline(always)]
-    fn give_back(&mut self, freed: Freed, now: u64) {
+    fn give_back(&mut self, id: RequestId, now: u64) {
+        let rq = &self.requests[id];
+        let (queue, sync) = (rq.cpu, rq.is_sync());
         if let Some(wbt) = &mut self.wbt {
-            wbt.ended(freed.id, freed.direction, now);
+            wbt.ended(id, rq.direction, now);
         }
-        self.pass_on(freed.queue, freed.sync, now);
+        self.pass_on(queue, sync, now);
         // Bios that wait for a request are served before throttled bios.
         if self.wbt.is_some() {
             self.let_throttled_go(now);
@@ -421,7 +407,6 @@ impl BlockLayer {
         }
     }
 
-    /// Frees the requests that were merged into others.
     #[inline(always)]
     fn give_back_merged(&mut self, now: u64) {
         while let Some(id) = self.freed_by_merge.pop() {
@@ -431,8 +416,8 @@ impl BlockLayer {
 
     #[inline(never)]
     fn give_back_one_merged(&mut self, id: RequestId, now: u64) {
-        let freed = Freed::of(self.requests.free(id));
-        self.give_back(freed, now);
+        self.requests.free(id);
+        self.give_back(id, now);
     }
 
     /// Returns the next bio that was waiting and has now been given a request; its submitting process can continue.
@@ -477,7 +462,7 @@ impl BlockLayer {
         self.give_back_merged(now);
     }
 
-    /// Unplugs the queue; returns true if it was plugged.
+    /// Returns true if the queue was plugged.
     fn unplug_queue(&mut self) -> bool {
         self.unplug_at.take().is_some()
     }
@@ -494,7 +479,7 @@ impl BlockLayer {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        let throttle = self.wbt.as_ref().and_then(|wbt| wbt.timer_ns());
+        let throttle = self.wbt.as_ref().and_then(|wbt| wbt.timer_ns);
         let flush = if self.queues.has_others() {
             self.queues.iter().filter_map(|queue| queue.flushes.timer_ns()).min()
         } else {
@@ -521,7 +506,7 @@ impl BlockLayer {
                 self.issue_flush(queue, now);
             }
         }
-        if let Some(wbt) = self.wbt.as_mut().filter(|wbt| due(wbt.timer_ns())) {
+        if let Some(wbt) = self.wbt.as_mut().filter(|wbt| due(wbt.timer_ns)) {
             wbt.on_timer(now);
             self.let_throttled_go(now);
         }
@@ -539,7 +524,7 @@ impl BlockLayer {
 
     /// Returns the counters of writeback throttling; `None` if it is off.
     pub fn throttle_counters(&self) -> Option<ThrottleCounters> {
-        self.wbt.as_ref().map(|wbt| wbt.counters())
+        self.wbt.as_ref().map(|wbt| wbt.counters)
     }
 
     /// Returns the work that is still pending in the block layer.

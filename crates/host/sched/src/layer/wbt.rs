@@ -48,7 +48,7 @@ counters! {
 }
 
 /// Depth that limits writes in flight (`struct rq_depth`).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Depth {
     /// Queue depth of the device, in requests.
     device: u32,
@@ -166,7 +166,7 @@ enum Verdict {
 }
 
 /// Writeback throttling of one device. Methods are not inlined, because most block layers run without throttling.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Throttle {
     /// Latency target of reads in nanoseconds.
     target_ns: u64,
@@ -177,12 +177,12 @@ pub(super) struct Throttle {
     /// Throttled bios by class, each with the time when it began to wait.
     waiting: [VecDeque<(Bio, u64)>; 2],
     /// Released bios, which already count as in flight.
-    granted: VecDeque<Bio>,
+    pub granted: VecDeque<Bio>,
     /// Throttling state of each request, indexed by the request's slot.
     requests: Vec<Tracked>,
     window: Window,
     /// Time at which the current window ends.
-    timer: Option<u64>,
+    pub timer_ns: Option<u64>,
     /// Duration of the latest window in nanoseconds.
     window_ns: u64,
     /// Number of consecutive inconclusive windows.
@@ -191,33 +191,17 @@ pub(super) struct Throttle {
     watched: Option<(RequestId, u64)>,
     /// Time of the latest submission or completion of a read.
     read_ns: Option<u64>,
-    /// Most recent time at which a writer had to wait for dirty pages.
-    dirty_wait_ns: Option<u64>,
-    counters: ThrottleCounters,
+    /// Most recent time at which a writer had to wait for dirty pages (`wb_recent_wait`).
+    pub dirty_wait_ns: Option<u64>,
+    pub counters: ThrottleCounters,
 }
 
 impl Throttle {
     pub fn new(target_ns: u64, device_depth: u32, volatile_cache: bool) -> Self {
-        Self {
-            target_ns,
-            volatile_cache,
-            depth: Depth::new(device_depth),
-            in_flight: [0; 2],
-            waiting: Default::default(),
-            granted: VecDeque::new(),
-            requests: Vec::new(),
-            window: Window::default(),
-            timer: None,
-            window_ns: WINDOW_NS,
-            unknown: 0,
-            watched: None,
-            read_ns: None,
-            dirty_wait_ns: None,
-            counters: ThrottleCounters::default(),
-        }
+        Self { target_ns, volatile_cache, depth: Depth::new(device_depth), window_ns: WINDOW_NS, ..Self::default() }
     }
 
-    /// True if a bio may proceed; otherwise it waits until [`Throttle::granted`] returns it (`wbt_wait`).
+    /// True if a bio may proceed; otherwise it waits until it is in `granted` (`wbt_wait`).
     pub fn admits(&mut self, bio: &Bio, now: u64) -> bool {
         let Some(class) = class(bio) else {
             if bio.direction == Direction::Read {
@@ -231,11 +215,6 @@ impl Throttle {
             self.waiting[class as usize].push_back((*bio, now));
         }
         admitted
-    }
-
-    /// Returns the next released bio, if any.
-    pub fn granted(&mut self) -> Option<Bio> {
-        self.granted.pop_front()
     }
 
     /// Returns the number of throttled bios.
@@ -258,7 +237,7 @@ impl Throttle {
         let in_flight = &mut self.in_flight[class as usize];
         let taken = *in_flight < limit;
         *in_flight += u32::from(taken);
-        if taken && self.timer.is_none() {
+        if taken && self.timer_ns.is_none() {
             self.begin_window(now);
         }
         taken
@@ -266,11 +245,6 @@ impl Throttle {
 
     fn has_dirty_wait(&self, now: u64) -> bool {
         is_within(self.dirty_wait_ns, DIRTY_WAIT_NS, now)
-    }
-
-    /// Records that a writer waits for dirty pages, which raises the limit on writes for one second (`wb_recent_wait`).
-    pub fn dirty_wait(&mut self, now: u64) {
-        self.dirty_wait_ns = Some(now);
     }
 
     fn tracked(&mut self, id: RequestId) -> &mut Tracked {
@@ -304,7 +278,7 @@ impl Throttle {
     #[inline(never)]
     pub fn completed(&mut self, id: RequestId, now: u64) {
         let Some((direction, issued)) = self.tracked(id).issued.take() else { return };
-        if self.timer.is_none() {
+        if self.timer_ns.is_none() {
             return;
         }
         match direction {
@@ -358,17 +332,12 @@ impl Throttle {
 
     fn begin_window(&mut self, now: u64) {
         self.window_ns = self.depth.window_ns();
-        self.timer = Some(now + self.window_ns);
-    }
-
-    /// Returns the time at which the current window ends.
-    pub fn timer_ns(&self) -> Option<u64> {
-        self.timer
+        self.timer_ns = Some(now + self.window_ns);
     }
 
     /// Evaluates the window that has ended (`wb_timer_fn`).
     pub fn on_timer(&mut self, now: u64) {
-        self.timer = None;
+        self.timer_ns = None;
         let in_flight: u32 = self.in_flight.iter().sum();
         match self.verdict(now) {
             Verdict::Slow => self.lower(true),
@@ -420,10 +389,6 @@ impl Throttle {
             self.unknown = 0;
             self.counters.steps_down += 1;
         }
-    }
-
-    pub fn counters(&self) -> ThrottleCounters {
-        self.counters
     }
 }
 
@@ -528,12 +493,12 @@ mod tests {
                 throttle.ended(id, direction, now);
                 requests.free(id);
             }
-            now = throttle.timer_ns().expect("a window is open");
+            now = throttle.timer_ns.expect("a window is open");
             throttle.on_timer(now);
-            let next = throttle.timer_ns().map(|time| time - now);
+            let next = throttle.timer_ns.map(|time| time - now);
             assert_eq!((throttle.depth.step, next), (step, window_ns), "row {row}");
         }
-        assert_eq!(throttle.counters().steps_down, 8);
-        assert_eq!(throttle.counters().steps_up, 4);
+        assert_eq!(throttle.counters.steps_down, 8);
+        assert_eq!(throttle.counters.steps_up, 4);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Bfq;
 use super::budget::Reason;
+use super::raise::MIN_IDLE_NS;
 use crate::MS;
 use crate::request::{Request, Requests};
 
@@ -25,7 +26,7 @@ impl Bfq {
             think.total = (7 * think.total + 256 * elapsed) / 8;
             think.mean_ns = (think.total + 128) / think.samples;
         }
-        let just_split = q.split + self.min_idle() >= self.clock.jiffy;
+        let just_split = q.split + MIN_IDLE_NS >= self.clock.jiffy;
         let q = &mut self.queues[queue];
         if !q.sync || q.is_idle_class() || self.tunables.slice_idle == 0 || just_split {
             return;
@@ -86,10 +87,9 @@ impl Bfq {
                 self.next_changed(queue);
             }
         }
-        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
         if self.tunables.low_latency && (!was_raised || !q.is_raised() || interactive) {
-            q.raise.since = jiffy;
+            q.raise.since = self.clock.jiffy;
         }
     }
 
@@ -100,15 +100,14 @@ impl Bfq {
         let recovers = self.activation_budget(queue, in_time);
         self.queues[queue].just_created = false;
         let interactive = self.raise(queue, arrival);
-        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
-        (q.backlog_since, q.backlog_service, q.soft_rt_due) = (jiffy, 0, false);
+        (q.backlog_since, q.backlog_service, q.soft_rt_due) = (self.clock.jiffy, 0, false);
         self.add_busy(queue);
         if let Some(current) = self.in_service {
             let [new, old] = [queue, current].map(|queue| &self.queues[queue]);
             let recovers = recovers && new.raise.coefficient >= old.raise.coefficient;
             let higher = new.entity.class < old.entity.class || new.entity.weight > old.entity.weight;
-            if (recovers || higher || !self.better_to_idle(current)) && self.service.may_preempt() {
+            if (recovers || higher || !self.better_to_idle(current)) && self.service.next != self.service.current {
                 self.expire(current, Reason::Preempted, self.clock.now);
             }
         }

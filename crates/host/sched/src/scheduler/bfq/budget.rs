@@ -3,6 +3,7 @@
 
 use super::Bfq;
 use super::idle::SHORT_IDLE_NS;
+use super::raise::SOFT_RT_NS;
 use crate::MS;
 use crate::request::Request;
 
@@ -98,10 +99,9 @@ impl Bfq {
     pub(super) fn begin_turn(&mut self, queue: usize) {
         self.budgets = (7 * self.budgets + 256) / 8;
         let jiffy = self.clock.jiffy;
-        let rt_time = self.soft_rt_time();
         let q = &mut self.queues[queue];
         q.fifo_checked = false;
-        let soft_rt = q.raise.duration == rt_time;
+        let soft_rt = q.raise.duration == SOFT_RT_NS;
         if q.raise.since < jiffy && q.is_raised() && soft_rt && q.timeout < jiffy {
             // Time spent waiting for service does not count towards soft real-time raising.
             q.raise.since = if q.timeout > q.raise.since { q.raise.since + jiffy - q.timeout } else { jiffy };
@@ -181,15 +181,12 @@ impl Bfq {
     /// Takes a queue out of service and puts it back into its service tree.
     fn put_back(&mut self, queue: usize, reason: Reason) {
         let fair = self.idling_is_fair(queue);
-        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
-        if q.shared && q.is_seeky() {
-            q.to_split = true;
-        }
+        q.to_split |= q.shared && q.is_seeky();
         // A queue that needs idling for fairness and was preempted stays active even if it is empty.
         if q.requests.is_empty() && !(reason == Reason::Preempted && fair) {
             if q.dispatched == 0 {
-                q.timeout = jiffy;
+                q.timeout = self.clock.jiffy;
             }
             self.remove_busy(queue, true);
         } else {
@@ -198,29 +195,24 @@ impl Bfq {
         }
         self.end_idling(queue);
         self.in_service = None;
-        self.service.end();
+        self.service.current = None;
     }
 
     /// Adapts the queue's budget, depending on why its service period ended.
     fn adapt_budget(&mut self, queue: usize, reason: Reason) {
         let min = self.min_budget();
         let q = &self.queues[queue];
-        let raised = q.is_raised();
-        let budget = if raised { 2 * min } else { q.max_budget };
-        let budget = if q.sync && !raised {
-            match reason {
-                Reason::TooIdle if q.dispatched > 0 => (2 * budget).min(self.max_budget),
-                Reason::TooIdle if budget > 5 * min => budget - 4 * min,
-                Reason::TooIdle => min,
-                Reason::Timeout => (2 * budget).min(self.max_budget),
-                Reason::Exhausted => (4 * budget).min(self.max_budget),
-                Reason::NoMoreRequests => q.entity.service.max(min),
-                Reason::Preempted => return,
-            }
-        } else if q.sync {
-            budget
-        } else {
-            self.max_budget
+        let old = q.max_budget;
+        let budget = match reason {
+            _ if !q.sync => self.max_budget,
+            _ if q.is_raised() => 2 * min,
+            Reason::TooIdle if q.dispatched > 0 => (2 * old).min(self.max_budget),
+            Reason::TooIdle if old > 5 * min => old - 4 * min,
+            Reason::TooIdle => min,
+            Reason::Timeout => (2 * old).min(self.max_budget),
+            Reason::Exhausted => (4 * old).min(self.max_budget),
+            Reason::NoMoreRequests => q.entity.service.max(min),
+            Reason::Preempted => return,
         };
         let adapts = self.budgets >= ENOUGH_BUDGETS && !self.tunables.fixed_budget;
         let budget = if adapts { budget.min(self.max_budget) } else { budget };

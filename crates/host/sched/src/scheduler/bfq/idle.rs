@@ -73,34 +73,27 @@ impl Bfq {
     /// True if idling for the queue increases throughput.
     pub(super) fn idling_helps(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
-        if q.processes == 0 {
-            return false;
-        }
         let hw_tag = self.device.hw_tag != Some(false);
         let sequential = !q.is_seeky() && q.think.io_bound && q.think.short;
         let rotational = self.device.rotational;
         let helps = (rotational && !hw_tag) || ((rotational || !hw_tag) && sequential);
-        helps && self.load.raised == 0
+        helps && self.load.raised == 0 && q.processes > 0
     }
 
     /// True if the queue gets its share of service only if the device idles for it.
     pub(super) fn idling_is_fair(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
-        if q.processes == 0 {
-            return false;
-        }
         let busy = self.busy_queues();
         let crowded = self.load.in_driver >= q.dispatched + OTHERS_AT_DEVICE;
-        (q.is_raised() && (self.load.raised < busy || crowded)) || self.is_asymmetric(queue) || busy == 1
+        let raised_among_others = q.is_raised() && (self.load.raised < busy || crowded);
+        q.processes > 0 && (raised_among_others || self.is_asymmetric(queue) || busy == 1)
     }
 
     pub(super) fn better_to_idle(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
-        if q.processes == 0 {
-            return false;
-        }
         let may_idle = self.tunables.slice_idle > 0 && q.sync && !q.is_idle_class();
-        self.tunables.strict || (may_idle && (self.idling_helps(queue) || self.idling_is_fair(queue)))
+        let pays = may_idle && (self.idling_helps(queue) || self.idling_is_fair(queue));
+        q.processes > 0 && (self.tunables.strict || pays)
     }
 
     pub(super) fn must_idle(&self, queue: usize) -> bool {

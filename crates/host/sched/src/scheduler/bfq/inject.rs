@@ -1,8 +1,8 @@
 //! Injection: dispatch from other queues while the device would idle for the queue in service.
 
 use super::Bfq;
+use super::queue::Inject;
 use crate::MS;
-use crate::request::RequestId;
 
 /// Maximum time between a queue's completion and the activation of another queue that may have been waiting for it.
 const WAKE_NS: u64 = 4 * MS;
@@ -48,11 +48,8 @@ impl Bfq {
 
     pub(super) fn reset_injection(&mut self, queue: usize) {
         self.sample.request = None;
-        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
-        q.inject.alone_ns = 0;
-        q.inject.limit = u32::from(!q.think.short);
-        q.inject.decreased = jiffy;
+        q.inject = Inject { limit: u32::from(!q.think.short), alone_ns: 0, decreased: self.clock.jiffy };
     }
 
     /// If possible, starts to measure the response time of the queue's only pending request, with or without injection.
@@ -77,16 +74,15 @@ impl Bfq {
     /// `in_driver` yet.
     pub(super) fn adapt_injection(&mut self, queue: usize) {
         let took_ns = self.clock.now.wrapping_sub(self.sample.since);
-        let (jiffy, injected, alone) = (self.clock.jiffy, self.sample.injected, self.load.in_driver == 1);
-        let peak = self.device.peak;
+        let (injected, alone) = (self.sample.injected, self.load.in_driver == 1);
         let inject = &mut self.queues[queue].inject;
         let old = inject.limit;
         if inject.alone_ns > 0 && injected {
             let limit_ns = inject.alone_ns.wrapping_mul(3) >> 1;
             if took_ns >= limit_ns && old > 0 {
                 inject.limit -= 1;
-                inject.decreased = jiffy;
-            } else if took_ns < limit_ns && old <= peak {
+                inject.decreased = self.clock.jiffy;
+            } else if took_ns < limit_ns && old <= self.device.peak {
                 inject.limit += 1;
             }
         }
@@ -125,7 +121,7 @@ impl Bfq {
         let own = q
             .owner
             .and_then(|pid| self.processes[&pid].queues[0])
-            .filter(|&own| self.queues[own].next.is_some_and(|next| q.owner == Some(self.pid_of(next))));
+            .filter(|&own| self.queues[own].next.is_some_and(|next| q.owner == Some(self.holders[next.slot()].pid)));
         let related = [own, q.waker, q.woken.first().copied()];
         if let Some(related) = related.into_iter().flatten().find(|&queue| self.can_inject(queue)) {
             return Some(related);
@@ -137,7 +133,10 @@ impl Bfq {
     fn any_injection(&mut self, queue: usize) -> Option<usize> {
         let q = &self.queues[queue];
         let always = !q.is_raised() || !q.think.short;
-        let waits_long = q.waited_for && self.idling.since_jiffy + self.slice_idle_jiffies() <= self.clock.jiffy;
+        // The kernel mistakes the number of nanoseconds of `slice_idle` for a number of jiffies. Because of this error, a
+        // queue counts as idle for long only if `slice_idle` is 0.
+        let misread_idle = self.clock.jiffies.ticks(self.tunables.slice_idle);
+        let waits_long = q.waited_for && self.idling.since_jiffy + misread_idle <= self.clock.jiffy;
         let limit = match q.inject.limit {
             0 if q.inject.alone_ns == 0 && waits_long => 1,
             limit => limit,
@@ -152,15 +151,5 @@ impl Bfq {
         });
         self.sample.injected |= chosen.is_some();
         chosen
-    }
-
-    /// Returns `slice_idle` as misread by the kernel, which mistakes the number of nanoseconds for a number of jiffies.
-    /// Because of this error, a queue counts as idle for long only if `slice_idle` is 0.
-    fn slice_idle_jiffies(&self) -> i64 {
-        self.clock.jiffies.ticks(self.tunables.slice_idle)
-    }
-
-    fn pid_of(&self, id: RequestId) -> u32 {
-        self.holders[id.slot()].pid
     }
 }

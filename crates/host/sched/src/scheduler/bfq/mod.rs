@@ -311,11 +311,10 @@ impl IoScheduler for Bfq {
         }
         self.detect_queueing();
         self.load.in_driver -= 1;
-        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
         q.dispatched -= 1;
         if q.dispatched == 0 && !q.busy {
-            q.timeout = jiffy;
+            q.timeout = self.clock.jiffy;
             self.uncount_weight(queue);
         }
         self.queues[queue].think.last_end = now;

@@ -28,7 +28,7 @@ impl Replayed for Bfq {
             if let Some(current) = self.in_service {
                 self.expire(current, Reason::Preempted, now);
             }
-            self.service.set_next(queue);
+            self.service.next = Some(queue);
             self.in_service = self.take_next();
             self.begin_turn(queue);
         }

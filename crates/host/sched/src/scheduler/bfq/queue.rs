@@ -68,7 +68,7 @@ pub(super) struct Think {
 }
 
 /// Weight raising of an interactive or a soft real-time process.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Raise {
     /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
@@ -106,7 +106,7 @@ pub(super) struct Saved {
 }
 
 /// Queue of one process, or of several that cooperate.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Queue {
     pub sync: bool,
     pub requests: SortedFifo,
@@ -183,47 +183,19 @@ impl Queue {
         let raise = Raise { coefficient: 1, since: jiffy, duration: 0, interactive_since: NEVER, service: 0 };
         Self {
             sync,
-            requests: SortedFifo::default(),
-            queued: 0,
-            next: None,
-            next_start: 0,
-            next_sectors: 0,
-            dispatched: 0,
             entity,
             level: priority.level,
-            busy: false,
-            waited_for: false,
-            returns: false,
-            fifo_checked: false,
             created: jiffy,
             just_created: sync,
-            max_budget: 0,
             timeout: NEVER,
             // The first request of a queue always counts as a seek, because it nearly always is one.
             seeks: 1,
-            last_position: 0,
             think: Think { last_end: now + 1, short, io_bound: true, since: now, ..Think::default() },
             raise,
-            backlog_service: 0,
-            backlog_since: 0,
-            first_service: 0,
             soft_rt_next: jiffy,
-            soft_rt_due: false,
             inject: Inject { decreased: jiffy, ..Inject::default() },
-            waker: None,
-            maybe_waker: None,
-            wakes: 0,
-            wakes_since: 0,
-            woken: Vec::new(),
-            in_burst: false,
-            in_large_burst: false,
-            merged_into: None,
-            shared: false,
-            to_split: false,
             split: NEVER,
-            processes: 0,
-            owner: None,
-            position: None,
+            ..Self::default()
         }
     }
 

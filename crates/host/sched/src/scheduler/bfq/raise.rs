@@ -2,7 +2,7 @@
 //! real-time processes, which send few requests at regular intervals.
 
 use super::Bfq;
-use super::queue::NEVER;
+use super::queue::{NEVER, Raise};
 use crate::MS;
 
 /// Factor by which the weight of interactive processes is raised.
@@ -10,11 +10,11 @@ const COEFFICIENT: u64 = 30;
 /// Additional factor for the weight of soft real-time processes.
 const SOFT_RT_FACTOR: u64 = 100;
 /// Maximum time for which the weight of a soft real-time process stays raised.
-const SOFT_RT_NS: u64 = 300 * MS;
+pub(super) const SOFT_RT_NS: i64 = 300 * MS as i64;
 /// A process that was idle for this long counts as interactive again.
-const MIN_IDLE_NS: u64 = 2_000 * MS;
+pub(super) const MIN_IDLE_NS: i64 = 2_000 * MS as i64;
 /// Minimum gap between two asynchronous requests for the second to raise the weight of the queue again.
-const ASYNC_GAP_NS: u64 = 500 * MS;
+const ASYNC_GAP_NS: i64 = 500 * MS as i64;
 /// Maximum bandwidth of a soft real-time process, in sectors per second.
 const SOFT_RT_RATE: u64 = 7_000;
 /// Limits on the weight raising of an interactive process: minimum and maximum duration, and the number of served
@@ -25,7 +25,7 @@ const MAX_START_SECTORS: u64 = 120_000;
 /// Weight of the default priority; only queues with this weight can have their weight raised.
 const DEFAULT_WEIGHT: u64 = 40;
 /// A process that was idle for longer than this no longer belongs to its burst.
-const BURST_OVER_NS: u64 = 10_000 * MS;
+const BURST_OVER_NS: i64 = 10_000 * MS as i64;
 
 /// Classification of a queue when a request makes it active: interactive, soft real-time or neither.
 #[derive(Clone, Copy, Debug)]
@@ -38,14 +38,6 @@ pub(super) struct Arrival {
 }
 
 impl Bfq {
-    pub(super) fn soft_rt_time(&self) -> i64 {
-        SOFT_RT_NS as i64
-    }
-
-    pub(super) fn min_idle(&self) -> i64 {
-        MIN_IDLE_NS as i64
-    }
-
     /// Returns the duration for which the weight of an interactive process stays raised.
     fn start_time(&self) -> i64 {
         self.clock.jiffies.whole(self.rate.start_ns()).clamp(MIN_START_NS, MAX_START_NS) as i64
@@ -55,13 +47,13 @@ impl Bfq {
     pub(super) fn classify_arrival(&mut self, queue: usize, stably_merged: bool) -> Arrival {
         let q = &self.queues[queue];
         let idle_since = q.timeout;
-        let long_idle = q.dispatched == 0 && idle_since + (MIN_IDLE_NS as i64) < self.clock.jiffy;
+        let long_idle = q.dispatched == 0 && idle_since + MIN_IDLE_NS < self.clock.jiffy;
         let default = q.entity.new_weight == DEFAULT_WEIGHT && !q.in_large_burst;
         let regular = q.seeks != u32::MAX && q.soft_rt_next < self.clock.jiffy && q.dispatched == 0;
         let (interactive, soft_rt) = (long_idle && default, regular && default);
         let own = q.owner.is_some() || stably_merged;
         let deserves = self.tunables.low_latency && (q.is_raised() || (q.sync && own && (interactive || soft_rt)));
-        if !q.just_created && long_idle && idle_since + (BURST_OVER_NS as i64) < self.clock.jiffy {
+        if !q.just_created && long_idle && idle_since + BURST_OVER_NS < self.clock.jiffy {
             self.leave_burst(queue);
         }
         Arrival { was_raised: self.queues[queue].is_raised(), interactive, soft_rt, deserves }
@@ -71,11 +63,10 @@ impl Bfq {
     /// interactive and its weight raising therefore starts anew.
     pub(super) fn raise(&mut self, queue: usize, arrival: Arrival) -> bool {
         let q = &self.queues[queue];
-        if !self.tunables.low_latency || q.split + self.min_idle() >= self.clock.jiffy {
+        if !self.tunables.low_latency || q.split + MIN_IDLE_NS >= self.clock.jiffy {
             return arrival.interactive;
         }
-        let (jiffy, start) = (self.clock.jiffy, self.start_time());
-        let least = 2 * self.min_budget();
+        let (start, least) = (self.start_time(), 2 * self.min_budget());
         let q = &mut self.queues[queue];
         let before = q.raise.coefficient;
         if !arrival.was_raised && arrival.deserves {
@@ -84,7 +75,7 @@ impl Bfq {
                 (q.raise.coefficient, q.raise.duration) = (COEFFICIENT, start);
             } else {
                 q.raise.interactive_since = NEVER;
-                (q.raise.coefficient, q.raise.duration) = (COEFFICIENT * SOFT_RT_FACTOR, SOFT_RT_NS as i64);
+                (q.raise.coefficient, q.raise.duration) = (COEFFICIENT * SOFT_RT_FACTOR, SOFT_RT_NS);
             }
             q.entity.budget = q.entity.budget.min(least);
         } else if arrival.was_raised {
@@ -93,11 +84,11 @@ impl Bfq {
             } else if q.in_large_burst {
                 q.raise.coefficient = 1;
             } else if arrival.soft_rt {
-                if q.raise.duration != SOFT_RT_NS as i64 {
+                if q.raise.duration != SOFT_RT_NS {
                     q.raise.interactive_since = q.raise.since;
-                    (q.raise.coefficient, q.raise.duration) = (COEFFICIENT * SOFT_RT_FACTOR, SOFT_RT_NS as i64);
+                    (q.raise.coefficient, q.raise.duration) = (COEFFICIENT * SOFT_RT_FACTOR, SOFT_RT_NS);
                 }
-                q.raise.since = jiffy;
+                q.raise.since = self.clock.jiffy;
             }
         }
         q.entity.changed |= q.raise.coefficient != before;
@@ -108,7 +99,7 @@ impl Bfq {
     pub(super) fn raise_async(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];
-        if self.tunables.low_latency && !q.is_raised() && q.raise.since + (ASYNC_GAP_NS as i64) < self.clock.jiffy {
+        if self.tunables.low_latency && !q.is_raised() && q.raise.since + ASYNC_GAP_NS < self.clock.jiffy {
             (q.raise.coefficient, q.raise.duration) = (COEFFICIENT, start);
             q.entity.changed = true;
             self.load.raised += 1;
@@ -116,13 +107,12 @@ impl Bfq {
     }
 
     fn end_raising(&mut self, queue: usize) {
-        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
-        if q.raise.duration != SOFT_RT_NS as i64 {
-            q.soft_rt_next = jiffy;
+        if q.raise.duration != SOFT_RT_NS {
+            q.soft_rt_next = self.clock.jiffy;
         }
         self.load.raised -= u32::from(q.busy);
-        (q.raise.coefficient, q.raise.duration, q.raise.since) = (1, 0, jiffy);
+        (q.raise.coefficient, q.raise.duration, q.raise.since) = (1, 0, self.clock.jiffy);
         q.entity.changed = true;
     }
 
@@ -143,7 +133,7 @@ impl Bfq {
     /// Ends the soft real-time weight raising of a queue whose latest 32 requests were all seeks.
     pub(super) fn lower_seeky(&mut self, queue: usize) {
         let q = &self.queues[queue];
-        if q.is_raised() && q.raise.duration == SOFT_RT_NS as i64 && q.seeks == u32::MAX {
+        if q.is_raised() && q.raise.duration == SOFT_RT_NS && q.seeks == u32::MAX {
             self.end_soft_rt(queue);
         }
     }
@@ -152,14 +142,14 @@ impl Bfq {
     pub(super) fn lower(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if q.is_raised() {
-            let soft_rt = q.raise.duration == SOFT_RT_NS as i64;
+            let soft_rt = q.raise.duration == SOFT_RT_NS;
             if q.in_large_burst {
                 self.end_raising(queue);
             } else if q.raise.since + q.raise.duration < self.clock.jiffy {
                 if soft_rt { self.end_soft_rt(queue) } else { self.end_raising(queue) }
             }
             let raise = &self.queues[queue].raise;
-            if raise.coefficient > 1 && raise.duration != SOFT_RT_NS as i64 && raise.service > MAX_START_SECTORS {
+            if raise.coefficient > 1 && raise.duration != SOFT_RT_NS && raise.service > MAX_START_SECTORS {
                 self.end_raising(queue);
             }
         }
@@ -181,10 +171,9 @@ impl Bfq {
     /// Updates the soft real-time detection for a queue whose service period ends.
     pub(super) fn note_expiry(&mut self, queue: usize) {
         let next = self.soft_rt_next(queue);
-        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
         if !q.is_raised() {
-            q.raise.since = jiffy;
+            q.raise.since = self.clock.jiffy;
         }
         if q.requests.is_empty() {
             if q.dispatched == 0 {
@@ -206,9 +195,9 @@ impl Bfq {
     }
 
     /// Returns the weight raising to save for a new queue that is merged before its first activation.
-    pub(super) fn first_raise(&self) -> super::queue::Raise {
+    pub(super) fn first_raise(&self) -> Raise {
         let (coefficient, duration) = (COEFFICIENT, self.start_time());
-        super::queue::Raise { coefficient, since: self.clock.jiffy, duration, interactive_since: NEVER, service: 0 }
+        Raise { coefficient, since: self.clock.jiffy, duration, interactive_since: NEVER, service: 0 }
     }
 
     /// Resumes the weight raising that was saved when the process joined a shared queue. Ends it if it has expired or
@@ -221,7 +210,7 @@ impl Bfq {
         if !q.is_raised() || !over {
             return;
         }
-        let soft_rt = q.raise.duration == SOFT_RT_NS as i64 && !q.in_large_burst;
+        let soft_rt = q.raise.duration == SOFT_RT_NS && !q.in_large_burst;
         if soft_rt && q.raise.interactive_since + start >= self.clock.jiffy {
             (q.raise.coefficient, q.raise.duration) = (COEFFICIENT, start);
             q.raise.since = q.raise.interactive_since;

@@ -20,7 +20,7 @@ const REST_NS: u64 = 100 * MS;
 const FASTEST: u64 = 20;
 
 /// Estimate of the device's peak rate, from the requests dispatched in the current observation interval.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Rate {
     reference: (u64, u64),
     /// Estimated peak rate of the device, in sectors per microsecond (fixed point).
@@ -39,18 +39,7 @@ pub(super) struct Rate {
 impl Rate {
     pub fn new(rotational: bool) -> Self {
         let reference = REFERENCE[usize::from(!rotational)];
-        Self {
-            reference,
-            peak: reference.0 * 2 / 3,
-            samples: 0,
-            sequential: 0,
-            sectors: 0,
-            largest: 0,
-            first_dispatch: 0,
-            last_dispatch: 0,
-            interval_ns: 0,
-            last_completion: 0,
-        }
+        Self { reference, peak: reference.0 * 2 / 3, ..Self::default() }
     }
 
     /// Returns the number of sectors transferred in `ms` milliseconds at the peak rate.

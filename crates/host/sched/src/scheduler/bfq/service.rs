@@ -51,29 +51,11 @@ pub(super) struct Service {
     /// Active queues of all classes in the order of activation.
     pub active: BTreeSet<(u64, usize)>,
     sequence: u64,
-    /// Queue that is in service.
-    current: Option<usize>,
+    /// Queue that is in service. The caller that takes it out of service first puts it back into its service tree.
+    pub current: Option<usize>,
     /// Queue to be served after the queue in service.
-    next: Option<usize>,
+    pub next: Option<usize>,
     idle_class_served: i64,
-}
-
-impl Service {
-    /// True if a queue other than the one in service is due to be served next.
-    pub fn may_preempt(&self) -> bool {
-        self.next != self.current
-    }
-
-    /// Makes a queue the next queue to serve, regardless of its timestamps.
-    #[cfg(test)]
-    pub fn set_next(&mut self, queue: usize) {
-        self.next = Some(queue);
-    }
-
-    /// Ends the service of the current queue; the caller has put it back into its service tree.
-    pub fn end(&mut self) {
-        self.current = None;
-    }
 }
 
 impl Bfq {
@@ -141,10 +123,9 @@ impl Bfq {
 
     /// Accounts for `sectors` of service that a queue received.
     pub(super) fn served(&mut self, queue: usize, sectors: u64) {
-        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
         if q.backlog_service == 0 {
-            q.first_service = jiffy;
+            q.first_service = self.clock.jiffy;
         }
         if q.is_raised() {
             q.raise.service += sectors;
