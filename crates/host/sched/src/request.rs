@@ -135,7 +135,6 @@ impl Requests {
         id
     }
 
-    /// Returns the request `id` for modification.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: RequestId) -> &mut Request {
         let rq = &mut self.slots[id.slot()];
@@ -143,7 +142,6 @@ impl Requests {
         rq
     }
 
-    /// Returns two different requests for modification.
     pub(crate) fn pair_mut(&mut self, first: RequestId, second: RequestId) -> [&mut Request; 2] {
         self.slots.get_disjoint_mut([first.slot(), second.slot()]).expect("the two requests must differ")
     }

@@ -112,13 +112,11 @@ impl BlockLayer {
         if self.queues.has_others() { (pid % u32::from(self.queues.len())) as u16 } else { 0 }
     }
 
-    /// Returns the hardware queue of a request.
     #[inline(always)]
     pub(super) fn home(&mut self, id: RequestId) -> &mut HardwareQueue {
         &mut self.queues[self.requests[id].cpu]
     }
 
-    /// Marks every hardware queue as due to run.
     pub(super) fn run_all(&mut self) {
         self.queues.iter_mut().for_each(|queue| queue.runs = true);
     }
@@ -156,9 +154,8 @@ impl BlockLayer {
             return Some(id);
         }
         let id = self.pull(queue, now, false)?;
-        let slots = self.options.slots;
-        let own = self.home(id);
-        if own.in_flight >= slots {
+        let own = &mut self.queues[self.requests[id].cpu];
+        if own.in_flight >= self.options.slots {
             own.ahead.push_back(id);
             return None;
         }

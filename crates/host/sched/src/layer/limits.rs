@@ -107,7 +107,6 @@ impl Limits {
         room
     }
 
-    /// Returns the number of requests in use, synchronous and asynchronous.
     pub fn total(&self) -> u32 {
         self.used[0] + self.used[1]
     }

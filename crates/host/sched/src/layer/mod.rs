@@ -475,17 +475,13 @@ impl BlockLayer {
 
     /// Returns the time at which [`BlockLayer::on_timer`] must be called next, if any.
     pub fn timer_ns(&self) -> Option<u64> {
-        let earlier = |a: Option<u64>, b: Option<u64>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
         let throttle = self.wbt.as_ref().and_then(|wbt| wbt.timer_ns);
         let flush = if self.queues.has_others() {
             self.queues.iter().filter_map(|queue| queue.flushes.timer_ns()).min()
         } else {
             self.queues[0].flushes.timer_ns()
         };
-        earlier(earlier(self.unplug_at, flush), earlier(self.scheduler.timer_ns(), throttle))
+        [self.unplug_at, flush, self.scheduler.timer_ns(), throttle].into_iter().flatten().min()
     }
 
     /// Handles all timers of the layer that have expired at `now`.

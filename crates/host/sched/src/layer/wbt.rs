@@ -217,7 +217,6 @@ impl Throttle {
         admitted
     }
 
-    /// Returns the number of throttled bios.
     pub fn waiting(&self) -> usize {
         self.waiting.iter().map(VecDeque::len).sum()
     }

@@ -75,8 +75,9 @@ const MAX_THINK_NS: u64 = 20 * MS;
 const CLOSE_SECTORS: u64 = 8192;
 
 /// State of anticipation: the scheduler may keep the device idle for the next request of the awaited process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Anticipation {
+    #[default]
     Off,
     /// The scheduler waits for the completion of the process's current request.
     AwaitsEnd,
@@ -97,7 +98,7 @@ struct Process {
     last_position: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Anticipatory {
     queues: [SortedFifo; 2],
     next: [Option<RequestId>; 2],
@@ -135,49 +136,26 @@ impl Anticipatory {
     fn new(settings: &Settings) -> Self {
         let batch_expire = [settings.ns("write_batch_expire"), settings.ns("read_batch_expire")];
         Self {
-            queues: Default::default(),
-            next: [None; 2],
-            last_sector: [0; 2],
-            last_check: [0; 2],
-            processes: FxHashMap::default(),
             batch: SYNC,
             batch_end: batch_expire[SYNC],
-            changed: false,
-            new_batch: false,
-            writes_left: 0,
             // The initial batch size for writes assumes 10 ms per write.
             write_batch: (batch_expire[ASYNC] / (10 * MS)).max(2),
-            write_batch_idled: false,
-            in_flight: 0,
-            state: Anticipation::Off,
-            awaited: None,
-            ended: false,
-            awaited_since: 0,
-            new_think: 0,
-            new_seek: 0,
             fifo_expire: [settings.ns("write_expire"), settings.ns("read_expire")],
             batch_expire,
             antic_expire: settings.ns("antic_expire"),
+            ..Self::default()
         }
     }
 
-    fn choose(
-        &self,
-        kind: usize,
-        requests: &Requests,
-        a: Option<RequestId>,
-        b: Option<RequestId>,
-    ) -> Option<RequestId> {
+    fn choose(&self, kind: usize, candidates: [Option<RequestId>; 2], requests: &Requests) -> Option<RequestId> {
         let rank = |id: &RequestId| rank(requests[*id].start, self.last_sector[kind], BACK_MAX, BACK_PENALTY);
-        [a, b].into_iter().flatten().min_by_key(rank)
+        candidates.into_iter().flatten().min_by_key(rank)
     }
 
     /// Returns the request that continues the batch after `rq` leaves the queue.
     fn successor(&self, rq: &Request, requests: &Requests) -> Option<RequestId> {
         let kind = usize::from(rq.is_sync());
-        let queue = &self.queues[kind];
-        let latter = queue.latter(rq.id).or_else(|| queue.first().filter(|&first| first != rq.id));
-        self.choose(kind, requests, latter, queue.former(rq.id))
+        self.choose(kind, self.queues[kind].neighbours(rq.id), requests)
     }
 
     fn process(&mut self, pid: u32) -> &mut Process {
@@ -344,7 +322,7 @@ impl IoScheduler for Anticipatory {
         }
         self.process(rq.pid).queued += 1;
         self.queues[kind].push(rq, now + self.fifo_expire[kind]);
-        self.next[kind] = self.choose(kind, requests, Some(rq.id), self.next[kind]);
+        self.next[kind] = self.choose(kind, [Some(rq.id), self.next[kind]], requests);
         let stops = self.is_waiting() && self.awaited.is_some_and(|pid| self.breaks(pid, Some(rq), now));
         if stops {
             self.state = Anticipation::Finished;

@@ -39,7 +39,7 @@ use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::lists::SortedFifo;
 use super::mean::Mean;
-use super::nearest::rank;
+use super::nearest::NearestOrder;
 use super::owner::Owner;
 use super::{Device, IoScheduler, SchedulerInfo, SchedulerRules};
 use crate::MS;
@@ -118,7 +118,7 @@ const HW_SAMPLES: u32 = 50;
 /// Number of sectors per memory page.
 const PAGE_SECTORS: u32 = 8;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Queue {
     sync: bool,
     priority: Priority,
@@ -153,27 +153,7 @@ struct Queue {
 impl Queue {
     fn new(key: Owner, priority: Priority) -> Self {
         let sync = matches!(key, Owner::Process(_));
-        Self {
-            sync,
-            priority,
-            requests: SortedFifo::default(),
-            next: None,
-            position: None,
-            place: None,
-            dispatched: 0,
-            meta_pending: 0,
-            slice_new: false,
-            slice_end: 0,
-            slice_dispatched: 0,
-            residual: 0,
-            idle_window: sync && priority.class != PriorityClass::Idle,
-            waits: false,
-            must_dispatch: false,
-            fifo_checked: false,
-            cooperated: false,
-            seek: Mean::default(),
-            end: 0,
-        }
+        Self { sync, priority, idle_window: sync && priority.class != PriorityClass::Idle, ..Self::default() }
     }
 
     /// True if the mean seek distance of the process is large.
@@ -203,7 +183,7 @@ struct Process {
     last_end: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Cfq {
     keys: FxHashMap<Owner, usize>,
     queues: Vec<Queue>,
@@ -228,8 +208,7 @@ struct Cfq {
     rotational: bool,
     quantum: u64,
     fifo_expire: [u64; 2],
-    back_seek_max: u64,
-    back_seek_penalty: u64,
+    order: NearestOrder,
     slice: [u64; 2],
     slice_async_rq: u64,
     slice_idle: u64,
@@ -239,31 +218,16 @@ struct Cfq {
 impl Cfq {
     fn new(settings: &Settings, device: &Device) -> Self {
         Self {
-            keys: FxHashMap::default(),
-            queues: Vec::new(),
-            processes: FxHashMap::default(),
-            service: BTreeSet::new(),
-            positions: BTreeSet::new(),
-            active: None,
-            active_process: None,
-            idle_until: None,
-            last_position: 0,
-            in_driver: [0; 2],
-            waiting: 0,
-            last_end_sync: 0,
             hw_tag: true,
-            hw_samples: 0,
-            in_driver_peak: 0,
-            places: 0,
             rotational: device.rotational,
             quantum: settings.get("quantum"),
             fifo_expire: [settings.ns("fifo_expire_async"), settings.ns("fifo_expire_sync")],
-            back_seek_max: settings.get("back_seek_max") * 2,
-            back_seek_penalty: settings.get("back_seek_penalty"),
+            order: NearestOrder::new(settings),
             slice: [settings.ns("slice_async"), settings.ns("slice_sync")],
             slice_async_rq: settings.get("slice_async_rq"),
             slice_idle: settings.ns("slice_idle"),
             low_latency: settings.is_set("low_latency"),
+            ..Self::default()
         }
     }
 
@@ -277,16 +241,10 @@ impl Cfq {
         (base + 4 * (base / 5)).saturating_sub(base / 5 * u64::from(level))
     }
 
-    /// Returns the better of two candidate requests. Either candidate may be missing.
-    fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
-        let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
-        // Synchronous requests rank first, then metadata requests, then the nearest request.
-        let rank = |id: RequestId| {
-            let rq = &requests[id];
-            let near = rank(rq.start, self.last_position, self.back_seek_max, self.back_seek_penalty);
-            (!rq.is_sync(), !rq.flags.any(Flags::META), near)
-        };
-        if rank(a) <= rank(b) { Some(a) } else { Some(b) }
+    /// Chooses the next request of a queue from two candidates.
+    fn choose_next(&mut self, queue: usize, candidates: [Option<RequestId>; 2], requests: &Requests) {
+        let next = self.order.choose(candidates, self.last_position, requests);
+        self.set_next(queue, next, next.map(|id| requests[id].start));
     }
 
     fn set_next(&mut self, queue: usize, next: Option<RequestId>, start: Option<u64>) {
@@ -427,10 +385,7 @@ impl Cfq {
 
     /// Chooses the next request of a queue when `rq` leaves it: one of the neighbours of `rq` in sector order.
     fn go_on(&mut self, queue: usize, rq: &Request, requests: &Requests) {
-        let list = &self.queues[queue].requests;
-        let latter = list.latter(rq.id).or_else(|| list.first().filter(|&first| first != rq.id));
-        let next = self.choose(requests, latter, list.former(rq.id));
-        self.set_next(queue, next, next.map(|id| requests[id].start));
+        self.choose_next(queue, self.queues[queue].requests.neighbours(rq.id), requests);
     }
 
     /// Updates the counts of a queue after a request leaves it.
@@ -535,8 +490,7 @@ impl IoScheduler for Cfq {
         q.requests.push(rq, now + self.fifo_expire[usize::from(sync)]);
         q.meta_pending += u64::from(rq.flags.any(Flags::META));
         self.waiting += 1;
-        let next = self.choose(requests, self.queues[queue].next, Some(rq.id));
-        self.set_next(queue, next, next.map(|id| requests[id].start));
+        self.choose_next(queue, [self.queues[queue].next, Some(rq.id)], requests);
         if self.queues[queue].place.is_none() {
             self.enqueue(queue, false, now);
         }

@@ -37,7 +37,7 @@ pub(super) const ANTIC_EXPIRE: Parameter = Parameter::ms(
 );
 
 /// Cost of a request in device time, by direction.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct CostModel {
     base: [u64; 2],
     sector: [u64; 2],

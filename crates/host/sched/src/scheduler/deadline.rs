@@ -59,7 +59,7 @@ pub(super) const FRONT_MERGES: Parameter =
 
 const TUNABLES: &[Parameter] = &[READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED, FIFO_BATCH, FRONT_MERGES];
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Deadline {
     queues: [SortedFifo; 2],
     /// Request that continues the batch, by direction; at most one of the two is set.
@@ -77,14 +77,11 @@ struct Deadline {
 impl Deadline {
     fn new(settings: &Settings) -> Self {
         Self {
-            queues: Default::default(),
-            next: [None; 2],
-            batching: 0,
-            starved: 0,
             expire: [settings.ns("read_expire"), settings.ns("write_expire")],
             writes_starved: settings.get("writes_starved"),
             fifo_batch: settings.get("fifo_batch"),
             front_merges: settings.is_set("front_merges"),
+            ..Self::default()
         }
     }
 

@@ -56,7 +56,7 @@ struct Task {
     in_flight: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Fios {
     tasks: FxHashMap<u32, Task>,
     /// For each direction (read or write), the oldest request of every process that has device time left.
@@ -75,16 +75,12 @@ struct Fios {
 impl Fios {
     fn new(settings: &Settings) -> Self {
         Self {
-            tasks: FxHashMap::default(),
-            ready: Default::default(),
-            spent: Default::default(),
-            awaited: Awaited::default(),
             epoch: 1,
-            reads_at_device: 0,
             slice: i64::try_from(settings.ns("slice_ms")).expect("slice_ms must be at most one hour"),
             read_preference: settings.is_set("read_preference"),
             antic_expire: settings.ns("antic_expire"),
             cost: CostModel::new(settings),
+            ..Self::default()
         }
     }
 

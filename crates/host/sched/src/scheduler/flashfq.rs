@@ -79,7 +79,7 @@ impl Task {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct FlashFq {
     tasks: FxHashMap<u32, Task>,
     due: BTreeSet<(u64, u32)>,
@@ -95,15 +95,10 @@ struct FlashFq {
 impl FlashFq {
     fn new(settings: &Settings) -> Self {
         Self {
-            tasks: FxHashMap::default(),
-            due: BTreeSet::new(),
-            lagging: BTreeSet::new(),
-            awaited: Awaited::default(),
-            in_flight: 0,
-            time: 0,
             throttle: settings.ns("throttle_ms"),
             antic_expire: settings.ns("antic_expire"),
             cost: CostModel::new(settings),
+            ..Self::default()
         }
     }
 

@@ -196,6 +196,12 @@ impl SortedFifo {
         self.sorted.at_or_after((self.start(id), RequestId(id.0 + 1))).map(|(_, id)| id)
     }
 
+    /// Returns the next request in sector order, or the first one if `id` is the last, and the previous request.
+    pub fn neighbours(&self, id: RequestId) -> [Option<RequestId>; 2] {
+        let next = self.latter(id).or_else(|| self.first().filter(|&first| first != id));
+        [next, self.former(id)]
+    }
+
     pub fn is_empty(&self) -> bool {
         self.fifo.is_empty()
     }

@@ -2,9 +2,6 @@
 //!
 //! To add a scheduler, write a file with its tunables and an implementation of [`IoScheduler`], and register it here.
 //! The property tests, the configuration and the list of schedulers are based on this table.
-//!
-//! Process state is kept for the scheduler's lifetime, so that the statistics of a process survive its pauses. A trace
-//! has at most 65,536 processes, each of which takes a few hundred bytes.
 
 mod anticipatory;
 mod bfq;

@@ -120,7 +120,7 @@ struct Turn {
     left: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ParDispatcher {
     regions: Vec<Region>,
     /// Regions that have requests waiting.
@@ -145,17 +145,10 @@ impl ParDispatcher {
     fn new(settings: &Settings, device: &Device) -> Self {
         let region_sectors = settings.get(REGION_SIZE);
         let first = if settings.is_set("first_direction") { Direction::Write } else { Direction::Read };
-        let region = || Region { queues: Default::default(), next: [None; 2], last: first.other() };
-        let regions =
-            usize::try_from(device.sectors.div_ceil(region_sectors)).expect("the region count must fit usize");
+        let region = |_| Region { queues: Default::default(), next: [None; 2], last: first.other() };
         let batch = |name| settings.get(name) + settings.get("exceed_batch");
         Self {
-            regions: (0..regions.max(1)).map(|_| region()).collect(),
-            busy: BTreeSet::new(),
-            current: 0,
-            turn: None,
-            batch_left: VecDeque::new(),
-            next_scan: 0,
+            regions: (0..device.sectors.div_ceil(region_sectors).max(1)).map(region).collect(),
             region_sectors,
             batch: [batch("read_batch"), batch("write_batch")],
             expire: [settings.ns("read_expire"), settings.ns("write_expire")],
@@ -165,6 +158,7 @@ impl ParDispatcher {
             late_arrivals: settings.is_set("late_arrivals"),
             served_direction: settings.is_set("served_direction"),
             wrap: settings.is_set("wrap"),
+            ..Self::default()
         }
     }
 

@@ -56,7 +56,6 @@ impl Bfq {
         }
     }
 
-    /// Adds a request to a queue.
     pub(super) fn add(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         let sync = rq.is_sync();
         self.load.queued += 1;
@@ -71,7 +70,7 @@ impl Bfq {
         }
         self.queues[queue].requests.push(rq, self.clock.now + self.tunables.fifo_expire[usize::from(sync)]);
         let before = self.queues[queue].next;
-        let next = self.choose([before, Some(rq.id)], self.last_position, requests);
+        let next = self.tunables.order.choose([before, Some(rq.id)], self.last_position, requests);
         if before != next {
             self.set_next(queue, next, requests);
             self.update_position(queue);

@@ -7,7 +7,7 @@ use crate::MS;
 /// Number of created queues at which a burst becomes large.
 const LARGE: u32 = 8;
 /// Maximum time between the creation of two consecutive queues of a burst.
-pub(super) const INTERVAL_NS: u64 = 180 * MS;
+pub(super) const INTERVAL_NS: i64 = 180 * MS as i64;
 /// Time for which a queue that was just split from a shared queue does not count as new.
 const SPLIT_NS: u64 = 10 * MS;
 
@@ -24,7 +24,7 @@ pub(super) struct Burst {
 
 impl Burst {
     pub fn new(jiffy: i64) -> Self {
-        Self { size: 0, is_large: false, members: Vec::new(), latest: jiffy - 2 * INTERVAL_NS as i64 }
+        Self { size: 0, is_large: false, members: Vec::new(), latest: jiffy - 2 * INTERVAL_NS }
     }
 }
 
@@ -51,7 +51,7 @@ impl Bfq {
         {
             return;
         }
-        if self.burst.latest + (INTERVAL_NS as i64) < self.clock.jiffy {
+        if self.burst.latest + INTERVAL_NS < self.clock.jiffy {
             self.burst.is_large = false;
             for member in std::mem::take(&mut self.burst.members) {
                 self.queues[member].in_burst = false;

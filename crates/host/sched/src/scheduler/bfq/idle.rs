@@ -100,7 +100,6 @@ impl Bfq {
         self.queues[queue].requests.is_empty() && self.better_to_idle(queue)
     }
 
-    /// Starts idling for the queue in service.
     pub(super) fn begin_idling(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let idle_ns = if q.is_seeky() && !q.is_raised() && !self.is_asymmetric(queue) {

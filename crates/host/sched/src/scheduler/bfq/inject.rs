@@ -11,9 +11,9 @@ const WAKES: u32 = 3;
 /// Requests of at least this many sectors are not injected on an SSD while it executes other requests.
 const LARGE_SECTORS: u32 = 64;
 /// An injection limit is reset if it has not been lowered for this long.
-const RESET_NS: u64 = 1_000 * MS;
+const RESET_NS: i64 = 1_000 * MS as i64;
 /// Minimum time after the injection limit was lowered before a changed think time may reset it.
-const SETTLE_NS: u64 = 100 * MS;
+const SETTLE_NS: i64 = 100 * MS as i64;
 /// Minimum time after the injection limit was lowered before the next measurement.
 const SAMPLE_APART_NS: u64 = 10 * MS;
 
@@ -54,7 +54,7 @@ impl Bfq {
 
     /// If possible, starts to measure the response time of the queue's only pending request, with or without injection.
     pub(super) fn consider_sample(&mut self, queue: usize) {
-        if self.queues[queue].inject.decreased + RESET_NS as i64 <= self.clock.jiffy {
+        if self.queues[queue].inject.decreased + RESET_NS <= self.clock.jiffy {
             self.reset_injection(queue);
         }
         let inject = &self.queues[queue].inject;
@@ -103,7 +103,7 @@ impl Bfq {
     /// within the last `SETTLE_NS`.
     pub(super) fn think_changed(&mut self, queue: usize) {
         let q = &self.queues[queue];
-        let settled = q.inject.decreased + SETTLE_NS as i64 <= self.clock.jiffy;
+        let settled = q.inject.decreased + SETTLE_NS <= self.clock.jiffy;
         if q.inject.alone_ns == 0 && (settled || !q.think.short) {
             self.reset_injection(queue);
         }

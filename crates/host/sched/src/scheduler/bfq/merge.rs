@@ -2,18 +2,18 @@
 
 use super::Bfq;
 use super::burst::INTERVAL_NS;
-use super::queue::{Process, Queue, Saved};
+use super::queue::{Process, Queue, Raise, Saved, weight};
 use crate::MS;
 use crate::bio::Priority;
 use crate::scheduler::owner::Owner;
 
 /// A queue may merge with another queue only within this time after it was first served.
-const EARLY_NS: u64 = 100 * MS;
+const EARLY_NS: i64 = 100 * MS as i64;
 /// Maximum distance between requests of one sequential stream.
 const NEAR_SECTORS: u64 = 8 * 1024;
 /// A queue created more than this time after the candidate for permanent merges (`created_last`) replaces it. A
 /// postponed merge takes place once the queue was created, and last split, longer ago than this.
-const STABLE_NS: u64 = 600 * MS;
+const STABLE_NS: i64 = 600 * MS as i64;
 
 impl Bfq {
     /// Returns the queue of a process; splits a shared queue first if necessary.
@@ -42,7 +42,7 @@ impl Bfq {
         if let Some(sync) = queues[1] {
             let q = &mut self.queues[sync];
             q.entity.new_class = priority.class as usize;
-            q.entity.new_weight = super::queue::weight(priority);
+            q.entity.new_weight = weight(priority);
             (q.entity.changed, q.level) = (true, priority.level);
         }
     }
@@ -91,7 +91,7 @@ impl Bfq {
         if sync && !again { self.consider_stable_merge(pid, queue) } else { queue }
     }
 
-    fn process(&mut self, pid: u32) -> &mut Process {
+    pub(super) fn process(&mut self, pid: u32) -> &mut Process {
         self.processes.get_mut(&pid).expect("`queue_for` must have created the process")
     }
 
@@ -101,13 +101,13 @@ impl Bfq {
         let q = &self.queues[queue];
         let last = self.created_last.filter(|&last| {
             let last = &self.queues[last];
-            last.created + STABLE_NS as i64 >= q.created && last.level == q.level && last.entity.class == q.entity.class
+            last.created + STABLE_NS >= q.created && last.level == q.level && last.entity.class == q.entity.class
         });
         let Some(last) = last else {
             self.created_last = Some(queue);
             return queue;
         };
-        if self.queues[last].created + (INTERVAL_NS as i64) < q.created {
+        if self.queues[last].created + INTERVAL_NS < q.created {
             return queue;
         }
         if !self.device.parallel {
@@ -129,7 +129,7 @@ impl Bfq {
 
     fn too_late(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
-        q.backlog_service > 0 && q.first_service + (EARLY_NS as i64) < self.clock.jiffy
+        q.backlog_service > 0 && q.first_service + EARLY_NS < self.clock.jiffy
     }
 
     /// Updates the queue's entry in `positions`; removes the entry if the queue may no longer merge.
@@ -176,7 +176,7 @@ impl Bfq {
             return None;
         }
         let q = &self.queues[queue];
-        let ripe = q.split.max(q.created) + (STABLE_NS as i64) < self.clock.jiffy;
+        let ripe = q.split.max(q.created) + STABLE_NS < self.clock.jiffy;
         if q.sync && !q.just_created && ripe && self.processes[&pid].stable.is_some() {
             let stable = self.process(pid).stable.take()?;
             if self.idling_helps(queue) || self.queues[stable].processes == 0 {
@@ -261,7 +261,7 @@ impl Bfq {
             let (raise, busy) = (self.queues[queue].raise, self.queues[queue].busy);
             let q = &mut self.queues[target];
             if !q.is_raised() {
-                q.raise = super::queue::Raise { service: q.raise.service, ..raise };
+                q.raise = Raise { service: q.raise.service, ..raise };
                 q.entity.changed = true;
                 self.load.raised += u32::from(q.busy);
             }
@@ -285,9 +285,7 @@ impl Bfq {
         if q.busy && q.requests.is_empty() && self.in_service != Some(queue) {
             self.remove_busy(queue, false);
         }
-        if self.created_last == Some(queue) {
-            self.created_last = None;
-        }
+        self.created_last = self.created_last.filter(|&last| last != queue);
         self.queues[queue].processes -= 1;
     }
 
@@ -330,7 +328,7 @@ impl Bfq {
         let (was_raised, busy) = (q.is_raised(), q.busy);
         (q.think, q.inject, q.entity.new_weight) = (think, inject, weight);
         let coefficient = if self.tunables.low_latency { raise.coefficient } else { q.raise.coefficient };
-        q.raise = super::queue::Raise { coefficient, ..raise };
+        q.raise = Raise { coefficient, ..raise };
         self.resume_raise(queue);
         let q = &mut self.queues[queue];
         q.entity.changed = true;

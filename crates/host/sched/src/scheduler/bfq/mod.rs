@@ -44,11 +44,11 @@ use rustc_hash::FxHashMap;
 use ssdlab_core::Settings;
 
 use super::jiffies::Jiffies;
-use super::nearest::rank;
+use super::nearest::NearestOrder;
 use super::owner::Owner;
 use super::{Device, IoScheduler};
 use crate::MS;
-use crate::bio::{Bio, Direction, Flags};
+use crate::bio::{Bio, Direction};
 use crate::request::{Request, RequestId, Requests};
 use budget::{DEFAULT_BUDGET, Reason};
 use burst::Burst;
@@ -113,14 +113,13 @@ struct Clock {
     stopped: Option<u64>,
 }
 
-/// Values of the tunables; times in nanoseconds, distances in sectors.
+/// Values of the tunables; times in nanoseconds.
 #[derive(Debug)]
 struct Tunables {
     slice_idle: u64,
     /// Time after which a waiting request expires: asynchronous requests at index 0, synchronous requests at index 1.
     fifo_expire: [u64; 2],
-    back_seek_max: u64,
-    back_seek_penalty: u64,
+    order: NearestOrder,
     timeout_ns: u64,
     /// True if the user set the tunable `max_budget`, so that the maximum budget does not follow the device's rate.
     fixed_budget: bool,
@@ -179,8 +178,7 @@ impl Bfq {
             tunables: Tunables {
                 slice_idle: settings.ns("slice_idle"),
                 fifo_expire: [settings.ns("fifo_expire_async"), settings.ns("fifo_expire_sync")],
-                back_seek_max: settings.get("back_seek_max") * 2,
-                back_seek_penalty: settings.get("back_seek_penalty"),
+                order: NearestOrder::new(settings),
                 timeout_ns,
                 fixed_budget: fixed > 0,
                 strict: settings.is_set("strict_guarantees"),
@@ -229,15 +227,6 @@ impl Bfq {
         self.clock.jiffy = self.clock.jiffies.last(now) as i64;
     }
 
-    /// Chooses the better of two candidate requests, given that the device is at sector `last`.
-    fn choose(&self, candidates: [Option<RequestId>; 2], last: u64, requests: &Requests) -> Option<RequestId> {
-        candidates.into_iter().flatten().min_by_key(|&id| {
-            let rq = &requests[id];
-            let near = rank(rq.start, last, self.tunables.back_seek_max, self.tunables.back_seek_penalty);
-            (!rq.is_sync(), !rq.flags.any(Flags::META), near)
-        })
-    }
-
     fn set_next(&mut self, queue: usize, next: Option<RequestId>, requests: &Requests) {
         let q = &mut self.queues[queue];
         q.next = next;
@@ -259,7 +248,7 @@ impl IoScheduler for Bfq {
         self.set_time(now);
         let (pid, sync) = (rq.pid, rq.is_sync());
         let mut queue = self.queue_for(pid, sync, rq.priority);
-        self.processes.get_mut(&pid).expect("`queue_for` must have created the process").requests += 1;
+        self.process(pid).requests += 1;
         let q = &mut self.queues[queue];
         if q.merged_into.is_none() && q.processes == 1 {
             q.owner = Some(pid);
@@ -321,7 +310,7 @@ impl IoScheduler for Bfq {
         self.sample_completion();
         self.completed_last = (!self.queues[queue].shared).then_some(queue);
         self.note_completion(queue);
-        self.processes.get_mut(&pid).expect("a process must outlive its requests").requests -= 1;
+        self.process(pid).requests -= 1;
         if self.in_service != Some(queue) {
             return;
         }
@@ -365,7 +354,7 @@ impl IoScheduler for Bfq {
         self.forget_request(queue, absorbed, requests);
         self.queues[queue].requests.absorb(survivor.id, absorbed.id);
         self.after_removal(queue);
-        self.processes.get_mut(&pid).expect("a process must outlive its requests").requests -= 1;
+        self.process(pid).requests -= 1;
     }
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {

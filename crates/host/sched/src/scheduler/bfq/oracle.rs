@@ -4,7 +4,7 @@
 
 use super::budget::Reason;
 use super::*;
-use crate::bio::Priority;
+use crate::bio::{Flags, Priority};
 use crate::scheduler::oracle::{Agreement, JIFFY_NS, Proposal, Raised, Replayed};
 
 pub fn model(changes: &[(String, u64)], device: &Device) -> Bfq {

@@ -43,17 +43,15 @@ impl Bfq {
     /// Returns the next request of a queue after request `leaving` leaves the queue. The first call of each service
     /// period returns the oldest request if it has expired.
     pub(super) fn find_next(&mut self, queue: usize, leaving: &Request, requests: &Requests) -> Option<RequestId> {
-        let now = self.clock.now;
         let q = &mut self.queues[queue];
         if !std::mem::replace(&mut q.fifo_checked, true) {
-            let overdue = q.requests.fifo.overdue(now + 1).filter(|&id| id != leaving.id);
+            let overdue = q.requests.fifo.overdue(self.clock.now + 1).filter(|&id| id != leaving.id);
             if overdue.is_some() {
                 return overdue;
             }
         }
-        let sorted = &self.queues[queue].requests;
-        let latter = sorted.latter(leaving.id).or_else(|| sorted.first().filter(|&first| first != leaving.id));
-        self.choose([latter, sorted.former(leaving.id)], leaving.start, requests)
+        let neighbours = self.queues[queue].requests.neighbours(leaving.id);
+        self.tunables.order.choose(neighbours, leaving.start, requests)
     }
 
     /// Updates the queue's next request and its counts just before `rq` leaves the queue.
@@ -83,7 +81,6 @@ impl Bfq {
         }
     }
 
-    /// Dispatches the next request of a queue.
     pub(super) fn serve(&mut self, queue: usize, requests: &Requests) -> Option<RequestId> {
         let id = self.queues[queue].next?;
         let (rq, in_service) = (&requests[id], self.in_service == Some(queue));
