@@ -107,10 +107,7 @@ impl Splitter {
         Ok(Self { filter: Some(filter), ..Self::new(granularity, trims)? })
     }
 
-    /// Returns the ids of the items with number `first` or higher, and the filter.
-    ///
-    /// # Panics
-    /// Panics if the splitter has no filter.
+    /// Returns the ids of the items with number `first` or higher, and the filter, which the splitter must have.
     pub(crate) fn ids_from(&mut self, first: usize) -> (&[u64], &mut HashFilter) {
         (&self.universe.ids()[first..], self.filter.as_mut().expect("the splitter must have a filter"))
     }

@@ -21,6 +21,7 @@ use ssdlab_core::{Info, Registry};
 use crate::access::Access;
 use crate::error::CacheError;
 use crate::policy::Policy;
+use crate::sketch;
 
 /// A registered admission policy.
 pub type AdmissionInfo = Info<AdmissionRules>;
@@ -78,15 +79,8 @@ impl AdmissionChoice {
         }
         let owner = Owner { kind: "policy", name: policy, parameter: "parameter" };
         let place = Settings::new(owner, &ADMISSION_PARAMETER, &chosen)?.get(ADMISSION);
-        let max = ADMISSIONS.len() as u64 - 1;
-        let out_of_range = || ParameterError::OutOfRange {
-            owner,
-            name: ADMISSION,
-            value: place,
-            min: 0,
-            max,
-            unit: ADMISSION_PARAMETER[0].unit,
-        };
+        let (max, unit) = (ADMISSIONS.len() as u64 - 1, ADMISSION_PARAMETER[0].unit);
+        let out_of_range = || ParameterError::OutOfRange { owner, name: ADMISSION, value: place, min: 0, max, unit };
         let info = ADMISSIONS[..].get(place as usize).copied().ok_or_else(out_of_range)?;
         let owner = Owner { kind: "admission", name: info.name, parameter: "parameter" };
         Ok(Self { own, info, settings: Settings::new(owner, info.parameters, &of_admission)? })
@@ -98,7 +92,7 @@ impl AdmissionChoice {
             let others = ADMISSIONS.names_of(|rules| rules.sizes);
             return Err(CacheError::AdmissionOfOneSize { admission: self.info.name, others });
         }
-        let largest = tiny_lfu::LARGEST;
+        let largest = sketch::LARGEST;
         if !self.info.role.sizes && policy.capacity() > largest {
             return Err(CacheError::TooLarge { policy: self.info.name, capacity: policy.capacity(), most: largest });
         }

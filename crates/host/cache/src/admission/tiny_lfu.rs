@@ -16,11 +16,8 @@
 
 use super::{AdmissionInfo, AdmissionRules};
 use crate::policy::tiny_lfu;
-use crate::sketch::{self, Sketch};
+use crate::sketch::Sketch;
 use crate::{Access, Policy};
-
-/// Largest supported cache, in items.
-pub(super) const LARGEST: u64 = sketch::LARGEST;
 
 pub(super) static INFO: AdmissionInfo = AdmissionInfo {
     name: "tinylfu",

@@ -34,17 +34,9 @@ impl Steps {
 
 /// A request with its remaining steps.
 #[derive(Clone, Copy, Debug)]
-struct Sequence {
+pub(super) struct Sequence {
     id: RequestId,
     steps: Steps,
-}
-
-/// A barrier with its remaining steps.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Barrier {
-    sequence: Sequence,
-    /// True if the barrier's current step is at the device.
-    busy: bool,
 }
 
 /// Requests that need flushes, by state.
@@ -60,7 +52,9 @@ pub(super) struct Flushes {
     /// Requests whose data is being written.
     data: VecDeque<Sequence>,
     /// The barrier that is being processed, if any.
-    pub barrier: Option<Barrier>,
+    pub barrier: Option<Sequence>,
+    /// True if the barrier's current step is at the device.
+    barrier_busy: bool,
 }
 
 impl Flushes {
@@ -76,7 +70,7 @@ impl Flushes {
 
     /// Returns the number of requests waiting for a flush or barrier step.
     pub fn held(&self) -> usize {
-        self.pending.len() + self.running.len() + usize::from(self.barrier.is_some_and(|barrier| !barrier.busy))
+        self.pending.len() + self.running.len() + usize::from(self.barrier.is_some() && !self.barrier_busy)
     }
 }
 
@@ -197,25 +191,25 @@ impl BlockLayer {
                 return Some(None);
             }
             queue.ahead.pop_front();
-            queue.flushes.barrier = Some(Barrier { sequence: Sequence { id, steps }, busy: false });
+            queue.flushes.barrier = Some(Sequence { id, steps });
         }
-        let barrier = self.queues[0].flushes.barrier.as_mut()?;
-        if std::mem::replace(&mut barrier.busy, true) {
+        let flushes = &mut self.queues[0].flushes;
+        let Sequence { id, steps } = flushes.barrier?;
+        if std::mem::replace(&mut flushes.barrier_busy, true) {
             return Some(None);
         }
-        let Sequence { id, steps } = barrier.sequence;
         Some(Some(if !steps.before && steps.data { id } else { self.new_flush(0, now) }))
     }
 
     fn barrier_step_done(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let flushes = &mut self.queues[0].flushes;
         let mut barrier = flushes.barrier.take().expect("a barrier must be in progress");
-        barrier.busy = false;
+        flushes.barrier_busy = false;
         if flushes.is_flush(id) {
             flushes.flush = None;
             self.requests.free(id);
         }
-        let steps = &mut barrier.sequence.steps;
+        let steps = &mut barrier.steps;
         // Clears the step just completed, which is the first remaining one in the order flush, data, second flush.
         if steps.before {
             steps.before = false;
@@ -225,7 +219,7 @@ impl BlockLayer {
             steps.after = false;
         }
         if steps.is_nothing() {
-            self.end(barrier.sequence.id, now, ended);
+            self.end(barrier.id, now, ended);
         } else {
             self.queues[0].flushes.barrier = Some(barrier);
         }

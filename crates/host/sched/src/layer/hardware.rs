@@ -105,7 +105,6 @@ impl IndexMut<u16> for HardwareQueues {
 }
 
 impl BlockLayer {
-    /// Returns the index of the hardware queue that a process uses.
     #[inline(always)]
     pub(super) fn queue_of(&self, pid: u32) -> u16 {
         // Avoids the division if there is only one queue.

@@ -54,7 +54,6 @@ impl Ends {
         self.chains[chain] = slot as u32;
     }
 
-    /// Removes the request `id` with end sector `end` from the table.
     #[inline]
     pub fn remove(&mut self, end: u64, id: RequestId) {
         let chain = self.chain(end);

@@ -110,7 +110,6 @@ impl Depth {
         if self.limit <= 2 { self.limit } else { self.limit.div_ceil(2) }
     }
 
-    /// Returns the limit on background writes.
     fn background(&self) -> u32 {
         if self.limit <= 2 { 1 } else { self.limit.div_ceil(4) }
     }

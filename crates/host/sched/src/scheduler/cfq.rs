@@ -156,7 +156,6 @@ impl Queue {
         Self { sync, priority, idle_window: sync && priority.class != PriorityClass::Idle, ..Self::default() }
     }
 
-    /// True if the mean seek distance of the process is large.
     fn is_seeky(&self) -> bool {
         self.seek.mean > SEEK_THRESHOLD
     }
@@ -394,7 +393,6 @@ impl Cfq {
         self.waiting -= 1;
     }
 
-    /// Removes a request from its queue.
     fn remove(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         // The next request is a neighbour of `rq`, even if `rq` itself was dispatched because it had expired.
         self.go_on(queue, rq, requests);
@@ -571,7 +569,6 @@ impl IoScheduler for Cfq {
         if std::mem::take(&mut q.slice_new) {
             q.slice_end = now + slice;
         }
-        let q = &self.queues[queue];
         if q.slice_used(now) || q.is_idle_class() {
             self.expire(true, now);
         } else if q.requests.is_empty() && sync && !rq.flags.any(Flags::NOIDLE) && self.cooperator(queue).is_none() {

@@ -142,7 +142,6 @@ impl SortedFifo {
         self.sorted.insert((rq.start, rq.id));
     }
 
-    /// Removes a request from both orders; returns true if it was present.
     #[inline]
     pub fn remove(&mut self, id: RequestId) -> bool {
         let place = self.fifo.take(id);
@@ -158,14 +157,12 @@ impl SortedFifo {
         }
     }
 
-    /// Removes request `absorbed`, which was merged into `survivor`. If `absorbed` has the earlier deadline, `survivor`
-    /// gets this deadline and the position of `absorbed` in arrival order.
+    /// See [`Fifo::absorb`].
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
         self.sorted.remove((self.start(absorbed), absorbed));
         self.fifo.absorb(survivor, absorbed);
     }
 
-    /// Returns the first sector of a request in the list.
     pub fn start(&self, id: RequestId) -> u64 {
         self.fifo.place(id).start
     }

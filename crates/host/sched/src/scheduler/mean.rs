@@ -3,7 +3,7 @@
 /// Decaying mean in fixed-point arithmetic.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mean {
-    /// Number of samples. Older samples decay, so the number never exceeds 256.
+    /// Weight of the samples: each adds 32 to 7/8 of the earlier weight, so the weight stays below 256.
     pub samples: u64,
     total: u64,
     /// Mean of the samples, in the unit of the samples.
@@ -23,7 +23,7 @@ impl Mean {
         self.add(distance.min(4 * self.mean + slack));
     }
 
-    /// True once the mean has at least four samples.
+    /// True once the mean has at least three samples.
     pub fn is_valid(&self) -> bool {
         self.samples > 80
     }

@@ -203,10 +203,8 @@ fn tunables(info: &SchedulerInfo, changes: &[(String, u64)]) -> Result<Settings,
     Settings::new(owner, info.parameters, changes)
 }
 
-/// Checks changes to the default tunables of a scheduler without building the scheduler.
-///
-/// # Errors
-/// Fails if a tunable does not exist, is out of range or exceeds the capacity of the device.
+/// Checks changes to the default tunables of a scheduler without building the scheduler. Fails if a tunable does not
+/// exist, is out of range or exceeds the capacity of the device.
 pub fn check_tunables(
     info: &SchedulerInfo,
     changes: &[(String, u64)],
@@ -222,10 +220,7 @@ pub fn check_tunables(
     Ok(settings)
 }
 
-/// Builds a scheduler with changes to its default tunables.
-///
-/// # Errors
-/// See [`check_tunables`].
+/// Builds a scheduler with changes to its default tunables, see [`check_tunables`].
 pub fn build_scheduler(
     info: &SchedulerInfo,
     changes: &[(String, u64)],

@@ -63,7 +63,6 @@ impl Sorted {
         }
     }
 
-    /// Removes a key from the set; returns true if it was present.
     #[inline(always)]
     pub fn remove(&mut self, key: Key) -> bool {
         let rank = rank(key);

@@ -49,7 +49,6 @@ impl Tokens {
         if bits == 64 { u64::MAX } else { (1 << bits) - 1 }
     }
 
-    /// True if at least one token is free.
     pub fn is_free(&self) -> bool {
         self.words.iter().enumerate().any(|(at, word)| (!word.taken | word.returned) & self.allowed(at) != 0)
     }
@@ -79,7 +78,6 @@ impl Tokens {
         token
     }
 
-    /// Returns a token to the pool of free tokens.
     pub fn give_back(&mut self, token: u32) {
         self.words[(token / self.word_bits) as usize].returned |= 1 << (token % self.word_bits);
         if token < self.limit {

@@ -6,7 +6,7 @@ use super::raise::MIN_IDLE_NS;
 use crate::MS;
 use crate::request::{Request, Requests};
 
-/// Minimum number of samples for a reliable mean think time. Old samples decay, so the count approaches 256.
+/// A mean think time is reliable if its samples have more than this weight, which takes three samples.
 const ENOUGH_THINK_TIMES: u64 = 80;
 /// Length of the window over which the idle share of a process is measured.
 const BUSY_WINDOW_NS: u64 = 200 * MS;

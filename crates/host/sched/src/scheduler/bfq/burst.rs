@@ -35,7 +35,6 @@ impl Bfq {
         (q.in_burst, q.in_large_burst) = (false, false);
     }
 
-    /// Adds a queue to the current burst.
     pub(super) fn rejoin_burst(&mut self, queue: usize) {
         self.queues[queue].in_burst = true;
         self.burst.members.push(queue);

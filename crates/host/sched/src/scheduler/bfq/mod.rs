@@ -217,7 +217,6 @@ impl Bfq {
         }
     }
 
-    /// Sets the time for the current call of the scheduler.
     fn set_time(&mut self, now: u64) {
         self.clock.now = now;
         #[cfg(test)]

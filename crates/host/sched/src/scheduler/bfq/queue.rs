@@ -9,18 +9,6 @@ pub(super) const NEVER: i64 = i64::MIN / 4;
 /// A queue is seeky if more than this many of its latest 32 requests were seeks.
 const SEEKY_OF_32: u32 = 19;
 
-/// Part of the service tree that holds the queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Place {
-    /// The queue is in no service tree, because it has been removed or is in service.
-    #[default]
-    Nowhere,
-    /// The queue is in the active trees, waiting to be served.
-    Active,
-    /// The queue is in the idle tree: it has no requests, but its finish time is still in the future.
-    Idle,
-}
-
 /// Service-tree (B-WF2Q+) state of a queue.
 #[derive(Debug, Default)]
 pub(super) struct Entity {
@@ -41,7 +29,8 @@ pub(super) struct Entity {
     pub new_class: usize,
     /// True if a changed weight or class has not been applied yet.
     pub changed: bool,
-    pub place: Place,
+    /// True if the queue is in the idle tree: it has no requests, but its finish time is still in the future.
+    pub is_idle: bool,
     /// Sequence number that breaks ties between equal virtual times.
     pub sequence: u64,
     /// True if the queue's weight is part of the total of its class: the queue is active, idle or in service.
@@ -53,6 +42,7 @@ pub(super) struct Entity {
 /// Think-time statistics of a process, and the share of time during which it was idle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Think {
+    /// Weight of the samples, as in [`Mean`](crate::scheduler::mean::Mean).
     pub samples: u64,
     pub total: u64,
     pub mean_ns: u64,
@@ -207,7 +197,6 @@ impl Queue {
         self.entity.budget as i64 - self.entity.service as i64
     }
 
-    /// True if more than 19 of the latest 32 requests were seeks.
     pub fn is_seeky(&self) -> bool {
         self.seeks.count_ones() > SEEKY_OF_32
     }

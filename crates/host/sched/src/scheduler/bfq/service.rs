@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::Bfq;
-use super::queue::{IDLE_CLASS, Place, Queue};
+use super::queue::{IDLE_CLASS, Queue};
 
 /// Binary logarithm of the virtual time of one sector at weight 1.
 const UNIT_SHIFT: u32 = 22;
@@ -66,7 +66,7 @@ impl Bfq {
     fn active_insert(&mut self, queue: usize) {
         self.service.sequence += 1;
         let (sequence, entity) = (self.service.sequence, &mut self.queues[queue].entity);
-        (entity.sequence, entity.place) = (sequence, Place::Active);
+        entity.sequence = sequence;
         let (start, finish) = (entity.start, entity.finish);
         let tree = self.tree(queue);
         if start <= tree.time {
@@ -80,7 +80,7 @@ impl Bfq {
     /// Removes a queue from its service tree.
     fn extract(&mut self, queue: usize) {
         let entity = &mut self.queues[queue].entity;
-        entity.place = Place::Nowhere;
+        entity.is_idle = false;
         let (start, finish, sequence) = (entity.start, entity.finish, entity.sequence);
         let tree = self.tree(queue);
         tree.due.remove(&(finish, sequence, queue));
@@ -92,7 +92,7 @@ impl Bfq {
     fn idle_insert(&mut self, queue: usize) {
         self.service.sequence += 1;
         let (sequence, entity) = (self.service.sequence, &mut self.queues[queue].entity);
-        (entity.sequence, entity.place) = (sequence, Place::Idle);
+        (entity.sequence, entity.is_idle) = (sequence, true);
         let finish = entity.finish;
         self.tree(queue).idle.insert((finish, sequence, queue));
     }
@@ -198,7 +198,7 @@ impl Bfq {
         let entity = &self.queues[queue].entity;
         let earlier = non_blocking && time > entity.finish;
         let least = if earlier { entity.finish } else { time };
-        if entity.place == Place::Idle {
+        if entity.is_idle {
             self.extract(queue);
             let entity = &mut self.queues[queue].entity;
             entity.start = least.max(entity.finish);
