@@ -13,7 +13,7 @@
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::{Policy, PolicyInfo, PolicyRules};
+use super::{Policy, PolicyInfo, PolicyRules, make_room};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -50,9 +50,7 @@ impl Policy for Clock {
             }
             return true;
         }
-        while self.circle.units(0) + u64::from(access.size) > self.capacity {
-            evicted.extend(self.victim());
-        }
+        make_room(self, access.size, evicted);
         self.circle.set_mark(access.item, 0);
         self.circle.push(0, access.item, access.size);
         false

@@ -15,7 +15,7 @@
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::{Policy, PolicyInfo, PolicyRules};
+use super::{Policy, PolicyInfo, PolicyRules, make_room};
 use crate::Access;
 use crate::heap::Heap;
 use crate::lists::Lists;
@@ -145,9 +145,7 @@ impl Policy for Fbr {
             }
             self.stack.move_to(NEW, item);
         } else {
-            while self.used() + u64::from(size) > self.capacity {
-                evicted.extend(self.victim());
-            }
+            make_room(self, size, evicted);
             self.counts[item] = 1;
             self.sum += 1;
             self.cached += 1;

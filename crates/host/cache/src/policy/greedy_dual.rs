@@ -3,7 +3,7 @@
 //! The victim is the item with the lowest value, and its value becomes the age of the cache. The age is added to the
 //! values of items used from then on, so unused items fall behind. On ties, the least recently used item is evicted.
 
-use super::Policy;
+use super::{Policy, make_room};
 use crate::Access;
 use crate::heap::Heap;
 use crate::per_item::PerItem;
@@ -46,9 +46,7 @@ impl<const USES: bool, const SIZES: bool> Policy for GreedyDual<USES, SIZES> {
             self.heap.set(item, self.key(item));
             return true;
         }
-        while self.heap.units() + u64::from(size) > self.capacity {
-            evicted.extend(self.victim());
-        }
+        make_room(self, size, evicted);
         if USES {
             self.uses[item] = 1;
         }

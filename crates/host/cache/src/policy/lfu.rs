@@ -8,7 +8,7 @@
 //! Eviction resets the uses of an item. Source: Coffman, Denning, "Operating systems theory", Prentice-Hall 1973,
 //! section 6.2; the tie-break follows most implementations.
 
-use super::{Policy, PolicyInfo, PolicyRules};
+use super::{Policy, PolicyInfo, PolicyRules, make_room};
 use crate::Access;
 use crate::heap::Heap;
 
@@ -39,9 +39,7 @@ impl Policy for Lfu {
             self.heap.set(access.item, (uses + 1, self.now));
             return true;
         }
-        while self.heap.units() + u64::from(access.size) > self.capacity {
-            evicted.extend(self.victim());
-        }
+        make_room(self, access.size, evicted);
         self.heap.push(access.item, access.size, (1, self.now));
         false
     }

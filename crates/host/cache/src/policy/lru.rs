@@ -7,10 +7,9 @@
 //! Source: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2),
 //! 1970, which shows that LRU is a stack algorithm.
 
-use super::{Policy, PolicyInfo, PolicyRules};
-use crate::Access;
+use super::one_list::OneList;
+use super::{PolicyInfo, PolicyRules};
 use crate::curve::exact;
-use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru",
@@ -19,32 +18,6 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     parameters: &[],
     role: PolicyRules {
         one_pass: Some(exact::lru),
-        ..PolicyRules::any_size(&|_, capacity, items| Box::new(Lru { queue: Lists::new(items), capacity }))
+        ..PolicyRules::any_size(&|_, capacity, items| Box::new(OneList::<true, false>::new(capacity, items)))
     },
 };
-
-#[derive(Debug)]
-struct Lru {
-    queue: Lists<1>,
-    capacity: u64,
-}
-
-impl Policy for Lru {
-    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
-        if self.queue.has(access.item) {
-            self.queue.renew(access.item);
-            return true;
-        }
-        while self.queue.units(0) + u64::from(access.size) > self.capacity {
-            evicted.extend(self.victim());
-        }
-        self.queue.push(0, access.item, access.size);
-        false
-    }
-
-    fn victim(&mut self) -> Option<u32> {
-        self.queue.pop_oldest(0)
-    }
-
-    super::listed!(queue, 1);
-}

@@ -27,6 +27,7 @@ mod lru;
 mod lru_k;
 mod mq;
 mod mru;
+mod one_list;
 mod qd_lp;
 mod random;
 mod s3_fifo;
@@ -123,6 +124,14 @@ pub fn simulate<P: Policy + ?Sized>(policy: &mut P, accesses: &[Access], counts:
             counts.outgrown_units += lacking;
             counts.missed_units += lacking;
         }
+    }
+}
+
+/// Evicts items until an item of `size` units fits.
+#[inline]
+fn make_room(policy: &mut impl Policy, size: u32, evicted: &mut Vec<u32>) {
+    while policy.used() + u64::from(size) > policy.capacity() {
+        evicted.extend(policy.victim());
     }
 }
 

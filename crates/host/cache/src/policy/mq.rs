@@ -17,7 +17,7 @@
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::{Policy, PolicyInfo, PolicyRules};
+use super::{Policy, PolicyInfo, PolicyRules, make_room};
 use crate::Access;
 use crate::lists::Lists;
 use crate::per_item::PerItem;
@@ -117,8 +117,8 @@ impl Mq {
 impl Policy for Mq {
     fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
         let hit = self.contains(item);
-        while !hit && self.used() + u64::from(size) > self.capacity {
-            evicted.extend(self.victim());
+        if !hit {
+            make_room(self, size, evicted);
         }
         self.cached += u64::from(!hit);
         self.most_items = self.most_items.max(self.cached);

@@ -9,7 +9,7 @@
 
 use ssdlab_core::{Parameter, Rng, Unit};
 
-use super::{Policy, PolicyInfo, PolicyRules};
+use super::{Policy, PolicyInfo, PolicyRules, make_room};
 use crate::Access;
 use crate::bag::Bag;
 
@@ -39,9 +39,7 @@ impl Policy for Random {
         if self.cached.has(item) {
             return true;
         }
-        while self.cached.units() + u64::from(size) > self.capacity {
-            evicted.extend(self.victim());
-        }
+        make_room(self, size, evicted);
         self.cached.push(item, size);
         false
     }

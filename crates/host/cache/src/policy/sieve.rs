@@ -11,7 +11,7 @@
 //! Source: Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is simpler than LRU: an efficient turn-key eviction algorithm
 //! for web caches", NSDI 2024, algorithm 1.
 
-use super::{Policy, PolicyInfo, PolicyRules};
+use super::{Policy, PolicyInfo, PolicyRules, make_room};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -39,9 +39,7 @@ impl Policy for Sieve {
             self.queue.set_mark(item, 1);
             return true;
         }
-        while self.queue.units(0) + u64::from(size) > self.capacity {
-            evicted.extend(self.victim());
-        }
+        make_room(self, size, evicted);
         self.queue.set_mark(item, 0);
         self.queue.push(0, item, size);
         false

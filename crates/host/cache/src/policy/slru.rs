@@ -12,7 +12,7 @@
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::{Policy, PolicyInfo, PolicyRules};
+use super::{Policy, PolicyInfo, PolicyRules, make_room};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -50,9 +50,7 @@ impl Policy for Slru {
             }
             return true;
         }
-        while self.used() + u64::from(size) > self.capacity {
-            evicted.extend(self.victim());
-        }
+        make_room(self, size, evicted);
         self.lists.push(PROBATION, item, size);
         false
     }

@@ -14,7 +14,7 @@
 
 use ssdlab_core::Parameter;
 
-use super::{Policy, PolicyInfo, PolicyRules};
+use super::{Policy, PolicyInfo, PolicyRules, make_room};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -56,9 +56,7 @@ impl Policy for TwoQ {
         if list == A1_OUT {
             self.lists.remove(item);
         }
-        while self.used() + u64::from(size) > self.capacity {
-            evicted.extend(self.victim());
-        }
+        make_room(self, size, evicted);
         self.lists.push(if list == A1_OUT { AM } else { A1_IN }, item, size);
         false
     }
