@@ -1,16 +1,20 @@
 //! Clock that advances in ticks, like the kernel's jiffies.
 
-/// A clock that advances in ticks. Jiffies last 1 to 10 ms and start at a different phase on each machine. Models that
-/// do not depend on jiffies use [`Jiffies::EXACT`].
+/// A clock that advances in ticks. Jiffies last 1 to 10 ms and start at a different phase on each machine. By default, a
+/// tick lasts one nanosecond, for models that do not depend on jiffies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jiffies {
     tick_ns: u64,
     phase_ns: u64,
 }
 
-impl Jiffies {
-    pub const EXACT: Self = Self { tick_ns: 1, phase_ns: 0 };
+impl Default for Jiffies {
+    fn default() -> Self {
+        Self::new(1, 0)
+    }
+}
 
+impl Jiffies {
     /// Creates a clock that ticks `phase_ns` after every multiple of `tick_ns`.
     pub const fn new(tick_ns: u64, phase_ns: u64) -> Self {
         Self { tick_ns, phase_ns }

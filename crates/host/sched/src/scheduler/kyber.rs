@@ -199,7 +199,7 @@ impl Kyber {
             domains: [domain(0, read), domain(1, write), domain(2, DISCARD_NS)],
             timer: None,
             dispatched: FxHashMap::default(),
-            jiffies: Jiffies::EXACT,
+            jiffies: Jiffies::default(),
         }
     }
 

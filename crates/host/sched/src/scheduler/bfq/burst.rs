@@ -22,9 +22,9 @@ pub(super) struct Burst {
     latest: i64,
 }
 
-impl Burst {
-    pub fn new(jiffy: i64) -> Self {
-        Self { size: 0, is_large: false, members: Vec::new(), latest: jiffy - 2 * INTERVAL_NS }
+impl Default for Burst {
+    fn default() -> Self {
+        Self { size: 0, is_large: false, members: Vec::new(), latest: -2 * INTERVAL_NS }
     }
 }
 

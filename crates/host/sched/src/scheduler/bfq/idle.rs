@@ -17,7 +17,7 @@ const DEVICE_SAMPLES: u32 = 32;
 const OTHERS_AT_DEVICE: u32 = 4;
 
 /// Observed properties of the device's command queue.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct DeviceQueue {
     pub rotational: bool,
     /// True if the device accepts several requests at once; `None` until this is known. Once true, the value does not
@@ -32,7 +32,7 @@ pub(super) struct DeviceQueue {
 
 impl DeviceQueue {
     pub fn new(rotational: bool) -> Self {
-        Self { rotational, hw_tag: None, samples: 0, peak: 0, parallel: !rotational }
+        Self { rotational, parallel: !rotational, ..Self::default() }
     }
 }
 

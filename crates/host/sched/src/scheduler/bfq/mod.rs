@@ -102,7 +102,7 @@ struct InjectionSample {
 }
 
 /// Current time of the scheduler, set at each call.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Clock {
     now: u64,
     /// Time of the latest tick of the kernel's clock.
@@ -114,7 +114,7 @@ struct Clock {
 }
 
 /// Values of the tunables; times in nanoseconds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Tunables {
     slice_idle: u64,
     /// Time after which a waiting request expires: asynchronous requests at index 0, synchronous requests at index 1.
@@ -128,7 +128,7 @@ struct Tunables {
 }
 
 /// The BFQ scheduler. A queue is identified by its index in `queues`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Bfq {
     tunables: Tunables,
     clock: Clock,
@@ -184,36 +184,11 @@ impl Bfq {
                 strict: settings.is_set("strict_guarantees"),
                 low_latency: settings.is_set("low_latency"),
             },
-            clock: Clock {
-                now: 0,
-                jiffy: 0,
-                jiffies,
-                #[cfg(test)]
-                stopped: None,
-            },
-            processes: FxHashMap::default(),
-            queues: Vec::new(),
-            async_queues: FxHashMap::default(),
-            holders: Vec::new(),
-            load: Load::default(),
-            service: Service::default(),
-            weights: Weights::new(),
-            in_service: None,
-            turn_since: 0,
-            idling: Idling::default(),
-            sample: InjectionSample::default(),
+            clock: Clock { jiffies, ..Clock::default() },
             device: DeviceQueue::new(device.rotational),
             rate,
-            budgets: 0,
             max_budget: if fixed > 0 { fixed } else { adapted },
-            burst: Burst::new(0),
-            last_position: 0,
-            last_position_in_turn: 0,
-            positions: BTreeMap::new(),
-            completed_last: None,
-            created_last: None,
-            #[cfg(test)]
-            groups: FxHashMap::default(),
+            ..Self::default()
         }
     }
 
