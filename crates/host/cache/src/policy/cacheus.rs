@@ -143,10 +143,6 @@ impl Cacheus {
         self.lists.mark(item) & bit != 0
     }
 
-    fn clear_mark(&mut self, item: u32, bit: u8) {
-        self.lists.set_mark(item, self.lists.mark(item) & !bit);
-    }
-
     fn demote(&mut self) {
         while self.lists.units(S) > self.s_share {
             if let Some(item) = self.lists.move_oldest(S, Q) {
@@ -159,7 +155,7 @@ impl Cacheus {
     /// Clears the demoted mark of an item; returns true if the mark was set.
     fn restore(&mut self, item: u32) -> bool {
         let was = self.has_mark(item, DEMOTED);
-        self.clear_mark(item, DEMOTED);
+        self.lists.set_mark(item, self.lists.mark(item) & !DEMOTED);
         self.demoted -= u64::from(was);
         was
     }

@@ -20,7 +20,7 @@
 use ssdlab_core::{Parameter, Unit};
 
 use super::s3_fifo::SMALL_SHARE;
-use super::three_queues::{Rules, SMALL, ThreeQueues, queued};
+use super::three_queues::{GHOST, Rules, SMALL, ThreeQueues};
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::per_item::PerItem;
@@ -45,7 +45,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         let mut queues = ThreeQueues::new(rules, settings, capacity, items);
         queues.ghost = settings.share("ghost", capacity);
         let window_percent = settings.get("window");
-        Box::new(Clock2QPlus { queues, window_percent, arrived: 0, arrived_at: PerItem::new(0, items) })
+        Box::new(Clock2QPlus { queues, window_percent, arrived: 0, arrived_at: PerItem::new(0, items), capacity })
     }),
 };
 
@@ -57,6 +57,7 @@ struct Clock2QPlus {
     arrived: u64,
     /// Value of `arrived` just after each item was inserted.
     arrived_at: PerItem<u64>,
+    capacity: u64,
 }
 
 impl Clock2QPlus {
@@ -92,6 +93,6 @@ impl Policy for Clock2QPlus {
         self.queues.remove(item);
     }
 
-    queued!(queues);
+    super::listed!(queues.lists, GHOST, only);
     super::tables!(queues, arrived_at);
 }

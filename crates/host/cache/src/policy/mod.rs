@@ -39,7 +39,7 @@ pub(crate) mod tiny_lfu;
 mod two_q;
 mod w_tiny_lfu;
 
-use std::fmt::{self, Debug, Formatter};
+use std::fmt::Debug;
 
 use ssdlab_core::parameter::Settings;
 use ssdlab_core::{Info, Registry};
@@ -163,19 +163,19 @@ macro_rules! listed {
             $(self.$other.prefetch(item);)?
         }
     };
-    ($lists:ident, $cached:expr, only) => {
+    ($($lists:ident).+, $cached:expr, only) => {
         #[inline]
         fn contains(&self, item: u32) -> bool {
-            self.$lists.list(item) < $cached
+            self.$($lists).+.list(item) < $cached
         }
 
         #[inline]
         fn size(&self, item: u32) -> u32 {
-            self.$lists.size(item)
+            self.$($lists).+.size(item)
         }
 
         fn used(&self) -> u64 {
-            (0..$cached).map(|list| self.$lists.units(list)).sum()
+            (0..$cached).map(|list| self.$($lists).+.units(list)).sum()
         }
 
         fn capacity(&self) -> u64 {
@@ -267,12 +267,6 @@ impl PolicyRules {
     /// Returns the properties of an online policy for items of equal size.
     const fn one_size(build: Build) -> Self {
         Self { sizes: false, ..Self::any_size(build) }
-    }
-}
-
-impl Debug for PolicyRules {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PolicyRules").field("sizes", &self.sizes).finish_non_exhaustive()
     }
 }
 

@@ -18,7 +18,7 @@
 use ssdlab_core::{Parameter, Unit};
 
 use super::s3_fifo::{RULES, SMALL_SHARE};
-use super::three_queues::{MAIN, ThreeQueues, queued};
+use super::three_queues::{GHOST, MAIN, ThreeQueues};
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
@@ -45,6 +45,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             left_most: settings.share("lately", capacity),
             hits: [0; 2],
             hits_most: settings.get("hits"),
+            capacity,
         })
     }),
 };
@@ -59,6 +60,7 @@ struct S3FifoD {
     /// Hits of each list of `left`; decays by a fifth with each adaptation.
     hits: [u64; 2],
     hits_most: u64,
+    capacity: u64,
 }
 
 impl S3FifoD {
@@ -67,9 +69,8 @@ impl S3FifoD {
         if small + main <= self.hits_most || self.left.units(MAIN) == 0 {
             return;
         }
-        let capacity = self.queues.capacity();
-        let step = (capacity / 1000).max(1);
-        let is_large = |share: u64| u128::from(share) * 100 > u128::from(capacity) && share > step;
+        let step = (self.capacity / 1000).max(1);
+        let is_large = |share: u64| u128::from(share) * 100 > u128::from(self.capacity) && share > step;
         if small > 2 * main && is_large(self.queues.main) {
             self.queues.small += step;
             self.queues.main -= step;
@@ -113,6 +114,6 @@ impl Policy for S3FifoD {
         self.queues.remove(item);
     }
 
-    queued!(queues);
+    super::listed!(queues.lists, GHOST, only);
     super::tables!(queues, left);
 }

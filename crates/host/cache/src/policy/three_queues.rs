@@ -144,26 +144,3 @@ impl Policy for ThreeQueues {
 
     super::listed!(lists, GHOST);
 }
-
-/// Implements the methods of a [`Policy`] that the field `$queues` answers.
-macro_rules! queued {
-    ($queues:ident) => {
-        fn contains(&self, item: u32) -> bool {
-            self.$queues.contains(item)
-        }
-
-        fn size(&self, item: u32) -> u32 {
-            self.$queues.size(item)
-        }
-
-        fn used(&self) -> u64 {
-            self.$queues.used()
-        }
-
-        fn capacity(&self) -> u64 {
-            self.$queues.capacity()
-        }
-    };
-}
-
-pub(super) use queued;
