@@ -11,7 +11,7 @@
 
 use ssdlab_core::{Parameter, Rng, Unit};
 
-use super::{Policy, PolicyInfo, PolicyRules, random};
+use super::{Policy, PolicyInfo, PolicyRules, make_room, random};
 use crate::Access;
 use crate::bag::Bag;
 use crate::per_item::PerItem;
@@ -28,7 +28,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         Box::new(Hyperbolic {
             cached: Bag::new(items, capacity),
             uses: PerItem::new(ABSENT, items),
-            now: 0,
+            now: 1,
             sample: settings.get("sample"),
             rng: Rng::named(settings.get("seed"), "hyperbolic caching"),
             capacity,
@@ -49,49 +49,40 @@ const ABSENT: Uses = Uses { count: 0, since: 0 };
 struct Hyperbolic {
     cached: Bag,
     uses: PerItem<Uses>,
-    /// Number of accesses to the cache so far, which is the policy's clock.
+    /// Time of the current or the next access: one more than the number of accesses before it.
     now: u64,
     sample: u64,
     rng: Rng,
     capacity: u64,
 }
 
-impl Hyperbolic {
-    /// Evicts an item at time `now`.
-    fn evict(&mut self, now: u64) -> Option<u32> {
+impl Policy for Hyperbolic {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        let hit = self.cached.has(item);
+        if hit {
+            self.uses[item].count += 1;
+        } else {
+            make_room(self, size, evicted);
+            self.uses[item] = Uses { count: 1, since: self.now };
+            self.cached.push(item, size);
+        }
+        self.now += 1;
+        hit
+    }
+
+    fn victim(&mut self) -> Option<u32> {
         let mut least = f64::INFINITY;
         let mut victim = None;
         for _ in 0..self.sample {
             let item = self.cached.draw(&mut self.rng)?;
             let Uses { count, since } = self.uses[item];
-            let priority = count as f64 / (f64::from(self.cached.size(item)) * (now - since) as f64);
+            let priority = count as f64 / (f64::from(self.cached.size(item)) * (self.now - since) as f64);
             if priority < least {
                 (least, victim) = (priority, Some(item));
             }
         }
         victim.into_iter().for_each(|item| self.cached.remove(item));
         victim
-    }
-}
-
-impl Policy for Hyperbolic {
-    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
-        self.now += 1;
-        if self.cached.has(item) {
-            self.uses[item].count += 1;
-            return true;
-        }
-        while self.cached.units() + u64::from(size) > self.capacity {
-            evicted.extend(self.evict(self.now));
-        }
-        self.uses[item] = Uses { count: 1, since: self.now };
-        self.cached.push(item, size);
-        false
-    }
-
-    fn victim(&mut self) -> Option<u32> {
-        // Evicts at the time of the next access, for which the eviction makes room.
-        self.evict(self.now + 1)
     }
 
     fn remove(&mut self, item: u32) {

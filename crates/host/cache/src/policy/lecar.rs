@@ -18,7 +18,7 @@
 
 use ssdlab_core::{Parameter, Rng};
 
-use super::{Policy, PolicyInfo, PolicyRules, random};
+use super::{Policy, PolicyInfo, PolicyRules, make_room, random};
 use crate::Access;
 use crate::heap::Heap;
 use crate::lists::{Lists, NOWHERE};
@@ -46,7 +46,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             rate: settings.get("rate") as f64 / 100.0,
             history: settings.share("history", capacity),
             most_items: 0,
-            now: 0,
+            now: 1,
             rng: Rng::named(settings.get("seed"), "LeCaR"),
             capacity,
         })
@@ -107,55 +107,46 @@ struct LeCaR {
     history: u64,
     /// Largest number of items ever cached.
     most_items: usize,
-    /// Number of accesses to the cache so far, which is the policy's clock.
+    /// Time of the current or the next access: one more than the number of accesses before it.
     now: u64,
     rng: Rng,
     capacity: u64,
 }
 
-impl LeCaR {
-    /// Evicts an item at time `now`.
-    fn evict(&mut self, now: u64) -> Option<u32> {
+impl Policy for LeCaR {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        let list = self.lists.list(item);
+        let hit = list == CACHED;
+        if hit {
+            self.lists.renew(item);
+            let (uses, _) = self.heap.key(item);
+            self.heap.set(item, (uses + 1, self.now));
+        } else {
+            let mut uses = 1;
+            if list != NOWHERE {
+                let Left { uses: before, at } = self.left[item];
+                let since = (self.now - at) as f64 / self.most_items as f64;
+                self.weights.blame(list - HISTORY, self.rate * libm::pow(DISCOUNT, since));
+                self.lists.remove(item);
+                uses = before + 1;
+            }
+            make_room(self, size, evicted);
+            self.lists.push(CACHED, item, size);
+            self.heap.push(item, size, (uses, self.now));
+            self.most_items = self.most_items.max(self.heap.len());
+        }
+        self.now += 1;
+        hit
+    }
+
+    fn victim(&mut self) -> Option<u32> {
         let which = self.weights.choose(&mut self.rng);
         let victim = if which == 0 { self.lists.oldest(CACHED) } else { self.heap.least().map(|(_, item)| item) }?;
-        self.left[victim] = Left { uses: self.heap.key(victim).0, at: now };
+        self.left[victim] = Left { uses: self.heap.key(victim).0, at: self.now };
         self.heap.remove(victim);
         self.lists.move_to(HISTORY + which, victim);
         self.lists.shrink_to(HISTORY + which, self.history);
         Some(victim)
-    }
-}
-
-impl Policy for LeCaR {
-    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
-        self.now += 1;
-        let list = self.lists.list(item);
-        if list == CACHED {
-            self.lists.renew(item);
-            let (uses, _) = self.heap.key(item);
-            self.heap.set(item, (uses + 1, self.now));
-            return true;
-        }
-        let mut uses = 1;
-        if list != NOWHERE {
-            let Left { uses: before, at } = self.left[item];
-            let since = (self.now - at) as f64 / self.most_items as f64;
-            self.weights.blame(list - HISTORY, self.rate * libm::pow(DISCOUNT, since));
-            self.lists.remove(item);
-            uses = before + 1;
-        }
-        while self.used() + u64::from(size) > self.capacity {
-            evicted.extend(self.evict(self.now));
-        }
-        self.lists.push(CACHED, item, size);
-        self.heap.push(item, size, (uses, self.now));
-        self.most_items = self.most_items.max(self.heap.len());
-        false
-    }
-
-    fn victim(&mut self) -> Option<u32> {
-        // Evicts at the time of the next access, for which the eviction makes room.
-        self.evict(self.now + 1)
     }
 
     fn remove(&mut self, item: u32) {

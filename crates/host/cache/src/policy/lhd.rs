@@ -21,7 +21,7 @@
 
 use ssdlab_core::{Parameter, Rng, Unit};
 
-use super::{Policy, PolicyInfo, PolicyRules, random};
+use super::{Policy, PolicyInfo, PolicyRules, make_room, random};
 use crate::Access;
 use crate::bag::Bag;
 use crate::per_item::PerItem;
@@ -58,7 +58,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             victims_rank: 0.0,
             explorers_left: settings.share("explore", capacity) as i64,
             period: settings.get("period"),
-            now: 0,
+            now: 1,
             rng: Rng::named(settings.get("seed"), "LHD"),
             capacity,
         })
@@ -187,48 +187,26 @@ struct Lhd {
     /// Number of capacity units left for explorers: items that are kept longer to learn their hit densities.
     explorers_left: i64,
     period: u64,
-    /// Number of accesses to the cache so far, which is the policy's clock.
+    /// Time of the current or the next access: one more than the number of accesses before it.
     now: u64,
     rng: Rng,
     capacity: u64,
 }
 
 impl Lhd {
-    /// Returns the index of the counters for a hit or eviction of a cached item at time `now`.
-    fn place(&self, item: u32, now: u64) -> usize {
+    /// Returns the index of the counters for a hit or eviction of a cached item.
+    fn place(&self, item: u32) -> usize {
         let Ages { since, hit, hit_before, .. } = self.ages[item];
-        self.densities.class(u64::from(hit) + u64::from(hit_before)) + self.densities.age(now - since)
+        self.densities.class(u64::from(hit) + u64::from(hit_before)) + self.densities.age(self.now - since)
     }
 
-    fn rank(&self, item: u32, now: u64) -> f64 {
-        let place = self.place(item, now);
+    fn rank(&self, item: u32) -> f64 {
+        let place = self.place(item);
         if place % self.densities.ages == self.densities.ages - 1 {
             return -1.0;
         }
         let explorer = if self.ages[item].explorer { 1.0 } else { 0.0 };
         self.densities.densities[place] / f64::from(self.cached.size(item)) + explorer
-    }
-
-    /// Evicts an item at time `now`.
-    fn evict(&mut self, now: u64) -> Option<u32> {
-        let mut least: Option<(f64, u32)> = None;
-        for draw in 0..SAMPLE + SUSPECTS {
-            let drawn = match draw.checked_sub(SAMPLE) {
-                None => Some(self.cached.draw(&mut self.rng)?),
-                Some(suspect) => self.suspects[suspect].filter(|&item| self.cached.has(item)),
-            };
-            let Some(item) = drawn else { continue };
-            let rank = self.rank(item, now);
-            if least.is_none_or(|(least, _)| rank < least) {
-                least = Some((rank, item));
-            }
-        }
-        let (rank, victim) = least?;
-        self.victims_rank = 0.9 * self.victims_rank + 0.1 * rank;
-        let place = self.place(victim, now);
-        self.densities.evictions[place] += ONE;
-        self.remove(victim);
-        Some(victim)
     }
 
     fn end_exploring(&mut self, item: u32) {
@@ -240,19 +218,16 @@ impl Lhd {
 
 impl Policy for Lhd {
     fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
-        self.now += 1;
         let hit = self.cached.has(item);
         let mut ages = UNKNOWN;
         if hit {
-            let place = self.place(item, self.now);
+            let place = self.place(item);
             self.densities.hits[place] += ONE;
             self.end_exploring(item);
             ages.hit = (place % self.densities.ages) as u32;
             ages.hit_before = self.ages[item].hit;
         } else {
-            while self.cached.units() + u64::from(size) > self.capacity {
-                evicted.extend(self.evict(self.now));
-            }
+            make_room(self, size, evicted);
             self.cached.push(item, size);
             self.densities.fit(self.cached.len() as u64);
         }
@@ -261,19 +236,36 @@ impl Policy for Lhd {
         self.ages[item] = ages;
         if ages.explorer {
             self.explorers_left -= i64::from(self.cached.size(item));
-        } else if !hit && self.rank(item, self.now) < self.victims_rank {
+        } else if !hit && self.rank(item) < self.victims_rank {
             self.suspects[self.next_suspect] = Some(item);
             self.next_suspect = (self.next_suspect + 1) % SUSPECTS;
         }
         if self.now.is_multiple_of(self.period) {
             self.densities.end_period();
         }
+        self.now += 1;
         hit
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Evicts at the time of the next access, for which the eviction makes room.
-        self.evict(self.now + 1)
+        let mut least: Option<(f64, u32)> = None;
+        for draw in 0..SAMPLE + SUSPECTS {
+            let drawn = match draw.checked_sub(SAMPLE) {
+                None => Some(self.cached.draw(&mut self.rng)?),
+                Some(suspect) => self.suspects[suspect].filter(|&item| self.cached.has(item)),
+            };
+            let Some(item) = drawn else { continue };
+            let rank = self.rank(item);
+            if least.is_none_or(|(least, _)| rank < least) {
+                least = Some((rank, item));
+            }
+        }
+        let (rank, victim) = least?;
+        self.victims_rank = 0.9 * self.victims_rank + 0.1 * rank;
+        let place = self.place(victim);
+        self.densities.evictions[place] += ONE;
+        self.remove(victim);
+        Some(victim)
     }
 
     fn remove(&mut self, item: u32) {

@@ -19,7 +19,7 @@
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 
-use super::{Policy, PolicyInfo, PolicyRules};
+use super::{Policy, PolicyInfo, PolicyRules, make_room};
 use crate::Access;
 use crate::heap::Heap;
 use crate::lists::Lists;
@@ -55,7 +55,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             k,
             correlated: settings.get("correlated"),
             retained: settings.get("retained"),
-            now: 0,
+            now: 1,
             capacity,
             recent: Lists::new(0),
         };
@@ -78,7 +78,7 @@ struct LruK {
     k: usize,
     correlated: u64,
     retained: u64,
-    /// Number of accesses to the cache so far, which is the policy's clock.
+    /// Time of the current or the next access: one more than the number of accesses before it.
     now: u64,
     capacity: u64,
     /// Items that were correlated when they were added to this list, in order of last use. Empty if `correlated` is 0.
@@ -106,21 +106,6 @@ impl LruK {
         (protection + self.history[item as usize * self.k + self.k - 1], self.last[item])
     }
 
-    /// Evicts an item at time `now`.
-    fn evict(&mut self, now: u64) -> Option<u32> {
-        while let Some(item) = self.recent.oldest(0) {
-            let (used, last) = self.heap.key(item);
-            if now - last <= self.correlated {
-                break;
-            }
-            self.recent.remove(item);
-            self.heap.set(item, (used - PROTECTED, last));
-        }
-        let victim = self.heap.pop();
-        victim.into_iter().for_each(|item| self.forget_recent(item));
-        victim
-    }
-
     fn forget_recent(&mut self, item: u32) {
         if self.protects() {
             self.recent.discard(item);
@@ -138,34 +123,41 @@ impl LruK {
 
 impl Policy for LruK {
     fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
-        self.now += 1;
         let at = item as usize;
         let since = self.now - self.last[item];
-        if self.heap.has(item) {
-            if since > self.correlated {
-                self.note(item, self.last[item] - self.history[at * self.k]);
+        let hit = self.heap.has(item);
+        if !hit {
+            make_room(self, size, evicted);
+            if since > self.retained {
+                self.history[at * self.k..][..self.k].fill(0);
             }
-            self.last[item] = self.now;
-            self.heap.set(item, self.key(item));
-            self.protect(item);
-            return true;
+            self.note(item, 0);
+        } else if since > self.correlated {
+            self.note(item, self.last[item] - self.history[at * self.k]);
         }
-        while self.heap.units() + u64::from(size) > self.capacity {
-            evicted.extend(self.evict(self.now));
-        }
-        if since > self.retained {
-            self.history[at * self.k..][..self.k].fill(0);
-        }
-        self.note(item, 0);
         self.last[item] = self.now;
-        self.heap.push(item, size, self.key(item));
+        if hit {
+            self.heap.set(item, self.key(item))
+        } else {
+            self.heap.push(item, size, self.key(item))
+        }
         self.protect(item);
-        false
+        self.now += 1;
+        hit
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Evicts at the time of the next access, for which the eviction makes room.
-        self.evict(self.now + 1)
+        while let Some(item) = self.recent.oldest(0) {
+            let (used, last) = self.heap.key(item);
+            if self.now - last <= self.correlated {
+                break;
+            }
+            self.recent.remove(item);
+            self.heap.set(item, (used - PROTECTED, last));
+        }
+        let victim = self.heap.pop();
+        victim.into_iter().for_each(|item| self.forget_recent(item));
+        victim
     }
 
     fn remove(&mut self, item: u32) {
