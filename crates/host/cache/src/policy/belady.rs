@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 
 use ssdlab_core::Parameter;
 
-use super::{Policy, PolicyInfo, PolicyRules};
+use super::{Policy, PolicyInfo, PolicyRules, make_room};
 use crate::Access;
 use crate::curve::exact;
 use crate::heap::Heap;
@@ -65,9 +65,7 @@ impl Policy for Belady {
             evicted.push(access.item);
             return false;
         }
-        while self.is_full(access.size) {
-            evicted.extend(self.victim());
-        }
+        make_room(self, access.size, evicted);
         self.heap.push(access.item, access.size, key);
         false
     }

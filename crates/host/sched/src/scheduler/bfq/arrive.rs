@@ -17,17 +17,15 @@ const LARGE_ENOUGH_SECTORS: u32 = 32;
 impl Bfq {
     /// Updates the mean think time of the queue's process: the mean time between a completion and the next request.
     pub(super) fn update_think(&mut self, queue: usize) {
-        let (now, max) = (self.clock.now, 2 * self.tunables.slice_idle);
         let q = &mut self.queues[queue];
         if q.dispatched == 0 && !q.busy {
             let think = &mut q.think;
-            let elapsed = now.wrapping_sub(think.last_end).min(max);
+            let elapsed = self.clock.now.wrapping_sub(think.last_end).min(2 * self.tunables.slice_idle);
             think.samples = (7 * think.samples + 256) / 8;
             think.total = (7 * think.total + 256 * elapsed) / 8;
             think.mean_ns = (think.total + 128) / think.samples;
         }
         let just_split = q.split + MIN_IDLE_NS >= self.clock.jiffy;
-        let q = &mut self.queues[queue];
         if !q.sync || q.is_idle_class() || self.tunables.slice_idle == 0 || just_split {
             return;
         }

@@ -1,9 +1,9 @@
 //! Budgets: the sectors that a queue may transfer in a service period, the charges for its requests, and the end of the
 //! service period.
 
-use super::Bfq;
 use super::idle::SHORT_IDLE_NS;
 use super::raise::SOFT_RT_NS;
+use super::{Bfq, InjectionSample};
 use crate::MS;
 use crate::request::Request;
 
@@ -84,15 +84,10 @@ impl Bfq {
         let charge = self.charge(queue);
         let q = &mut self.queues[queue];
         let left = q.budget_left();
-        if q.returns && in_time && left > 0 {
-            q.entity.budget = q.max_budget.min(left as u64);
-            q.entity.service = 0;
-            return true;
-        }
+        q.returns &= in_time && left > 0;
+        q.entity.budget = if q.returns { q.max_budget.min(left as u64) } else { q.max_budget.max(charge) };
         q.entity.service = 0;
-        q.entity.budget = q.max_budget.max(charge);
-        q.returns = false;
-        false
+        q.returns
     }
 
     /// Starts the service period of a queue.
@@ -164,9 +159,7 @@ impl Bfq {
         if self.tunables.low_latency {
             self.note_expiry(queue);
         }
-        self.sample.injected = false;
-        self.sample.next = false;
-        self.sample.request = None;
+        self.sample = InjectionSample::default();
         self.adapt_budget(queue, reason);
         self.put_back(queue, reason);
         let q = &mut self.queues[queue];

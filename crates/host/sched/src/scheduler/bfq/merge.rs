@@ -249,30 +249,25 @@ impl Bfq {
     fn merge_into(&mut self, pid: u32, queue: usize, target: usize) {
         self.save(queue);
         self.save(target);
-        let io_bound = std::mem::take(&mut self.queues[queue].think.io_bound);
-        self.queues[target].think.io_bound |= io_bound;
         if let Some(waker) = self.queues[queue].waker.filter(|&waker| waker != target)
             && self.queues[target].waker.is_none()
         {
             self.queues[target].maybe_waker = None;
             self.set_waker(target, waker);
         }
-        if self.queues[queue].is_raised() {
-            let (raise, busy) = (self.queues[queue].raise, self.queues[queue].busy);
-            let q = &mut self.queues[target];
-            if !q.is_raised() {
-                q.raise = Raise { service: q.raise.service, ..raise };
-                q.entity.changed = true;
-                self.load.raised += u32::from(q.busy);
+        let [from, into] = self.queues.get_disjoint_mut([queue, target]).expect("no queue merges into itself");
+        into.think.io_bound |= std::mem::take(&mut from.think.io_bound);
+        if from.is_raised() {
+            if !into.is_raised() {
+                into.raise = Raise { service: into.raise.service, ..from.raise };
+                into.entity.changed = true;
+                self.load.raised += u32::from(into.busy);
             }
-            self.load.raised -= u32::from(busy);
-            let q = &mut self.queues[queue];
-            (q.raise.coefficient, q.entity.changed) = (1, true);
+            self.load.raised -= u32::from(from.busy);
+            (from.raise.coefficient, from.entity.changed) = (1, true);
         }
+        (into.shared, into.owner, from.owner) = (true, None, None);
         self.process(pid).queues[1] = Some(target);
-        let q = &mut self.queues[target];
-        (q.shared, q.owner) = (true, None);
-        self.queues[queue].owner = None;
         if self.created_last == Some(queue) {
             self.created_last = Some(target);
         }
@@ -306,9 +301,8 @@ impl Bfq {
         }
         self.release(queue);
         let own = self.give_queue(pid, true, priority, true);
-        let saved = saved.map(|saved| Saved { in_large_burst: saved.in_large_burst || in_large_burst, ..saved });
         if let Some(saved) = saved {
-            let large = (saved.in_burst && self.burst.is_large) || saved.in_large_burst;
+            let large = (saved.in_burst && self.burst.is_large) || saved.in_large_burst || in_large_burst;
             self.queues[own].in_large_burst = large;
             if saved.in_burst && !large {
                 self.rejoin_burst(own);

@@ -141,7 +141,8 @@ impl Bfq {
     /// Applies a changed weight and, with `class_too`, a changed class. With `class_too`, the queue must not be in a
     /// service tree.
     pub(super) fn update_weight(&mut self, queue: usize, class_too: bool) {
-        let entity = &mut self.queues[queue].entity;
+        let q = &mut self.queues[queue];
+        let entity = &mut q.entity;
         if !entity.changed {
             return;
         }
@@ -151,8 +152,8 @@ impl Bfq {
             entity.class = entity.new_class;
         }
         entity.changed = entity.class != entity.new_class;
-        let (class, raised) = (entity.class, self.queues[queue].is_raised());
-        let weight = self.queues[queue].entity.own_weight * self.queues[queue].raise.coefficient;
+        let (class, weight) = (entity.class, entity.own_weight * q.raise.coefficient);
+        let raised = q.is_raised();
         if weight != old_weight {
             self.uncount_weight(queue);
         }
