@@ -85,26 +85,6 @@ impl Depth {
         (self.limit, self.is_highest) = Self::at(self.device, step);
     }
 
-    /// Doubles the depth; returns false if the depth is at its maximum.
-    fn raise(&mut self) -> bool {
-        let raised = !self.is_highest;
-        if raised {
-            self.set(self.step - 1);
-        }
-        raised
-    }
-
-    /// Halves the depth limit; returns false if it is 1 already. With `hard`, a depth above the default drops to the
-    /// default.
-    fn lower(&mut self, hard: bool) -> bool {
-        let lowered = self.limit > 1;
-        if lowered {
-            self.set(if hard { self.step.max(-1) + 1 } else { self.step + 1 });
-            self.is_highest = false;
-        }
-        lowered
-    }
-
     /// Returns the limit on normal (not background) writes when there were no recent reads.
     fn normal(&self) -> u32 {
         if self.limit <= 2 { self.limit } else { self.limit.div_ceil(2) }
@@ -372,8 +352,10 @@ impl Throttle {
         }
     }
 
+    /// Doubles the depth, unless it is at its maximum.
     fn raise(&mut self, now: u64) {
-        if self.depth.raise() {
+        if !self.depth.is_highest {
+            self.depth.set(self.depth.step - 1);
             self.unknown = 0;
             self.counters.steps_up += 1;
             for class in [Class::Writes, Class::Discards] {
@@ -382,8 +364,12 @@ impl Throttle {
         }
     }
 
+    /// Halves the depth, unless it is 1. With `hard`, a depth above the default drops to the default.
     fn lower(&mut self, hard: bool) {
-        if self.depth.lower(hard) {
+        if self.depth.limit > 1 {
+            let step = self.depth.step;
+            self.depth.set(if hard { step.max(-1) + 1 } else { step + 1 });
+            self.depth.is_highest = false;
             self.unknown = 0;
             self.counters.steps_down += 1;
         }

@@ -56,8 +56,6 @@ struct Task {
     in_flight: u32,
     /// True if the next request of the process is anticipated.
     awaited: bool,
-    /// Key of the process in `due` or `lagging`; `None` if the process is in neither set.
-    place: Option<Place>,
 }
 
 /// Entry of an active process in `due` or `lagging`.
@@ -71,6 +69,7 @@ enum Place {
 }
 
 impl Task {
+    /// Returns the key of the process in `due` or `lagging`; `None` if the process is in neither set.
     fn place(&self) -> Option<Place> {
         match self.queue.front() {
             Some(&(_, arrived)) => Some(Place::Due(arrived.max(self.finish))),
@@ -105,14 +104,13 @@ impl FlashFq {
     /// Changes the state of a process and updates its list entry.
     fn change(&mut self, pid: u32, change: impl FnOnce(&mut Task)) {
         let task = self.tasks.entry(pid).or_default();
-        match task.place {
+        match task.place() {
             Some(Place::Due(start)) => _ = self.due.remove(&(start, pid)),
             Some(Place::Lagging(finish)) => _ = self.lagging.remove(&(finish, pid)),
             None => {}
         }
         change(task);
-        task.place = task.place();
-        match task.place {
+        match task.place() {
             Some(Place::Due(start)) => _ = self.due.insert((start, pid)),
             Some(Place::Lagging(finish)) => _ = self.lagging.insert((finish, pid)),
             None => {}
