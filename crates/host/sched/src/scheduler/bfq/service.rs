@@ -51,7 +51,7 @@ pub(super) struct Service {
     /// Active queues of all classes in the order of activation.
     pub active: BTreeSet<(u64, usize)>,
     sequence: u64,
-    /// Queue that is in service. The caller that takes it out of service first puts it back into its service tree.
+    /// Queue that is in service. Before this field is cleared, the queue is put back into its service tree.
     pub current: Option<usize>,
     /// Queue to be served after the queue in service.
     pub next: Option<usize>,
