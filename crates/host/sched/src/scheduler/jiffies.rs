@@ -1,7 +1,7 @@
 //! Clock that advances in ticks, like the kernel's jiffies.
 
-/// A clock that advances in ticks. Jiffies last 1 to 10 ms and start at a different phase on each machine. By default, a
-/// tick lasts one nanosecond, for models that do not depend on jiffies.
+/// A clock that advances in ticks. Jiffies last 1 to 10 ms and start at a different phase on each machine. By default,
+/// a tick lasts one nanosecond, for models that do not depend on jiffies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jiffies {
     tick_ns: u64,

@@ -133,8 +133,8 @@ impl Bfq {
     fn any_injection(&mut self, queue: usize) -> Option<usize> {
         let q = &self.queues[queue];
         let always = !q.is_raised() || !q.think.short;
-        // The kernel mistakes the number of nanoseconds of `slice_idle` for a number of jiffies. Because of this error, a
-        // queue counts as idle for long only if `slice_idle` is 0.
+        // The kernel mistakes the number of nanoseconds of `slice_idle` for a number of jiffies. Because of this error,
+        // a queue counts as idle for long only if `slice_idle` is 0.
         let misread_idle = self.clock.jiffies.ticks(self.tunables.slice_idle);
         let waits_long = q.waited_for && self.idling.since_jiffy + misread_idle <= self.clock.jiffy;
         let limit = match q.inject.limit {
