@@ -12,18 +12,14 @@ from ssdlab.study.survey.outcome import Outcome
 
 TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
 LIFE = {"trace": "lifetime.trace_years", "replay": "lifetime.years"}
-"""Lifetime metric by write rate: `trace` is the rate of the trace's timestamps, `replay` the rate reached in the
-replay.
-"""
+"""Lifetime metric by write rate: that of the trace's timestamps, or that reached in the `replay`."""
 
 BySeed = Mapping[str, tuple[float, ...]]
 """The values of each metric, one per seed."""
 
 
 class Life(NamedTuple):
-    """Years until a drive's flash wears out, one value per seed, and the write rate to which they refer: a key of
-    `LIFE`, or None if no lifetime is known.
-    """
+    """Years until a drive wears out, by seed, at the write rate `rate`: a key of `LIFE`, or None if unknown."""
 
     rate: str | None
     by_seed: tuple[float, ...]

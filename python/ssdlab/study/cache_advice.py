@@ -1,6 +1,4 @@
-"""Advice on host memory: simulates caches of several sizes, partly compressed, above a drive, and finds the cheapest
-combination that meets the goals.
-"""
+"""Advice on host memory: simulates partly compressed caches above a drive and finds the cheapest sufficient one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,15 +31,13 @@ SHARES = ("0%", "50%")
 """Default shares of the memory for compressed pages."""
 
 PARTS = (32, 16, 8, 4, 2)
-"""Divisors for the default memory sizes. Each size is the trace's footprint divided by a divisor, rounded down to a
-power of two.
-"""
+"""Divisors of the trace's footprint for the default memory sizes, which are rounded down to powers of two."""
 
 LEAST_BYTES = 64 << 10
 """Smallest default memory size."""
 
 REPEAT = {"host.repeat.times.count": 2}
-"""Default settings for repeating a trace: the first replay fills the cache, the second is measured."""
+"""Default settings for replaying a trace: the first replay fills the cache, the second is measured."""
 
 GIB = 1 << 30
 
@@ -61,7 +57,7 @@ class CacheChoice(NamedTuple):
     """A simulated cache above a simulated drive. Metrics are means over the seeds."""
 
     levels: Mapping[str, str]
-    """Values of the sweep's axes for this combination."""
+    """Values of the sweep's axes."""
     memory_bytes: int
     hit_ratio: float | None
     """Share of host page reads that the cache served; None without reads."""
@@ -283,7 +279,6 @@ def advise_cache(
 
 
 def _others(choice: CacheChoice) -> tuple[tuple[str, str], ...]:
-    """Returns all varied settings except the memory size."""
     return tuple(level for level in choice.levels.items() if level[0] != MEMORY)
 
 
@@ -299,7 +294,6 @@ def _prices(dram: float | None, flash: float | None) -> Prices | None:
 
 
 def _sizes(trace: Given, base: Config) -> list[str]:
-    """Returns the default memory sizes for a trace."""
     curve = mrc(trace, ["lru"], ["100%"], page=str(base["cache.page"]))
     footprint = curve.footprint_units * (curve.unit_bytes or 0)
     sizes = dict.fromkeys(max(LEAST_BYTES, 1 << (footprint // part).bit_length() - 1) for part in PARTS)

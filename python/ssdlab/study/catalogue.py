@@ -25,9 +25,7 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""Maps catalogue names, such as `victims`, to the keys of the settings that they stand for. All other settings are
-listed under their key.
-"""
+"""Keys of settings by catalogue name, such as `victims`; all other settings are listed under their key."""
 
 NO_LIMIT = 2**64 - 1
 """Parameter default that means "no limit"."""
@@ -86,9 +84,7 @@ def group(name: str) -> Group:
 
 
 def _not_listed(name: str, groups: Iterable[str]) -> str:
-    """Returns the error for a name that the catalogue does not list. The name may be a setting without named values, or
-    a table of settings.
-    """
+    """Returns the error for a name without entries, such as a table of settings or a setting without named values."""
     try:
         explained = explain(name)
     except ConfigError:
@@ -133,7 +129,6 @@ def _below(prefix: str) -> tuple[Parameter, ...]:
 
 
 def _plain(words: str) -> str:
-    """Strips the markup that the reference documentation uses."""
     return words.replace("`", "").replace('"', "")
 
 

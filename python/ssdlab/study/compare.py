@@ -75,7 +75,7 @@ class Comparison(Finding):
         return bool(self.missing or self.cut_short) or any(len(one) < self.seeds for one in self.runs.values())
 
     def figures(self, case: str) -> dict[str, Spread]:
-        """Returns mean and standard deviation over a case's seeds for every number in its summaries, such as
+        """Returns mean and deviation over a case's seeds for every number in its summaries, such as
         `latency.read.p99_ns`.
         """
         runs = [dict(_numbers(complete(one.summary))) for one in self.runs[case]]
@@ -88,8 +88,8 @@ class Comparison(Finding):
 
     @property
     def differing_settings(self) -> dict[str, dict[str, Any]]:
-        """For each case, the values of the settings that differ between cases; None for a setting that does not apply
-        to the case.
+        """Values of the settings that differ between cases, by case; None for a setting that does not apply to the
+        case.
         """
         cases = self._settings()
         keys = sorted({key for settings in cases.values() for key in settings})
@@ -117,7 +117,6 @@ class Comparison(Finding):
         return next(iter(self.results.values())).source
 
     def _configuration(self) -> dict[str, Any]:
-        """Settings that are equal in all cases."""
         first = next(iter(self._settings().values()))
         differ = next(iter(self.differing_settings.values()))
         return {key: setting for key, setting in first.items() if key not in differ}
@@ -164,7 +163,6 @@ def _measured(runs: Sequence[Result | None]) -> tuple[Result, ...]:
 
 
 def _numbers(summary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
-    """Yields every number of a summary with its dotted path."""
     for name, value in summary.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{above}{name}.")
@@ -173,9 +171,7 @@ def _numbers(summary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def refuse_small(configs: Mapping[str, Config], trace: Given | None) -> None:
-    """Raises ConfigError if some drives have too few blocks and a larger over-provisioning would give every case
-    enough. The message suggests the smallest sufficient value.
-    """
+    """Raises ConfigError if some drives have too few blocks; suggests an over-provisioning that suffices for all."""
 
     def check(config: Config) -> None:
         if trace is None:

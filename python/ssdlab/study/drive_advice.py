@@ -1,6 +1,4 @@
-"""Advice on spare space: runs a small sweep and finds the smallest drive that lasts long enough and meets the latency
-target.
-"""
+"""Advice on spare space: finds the smallest drive of a sweep that lasts long enough and meets a latency target."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,8 +52,8 @@ class DriveChoice(NamedTuple):
     p99_by_seed_ns: tuple[float, ...] = ()
     years_by_seed: tuple[float, ...] = ()
     rate: str | None = None
-    """Write rate used for the lifetime: `asked` (set by the user), `trace`, or `replay` if requests have no times. None
-    without a write rate.
+    """Write rate of the lifetime: `asked` (set by the user), `trace`, or `replay` if requests have no times; None if
+    unknown.
     """
 
 
@@ -93,9 +91,7 @@ class DriveAdvice(Advice):
         return self.p99_ns is None or (one.p99_ns is not None and one.p99_ns.mean <= self.p99_ns)
 
     def meeting(self, one: DriveChoice) -> int:
-        """Returns the number of seeds with which the drive meets the required latency and, if its lifetime is known,
-        the required lifetime.
-        """
+        """Returns the number of seeds that meet the required latency and, if the lifetime is known, the years."""
         fit = [True] * one.write_amplification.seeds
         if self.p99_ns is not None:
             fit = [value <= self.p99_ns for value in one.p99_by_seed_ns]
@@ -219,7 +215,6 @@ def advise_drive(
 
 
 def _spare(op: Sequence[str]) -> dict[str, str]:
-    """Returns the axis that varies over-provisioning."""
     written = ",".join(several(op))
     try:
         spare = of({OP: written})

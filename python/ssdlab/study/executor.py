@@ -15,15 +15,9 @@ from ssdlab.study.work.workers import Stopped, Workers
 
 
 class Executor(Tasks):
-    """Runs simulations in parallel. `simulate` runs in this process and returns complete results. `do` runs on workers,
-    returns only metrics, and survives crashes of workers.
-
-    Args:
-        phase: Phase shown by the monitor; see `Tasks`.
-        total: Number of simulations.
-        jobs: Number of parallel tasks; see `Tasks`.
-        monitor: Called with the progress; see `Tasks`.
-        workers: Workers for `do`; they determine the number of parallel tasks.
+    """Runs simulations in parallel, as `Tasks`. `simulate` runs in this process and returns complete results. `execute`
+    runs on `workers`, which determine the number of parallel tasks; it yields only metrics, and survives crashes of
+    workers.
     """
 
     def __init__(

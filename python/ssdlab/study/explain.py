@@ -17,7 +17,7 @@ class Stated(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Explanation of a setting."""
+    """A setting in words."""
 
     key: str
     help: str
@@ -79,5 +79,4 @@ def _explained(key: str, help_text: str, example: str, _variants: list[str]) -> 
 
 
 def _plain(words: str) -> str:
-    """Strips the markup that the reference documentation uses."""
     return words.replace("`", "")

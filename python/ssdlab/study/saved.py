@@ -19,24 +19,20 @@ from ssdlab.study.store.study import Study
 AGAIN = "copy all saved files, or repeat the command with --out"
 
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
-"""Names of the files saved in addition to the HTML page and the JSON file, by kind of result (run, comparison and so
-on).
-"""
+"""Files that must exist in addition to the report and the JSON file, by kind of result."""
 
 TUNING = "tuning.json"
-"""JSON file of a search by `ssdlab tune`. Its folder is also a study."""
+"""JSON file of a search by `ssdlab tune`, whose folder is also a study."""
 
 RESULT_PAGE = "result.html"
-"""File name of a run's report page after a later result has overwritten `report.html` in the same folder."""
+"""Report page of a run whose `report.html` was overwritten by a later result."""
 
 HEAD_BYTES = 4096
-"""Number of bytes read from the start of a report page to find out which kind of result the page shows."""
+"""Number of bytes at the start of a report page that contain the kind of its result."""
 
 
 def page_of(path: Path) -> Path:
-    """Returns the report page of a folder, or of a JSON file in the folder. The page of a study is first rewritten with
-    all finished runs.
-    """
+    """Returns the report page of a folder, or of a JSON file in it. The page of a study is first rewritten."""
     folder = path.parent if path.is_file() else path
     is_other = path.is_file() and path.suffix == ".json" and path.name not in (PLAN, Study._json)
     if (folder / PLAN).exists() and not (folder / TUNING).exists() and not is_other:

@@ -11,7 +11,7 @@ MOST_MEANT = 3
 
 
 class Named(NamedTuple):
-    """A searchable name, such as the name of a setting, with its type and its description."""
+    """A searchable name with its type and its description."""
 
     name: str
     kind: str
@@ -35,9 +35,7 @@ def corrected(query: str, known: Iterable[Named]) -> str:
 
 
 def unknown_setting(key: str, known: Sequence[str]) -> str:
-    """Returns the error for an unknown setting or table of settings. For a renamed setting, the error states the new
-    name; otherwise it suggests similar names.
-    """
+    """Returns the error for an unknown setting or table of settings, with its new name or similar names."""
     renamed = _ssdlab.renamed(key)
     if renamed:
         return f"{text.path(key)}: {renamed}"
@@ -50,7 +48,6 @@ def unknown_setting(key: str, known: Sequence[str]) -> str:
 
 
 def _ranked(query: str, known: Iterable[Named]) -> list[tuple[int, Named]]:
-    """Returns the matches of a query with their ranks, best first."""
     words = _words(query)
     matches = [(rank, one) for one in known if (rank := _rank(words, one)) is not None]
     return sorted(matches, key=lambda match: (match[0], len(_words(match[1].name))))
@@ -61,9 +58,7 @@ def _words(words: str) -> list[str]:
 
 
 def _rank(words: Sequence[str], one: Named) -> int | None:
-    """Returns the rank of a match: 0 if the name equals the query, higher for weaker matches; None if a word of the
-    query has no match.
-    """
+    """Returns the rank of a match: 0 if the name equals the query, higher if weaker; None if a word has no match."""
     parts = _words(one.name)
     if not words:
         return None

@@ -15,12 +15,8 @@ STEPS = 100
 
 
 def smallest_op(configs: Sequence[Config], check: Callable[[Config], object]) -> str | None:
-    """Returns the smallest over-provisioning with which all configurations are valid. Returns None if they differ in
-    over-provisioning, or if even `MOST_PERCENT` is too little.
-
-    Args:
-        configs: The configurations; at least one is invalid.
-        check: Raises ConfigError for an invalid configuration.
+    """Returns the smallest over-provisioning with which no configuration makes `check` raise ConfigError. Returns None
+    if they differ in over-provisioning, or if even `MOST_PERCENT` is too little. At least one configuration is invalid.
     """
     given = {str(config[OP]) for config in configs if OP in config}
     if len(given) != 1 or not all(OP in config for config in configs):
@@ -49,9 +45,7 @@ def smallest_op(configs: Sequence[Config], check: Callable[[Config], object]) ->
 
 
 def refusal(labels: Sequence[str], op: str, enough: str) -> str:
-    """Returns the error message for cases whose drives have too few blocks at over-provisioning `op`. `enough` is the
-    smallest over-provisioning that suffices for all cases.
-    """
+    """Returns the error for cases with too few blocks at over-provisioning `op`; `enough` suffices for all cases."""
     return (
         f"{', '.join(labels)}: too few blocks with {OP}={op}; the smallest value that suffices for all cases is "
         f"{OP}={enough}"

@@ -19,13 +19,9 @@ MIN_REGION_BYTES = 64 << 20
 
 
 def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int, what: str) -> tuple[int, ...]:
-    """Returns the region sizes in bytes, in ascending order.
+    """Returns the region sizes in bytes, in ascending order; by default powers of two and the size of the whole drive.
 
-    Args:
-        asked: Sizes such as `"64MiB"`; if None, powers of two and the size of the whole drive.
-        whole_bytes: Size of the whole drive in bytes.
-        request_bytes: Size of the largest request.
-        what: Name of the drive or file for messages.
+    Messages call the drive or file `what`.
     """
     if asked is None:
         if whole_bytes < MIN_REGION_BYTES:

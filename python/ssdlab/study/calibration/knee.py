@@ -20,24 +20,18 @@ def first_close(curve: "Numbers") -> int:
 
 
 def shares(iops: "Mapping[str, Numbers]") -> "Numbers":
-    """Returns the best throughput of each region size (row) relative to the best throughput of all sizes. If reads and
-    writes were measured, returns the lower ratio.
-    """
+    """Returns the best throughput of each region (row) relative to the best of all, the lower of reads and writes."""
     worst: Numbers = np.min([table.max(axis=1) / table.max() for table in iops.values()], axis=0)
     return worst
 
 
 def region(iops: "Mapping[str, Numbers]") -> int:
-    """Returns the first region (row) whose share of the best throughput reaches `SHARE`. If no region reaches it,
-    returns the region with the largest share.
-    """
+    """Returns the first region (row) whose share reaches `SHARE`; if none does, the region with the largest share."""
     worst = shares(iops)
     reached = worst >= SHARE
     return int(reached.argmax()) if reached.any() else int(worst.argmax())
 
 
 def difference(table: "Numbers") -> float:
-    """Returns the largest throughput difference between rows (regions or rounds) of the same column, as a fraction of
-    the higher throughput.
-    """
+    """Returns the largest difference between rows of the same column, as a fraction of the higher throughput."""
     return float((1 - table.min(axis=0) / table.max(axis=0)).max())

@@ -43,9 +43,7 @@ class Calibration(Finding):
     """Requests per second of `read` and, if measured, `write`; NaN in unmeasured cells."""
     is_stopped: bool
     noise: Mapping[str, float] = field(default_factory=dict)
-    """For each operation, the largest throughput difference between rounds of the same measurement, as a fraction of
-    the higher throughput. Empty for a partial result.
-    """
+    """Largest throughput difference between rounds, as a fraction, by operation; empty for a partial result."""
     write_amplification: "Numbers | None" = None
     """Median over rounds of the write amplification of each cell; None for a real drive."""
     remarks: tuple[str, ...] = ()
@@ -56,14 +54,8 @@ class Calibration(Finding):
         return self.is_stopped
 
     def knee(self, op: str, region: int) -> int | None:
-        """Returns the smallest number of requests in flight that reaches 95 % of a region's best throughput.
-
-        Args:
-            op: `read` or `write`.
-            region: Row of the region.
-
-        Returns:
-            None if the region's row is incomplete.
+        """Returns the fewest requests in flight that reach 95 % of a region's best throughput; None if its row is
+        incomplete.
         """
         curve = self.iops[op][region]
         return None if (curve != curve).any() else self.in_flight[knee.first_close(curve)]
@@ -96,8 +88,8 @@ class Calibration(Finding):
 
     @property
     def settings(self) -> dict[str, str]:
-        """Settings for the scheduler `pardispatcher`; empty for a partial result. The region size is omitted if it has
-        no effect.
+        """Settings for the scheduler `pardispatcher`, without a region size that has no effect; empty for a partial
+        result.
         """
         region = self.region
         if region is None:

@@ -148,7 +148,5 @@ def parallel_presets() -> list[str]:
 
 
 def _over(config: Config, overrides: Mapping[str, object]) -> Config:
-    """Returns the configuration with overrides. Unlike `Config.with_overrides`, the overrides may select other variants
-    (such as another FTL).
-    """
+    """Returns the configuration with overrides, which may select other variants, unlike `Config.with_overrides`."""
     return rebuilt(None, [("configuration", config.to_toml())], [set_by("calibrate", overrides)])

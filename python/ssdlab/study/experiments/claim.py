@@ -9,16 +9,12 @@ from ssdlab.lazy import Numbers, np
 
 @dataclass(frozen=True)
 class Claim:
-    """A published claim about a table, with the condition to check. Exactly one of the fields `below`, `above`, `best`
-    and `winners_of` is set.
-    """
+    """A published claim about a table; sets exactly one condition: `below`, `above`, `best` or `winners_of`."""
 
     says: str
-    """The published claim in words."""
     below: float | None
-    """Upper bound that every cell must stay below."""
     above: float | None
-    """Lower bound that every cell must stay above."""
+    """Bounds that every cell must stay below or above."""
     best: tuple[str, ...]
     """Rows claimed to have the best value in every column, or columns claimed to have the best value in every row."""
     winners_of: str | None
@@ -42,19 +38,14 @@ class Missed:
     """A row, column or cell in which a claim does not hold, with the reason."""
 
     place: str
-    """Name of the row, column or cell where the claim fails."""
     value: float | None = None
     """Value of a cell that violates the claimed bound; None for other kinds of claims."""
     claimed: str | None = None
-    """Label that should have the best value according to the claim. If the claim names several labels, the one with the
-    best value.
-    """
+    """Label that should have the best value; if the claim names several labels, the best of them."""
     best: str | None = None
     """Label that actually has the best value."""
     excess: float | None = None
-    """Difference between the value at the claimed label and the best value, in percent of the best; None if the best is
-    0.
-    """
+    """Distance of the value at the claimed label from the best, in percent of the best; None if the best is 0."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +55,6 @@ class Verdict:
     what: str
     """Unit of the counts: `cells`, `columns` or `rows`."""
     of: int
-    """Number of cells, columns or rows checked."""
     missed: tuple[Missed, ...]
 
     @property
@@ -78,13 +68,9 @@ class Verdict:
 
 
 def best_of(what: str, labels: Sequence[str], lines: Iterable[tuple[str, int, int, Numbers]]) -> Verdict | None:
-    """Checks a claim about which label has the best value in each line (row or column). Returns None if there are no
-    lines.
+    """Checks in each line (row or column) which label has the best value. Returns None if there are no lines.
 
-    Args:
-        what: Unit of the counts, such as `columns`.
-        labels: Labels by index.
-        lines: Name, claimed index, best index and values of each line.
+    Each line has its name, the indexes of the claimed and of the best label, and its values.
     """
     count, missed = 0, []
     for name, claimed, best, values in lines:

@@ -32,9 +32,7 @@ Compare = Literal["value", "points", "offset", "ratio"]
 Line = Literal["column", "row"]
 
 COLUMN = "column"
-"""Prefix in expressions that compute a cell from another table: `column.NAME` reads all cells in the same column of the
-table `NAME`.
-"""
+"""Prefix in expressions: `column.NAME` reads all cells in the same column of the table `NAME`."""
 
 Path = str | os.PathLike[str]
 Traces = Mapping[str, Path | Iterable[Path] | Trace | TraceFile]
@@ -49,7 +47,7 @@ class Replay:
     pages: tuple[int, ...]
     """Numbers of the pages to write, one page per write; empty if the user supplies the trace."""
     help: str
-    """Description of the trace that the user must supply."""
+    """Description of the trace, for the user who must supply it."""
     format: str | None
     """Trace format; detected from the content if None."""
     device: str | None
@@ -70,13 +68,9 @@ class Axis:
     traces: Mapping[str, str]
     """Names of the traces to replay, by axis label. A label without an entry selects no trace."""
     below: Mapping[str, Settings]
-    """Settings of the second drive, by axis label. The second drive receives the requests that the scheduler sends; see
-    `RunOptions.below`.
-    """
+    """Settings of the second drive by axis label; see `RunOptions.below`."""
     values: Mapping[str, Value]
-    """Expressions for cell values by axis label. They replace the table's expression; labels without an entry use the
-    table's expression.
-    """
+    """Expressions for cell values by axis label, which replace the table's expression."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -104,9 +98,9 @@ class CellSource:
     """Source of table cells. At most one field is set; if none is set, the cells are simulated."""
 
     files: Mapping[str, Given] = field(default_factory=dict)
-    """CSV files, by the names that expressions use for them."""
+    """CSV files, by their names in expressions."""
     tables: tuple[str, ...] = ()
-    """Names of other tables of the experiment from which cells are computed."""
+    """Names of the tables from which cells are computed."""
     model: str | None = None
     """Model that computes a cell from its settings; see `models.MODELS`."""
 
@@ -123,8 +117,8 @@ class RunOptions:
     settings: Settings
     """Settings of the table, which override the experiment's settings."""
     below: Settings | None
-    """Settings of the drive below the scheduler. If set, a cell has two runs. The first run records the requests that
-    the scheduler sends to the drive. The second run replays the recording and provides the metrics.
+    """Settings of the drive below the scheduler. If set, a cell has two runs: the first run records the requests that
+    the scheduler sends; the second run replays the recording and provides the metrics.
     """
     trace: str | None
     """Name of the trace for cells whose row and column select no trace."""
@@ -139,14 +133,12 @@ class Anchor:
     """
 
     row: str | Mapping[str, str] | None
-    """Row of the reference cell (anchor): one row for all cells, or a row per column. None selects the row of the cell
-    itself.
-    """
+    """Row of the anchor: one row for all cells, or a row per column; the cell's own row if None."""
     column: str | None
-    """Column of the reference cell (anchor). None selects the column of the cell itself."""
+    """Column of the anchor; the cell's own column if None."""
 
     def of(self, row: str, column: str) -> tuple[str, str]:
-        """Returns row and column of the reference cell (anchor) of a cell."""
+        """Returns row and column of the anchor of a cell."""
         column = self.column or column
         if isinstance(self.row, str) or self.row is None:
             return self.row or row, column
@@ -191,7 +183,6 @@ class Table:
     name: str
     title: str
     unit: str
-    """Unit of the cells' values; empty if they have no unit."""
     note: str
     """Notes on the table: assumptions, interpretations of the document, and gaps."""
     rows: Axis
@@ -217,9 +208,7 @@ class Table:
 
     @property
     def alternatives(self) -> bool:
-        """True if the rows of the table are alternatives: a single row of values was published, and each row of the
-        table is compared with this row.
-        """
+        """True if a single row of values was published, with which every row of the table is compared."""
         reference = self.comparison.reference
         return reference is not None and len({*reference}) == 1 < len(reference)
 
@@ -244,9 +233,7 @@ class Table:
         return {self.rows.name: Axis.number(row), self.columns.name: Axis.number(column)}
 
     def replays(self, row: str, column: str) -> str | None:
-        """Returns the name of the trace that a cell replays; None for a generated workload or a cell without
-        simulation.
-        """
+        """Returns the name of the trace that a cell replays, if any."""
         if not self.simulated:
             return None
         return self.columns.traces.get(column) or self.rows.traces.get(row) or self.runs.trace
@@ -263,7 +250,6 @@ class Experiment:
     """Text of the experiment's TOML file."""
     title: str
     document: str
-    """Authors, title and year of the document."""
     preset: str | None
     """Default preset of a cell, used if table, row and column select no preset."""
     settings: Settings
@@ -322,8 +308,8 @@ class Experiment:
         return {**self.settings, **table.runs.settings, **table.rows.settings[row], **table.columns.settings[column]}
 
     def configs(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
-        """Returns the configurations of a cell, one per seed. If the cell has two runs per seed, these are the
-        configurations of the first runs, which record what the scheduler sends to the drive.
+        """Returns the configurations of a cell, one per seed; those of the first runs if the cell has two runs per
+        seed.
 
         Seeds in `overrides` replace the table's seeds. Cells that replay a trace ignore the experiment's workload.
         """
@@ -341,11 +327,9 @@ class Experiment:
         return self._seeded(layers, table, overrides)
 
     def configs_below(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
-        """Returns the configurations of the second runs of a cell, which replay the recordings of the first runs; one
-        per seed.
+        """Returns the configurations of the second runs of a cell, one per seed.
 
-        These configurations ignore the experiment's workload and block layer, because the recording contains the
-        effects of both.
+        They ignore the experiment's workload and block layer, because the recording contains the effects of both.
         """
         layers: list[tuple[str, Settings]] = [
             ("preset", {"preset": self.preset} if self.preset else {}),
@@ -406,8 +390,8 @@ class Experiment:
 
 
 def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
-    """Returns the configuration that results from named layers of settings. Later layers override earlier layers. The
-    last `preset` in any layer is the base that all layers override.
+    """Returns the configuration of named layers. Later layers override earlier ones; the last `preset` is below all
+    layers.
     """
     try:
         return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], [sets])
@@ -418,7 +402,7 @@ def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) 
 
 
 def without_positions(message: str, layers: Iterable[str]) -> str:
-    """Removes line and column numbers of generated settings from a message, because users cannot see these settings."""
+    """Removes line and column numbers of generated settings, which users cannot see, from a message."""
     for name in layers:
         message = re.sub(rf"(?<={re.escape(name)})(:\d+)+", "", message)
     return message

@@ -13,9 +13,7 @@ Numbers = list[float]
 
 
 def _part_max(values: Sequence[float], part: float, parts: float) -> float:
-    """Divides a column into `parts` parts of equal length, and returns the maximum of part number `part`, counted from
-    1.
-    """
+    """Returns the maximum of part number `part`, counted from 1, of a column divided into `parts` equal parts."""
     first, last = (len(values) * edge // int(parts) for edge in (int(part) - 1, int(part)))
     if not 0 <= first < last <= len(values):
         raise _MissingError
@@ -23,16 +21,13 @@ def _part_max(values: Sequence[float], part: float, parts: float) -> float:
 
 
 def _share_within(values: Sequence[float], times: Sequence[float], limit: float) -> float:
-    """Returns the share of observations that are at most `limit`; the value `values[i]` was observed `times[i]`
-    times.
-    """
+    """Returns the share of observations up to `limit`; `values[i]` was observed `times[i]` times."""
     within = sum(count for value, count in zip(values, times, strict=True) if value <= limit)
     return within / sum(times)
 
 
 def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
-    """Returns the least-squares cubic through the points (`at`, `values`), evaluated at x; needs four distinct
-    positions.
+    """Returns the least-squares cubic through the points (`at`, `values`) at x, from at least four distinct positions.
 
     Exact fractions give the same last digit on every machine.
     """
@@ -58,9 +53,7 @@ def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
 
 
 def _increase(at: Sequence[float], values: Sequence[float], first: float, last: float) -> float:
-    """Returns the increase from position `first` to position `last` along a polyline. The polyline goes from the origin
-    through the points (`at`, `values`), in ascending order of `at`.
-    """
+    """Returns the increase between two positions on a polyline from the origin through the points (`at`, `values`)."""
     places, heights = [0.0, *at], [0.0, *values]
     if len(places) != len(heights) or not 0 <= first <= last <= places[-1]:
         raise _MissingError
@@ -85,8 +78,8 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
     "part_max": (_part_max, (list, float, float)),
     "share_within": (_share_within, (list, list, float)),
 }
-"""Functions that expressions may use, with the types of their arguments: `list` for a column, `float` for a number. An
-empty list of types allows any numbers and columns, which are concatenated.
+"""Functions of expressions, with the types of their arguments: `list` for a column, `float` for a number. A function
+without types takes any numbers and columns, concatenated.
 """
 
 
@@ -95,7 +88,6 @@ class Value:
     """An arithmetic expression: dotted paths of metrics and columns, numbers, `+ - * /`, parentheses and functions."""
 
     text: str
-    """Source text of the expression."""
     paths: tuple[str, ...] = field(init=False)
     """Distinct paths in the expression, in order of appearance."""
     _tree: ast.expr = field(init=False, repr=False, compare=False)
@@ -121,9 +113,7 @@ class _MissingError(Exception):
 
 
 def _node(summary: Summary, path: str) -> Any:
-    """Returns the value at a dotted path of a summary; None if there is no such value. In the path, a stream is
-    identified by its name.
-    """
+    """Returns the value at a dotted path of a summary, in which a stream goes by its name; None if there is none."""
     node: Any = summary
     for part in path.split("."):
         node = _streams(node) or node
@@ -134,13 +124,13 @@ def _node(summary: Summary, path: str) -> Any:
 
 
 def _streams(node: Any) -> Summary:
-    """Returns the entries of a list of streams, by stream name; empty if `node` is not a list of streams."""
+    """Returns the entries of a list of streams by name; empty for any other node."""
     items = node if isinstance(node, list) else []
     return {str(item["stream"]): item for item in items if isinstance(item, Mapping) and "stream" in item}
 
 
 def figure(summary: Summary, path: str) -> float | None:
-    """Returns the metric at a dotted path of a summary; None if there is no metric at this path."""
+    """Returns the metric at a dotted path of a summary; None if there is none."""
     node = _node(summary, path)
     return float(node) if isinstance(node, int | float) and not isinstance(node, bool) else None
 

@@ -21,13 +21,7 @@ T = TypeVar("T")
 
 
 class Keys:
-    """The keys of one TOML table.
-
-    Args:
-        place: Prefix of error messages.
-        values: The table.
-        known: Allowed keys.
-    """
+    """The keys of one TOML table; `place` begins its error messages."""
 
     def __init__(self, place: str, values: Mapping[str, Any], known: Iterable[str]) -> None:
         self.place = place

@@ -61,9 +61,7 @@ _KINDS = {str: "text", bool: "true or false", int: "a whole number", float: "a n
 
 
 def _arguments(model: str, defaults: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a model's arguments: its defaults, replaced by the given settings, which must have the types of the
-    defaults.
-    """
+    """Returns a model's arguments: its defaults, replaced by settings of the same types."""
     for key, value in settings.items():
         if key not in defaults:
             raise ConfigError(f"{key}: the model {model} has no such setting; its settings are {', '.join(defaults)}")
@@ -74,9 +72,7 @@ def _arguments(model: str, defaults: Mapping[str, Any], settings: Mapping[str, A
 
 
 def cache_plan(settings: Mapping[str, Any]) -> Summary:
-    """Computes hit ratios and times of a compressed page cache with the closed-form model of `cache.plan`. Percentages
-    range from 0 to 100.
-    """
+    """Computes hit ratios (in percent) and times of a compressed page cache with the model of `cache.plan`."""
     given = _arguments("cache_plan", PLAN_DEFAULTS, settings)
     names = {"none": [], "all": corrections("corrected")}.get(given["corrections"], [given["corrections"]])
     memory = (_ssdlab.size(given["memory"]), _ssdlab.size(given["data"]), _ssdlab.size(given["page"]))
@@ -146,9 +142,7 @@ def _measured(page: str, threads: int, fresh: bool) -> dict[str, compress.Cell]:
 
 
 def page_device(settings: Mapping[str, Any]) -> Summary:
-    """Measures requests per second to a file, with four requests in flight. The result is None if the machine lacks the
-    requested storage.
-    """
+    """Measures requests per second to a file, with four in flight; None if the machine lacks the storage."""
     given = _arguments("page_device", DEVICE_DEFAULTS, settings)
     for key, known in (("place", ("disk", "memory")), ("op", ("read", "write"))):
         if given[key] not in known:

@@ -16,15 +16,9 @@ from ssdlab.text import suggestion
 def read_source(
     keys: Keys, folder: Path, value: Value | None, rows: Axis, columns: Axis, above: Mapping[str, Table]
 ) -> CellSource:
-    """Reads the keys `from` and `model`.
+    """Reads the keys `from` and `model` of a table.
 
-    Args:
-        keys: Keys of the table.
-        folder: Folder of the CSV files.
-        value: The table's expression for cell values, if it has one.
-        rows: The table's row axis.
-        columns: The table's column axis.
-        above: Earlier tables of the experiment, which `from` may refer to.
+    `value` is the table's expression for cell values, if it has one; `from` may refer to the earlier tables `above`.
     """
     for key, others in (("from", ("trace", "set", "below", "seeds")), ("model", ("from", "trace", "below", "seeds"))):
         for other in others:
@@ -80,9 +74,7 @@ def _check_paths(
     columns: Axis,
     optional: Collection[str] = (),
 ) -> None:
-    """Checks that every path in the expressions is available: it must be one of `names`, one of `optional`, or the name
-    of an axis.
-    """
+    """Checks that every path in the expressions is one of `names` or `optional`, or the name of an axis."""
     # If rows and columns have the same axis name, the name is ambiguous: it could mean the number in either label.
     axes = {} if rows.name == columns.name else {axis.name: axis for axis in (rows, columns)}
     paths = [path for value in values for path in value.paths]

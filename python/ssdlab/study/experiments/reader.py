@@ -114,8 +114,8 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
 
 
 def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields labels with their values. A label that has an `each` list becomes one label per item of the list; the item
-    replaces `{}` in the label and its value.
+    """Yields labels with their values. A label with an `each` list becomes one label per item, which replaces `{}` in
+    the label and its value.
     """
     for label, values in labels.items():
         if not isinstance(values, dict) or "each" not in values:
@@ -252,7 +252,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
 
 @dataclass(frozen=True)
 class _Parts:
-    """Definitions that the tables of an experiment refer to: axes, traces and seeds."""
+    """Parts of an experiment that its tables refer to."""
 
     file: str
     folder: Path
@@ -262,7 +262,7 @@ class _Parts:
 
 
 def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Returns a table's keys and values. Missing keys are taken from the table that the key `like` names."""
+    """Returns a table's keys and values; missing keys come from the table that `like` names."""
     if "like" not in values:
         return values
     name = values["like"]
@@ -302,13 +302,7 @@ def _table(parts: _Parts, place: str, values: Mapping[str, Any], above: Mapping[
 
 
 def read(path: Path, name: str, file: str) -> Experiment:
-    """Reads an experiment.
-
-    Args:
-        path: TOML file; references are relative to its folder.
-        name: Name of the experiment.
-        file: Path to show in messages.
-    """
+    """Reads an experiment; references are relative to the folder of `path`, and messages show `file`."""
     source, document = read_toml(path, file)
     keys = Keys(file, document, EXPERIMENT_KEYS)
     traces = {one: _replay(keys, one, values) for one, values in keys.get("trace", dict, {}).items()}

@@ -19,14 +19,8 @@ def read_reference(
     """Reads the cells of a reference table in the order of the experiment's labels; None for empty cells.
 
     The header contains the column labels. The first column that is not in `where` contains the row labels. A file
-    without such a column has a single row of values, which is used for all `rows`.
-
-    Args:
-        path: CSV file.
-        place: Prefix of error messages.
-        rows: Row labels to read; all are required.
-        columns: Column labels to read; all are required.
-        where: Column values that select lines of a file with several tables.
+    without such a column has a single row of values, which is used for all `rows`. `where` has column values, which
+    select lines of a file with several tables.
     """
     place = f"{place}: reference {text.path(path.name)}"
     try:

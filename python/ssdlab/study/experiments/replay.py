@@ -69,9 +69,7 @@ class Library:
         self._inline: dict[tuple[tuple[int, ...], str], Trace] = {}
 
     def find(self, name: str, config: Config) -> Source | None:
-        """Returns the trace with the given name; None if the user should supply the trace but has not. A trace
-        whose pages the experiment lists gets the page size of the configuration.
-        """
+        """Returns a trace; None if the user has not supplied it. Listed pages get the configuration's page size."""
         replay = self._traces[name]
         if replay.supplied:
             return self._sources.get(name)
@@ -83,7 +81,7 @@ class Library:
 
 
 def requests(replay: Replay, page_size: str) -> Trace:
-    """Builds a trace of writes to the pages that the experiment lists; the page size is text such as `"2KiB"`."""
+    """Builds a trace of writes to the listed pages; the page size is text such as `"2KiB"`."""
     page_bytes = _ssdlab.WrittenPages(page_size).page_bytes()
     count = len(replay.pages)
     return Trace.from_columns(

@@ -16,13 +16,11 @@ Array = Numbers
 Which = Literal["document", "ours", "difference"]
 
 Indices: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]"
-"""For each cell of a table, the row index and the column index of an associated cell, such as its reference cell
-(anchor).
-"""
+"""Row and column, for each cell of a table, of an associated cell such as its anchor."""
 
 
 def cells_of(anchor: Anchor, table: Table) -> Indices:
-    """Returns row and column of the reference cell (anchor) of each cell of a table."""
+    """Returns row and column of the anchor of each cell."""
     rows, columns = table.rows.labels, table.columns.labels
     cells = [[anchor.of(row, column) for column in columns] for row in rows]
     at = np.array([[(rows.index(row), columns.index(column)) for row, column in line] for line in cells])
@@ -30,7 +28,7 @@ def cells_of(anchor: Anchor, table: Table) -> Indices:
 
 
 def is_own(at: Indices) -> "npt.NDArray[np.bool_]":
-    """Returns an array that is True for each cell that is its own reference cell (anchor)."""
+    """Returns True for each cell that is its own anchor."""
     rows, columns = np.indices(at[0].shape)
     own: npt.NDArray[np.bool_] = (at[0] == rows) & (at[1] == columns)
     return own
@@ -43,9 +41,7 @@ class Winner:
     of: str
     """Label of the column or row to which the winners belong."""
     document: tuple[str, ...]
-    """Labels of the best published value in this column (or row); several labels if values are equal. Empty if fewer
-    than two values are published.
-    """
+    """Labels of the best published value, several if values are equal; empty if fewer than two values are published."""
     ours: tuple[str, ...]
     """Labels of our best values. Only cells with a published value compete, or all cells if `document` is empty."""
     best: tuple[str, ...]
@@ -96,25 +92,23 @@ class TableResult:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """Labels of the table's rows."""
+        """Labels of the rows."""
         return self.table.rows.labels
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Labels of the table's columns."""
+        """Labels of the columns."""
         return self.table.columns.labels
 
     @property
     def anchors(self) -> "npt.NDArray[np.bool_]":
-        """True for cells that are their own reference cells (anchors). They are not compared with the document."""
+        """True for cells that are their own anchors, which are not compared."""
         anchor = self.table.comparison.anchor
         return np.zeros(self.ours.shape, dtype=bool) if anchor is None else is_own(cells_of(anchor, self.table))
 
     @property
     def difference(self) -> Array:
-        """Differences between our values and the published values, in the unit of `Comparison.kind`. NaN in reference
-        cells (anchors).
-        """
+        """Differences between our values and the published values, as in `Comparison.kind`; NaN in anchors."""
         ours, document, how = self.ours, self.document, self.table.comparison
         with np.errstate(divide="ignore", invalid="ignore"):
             if how.kind == "points":
@@ -145,9 +139,7 @@ class TableResult:
 
     @property
     def row_rms(self) -> dict[str, float]:
-        """Root mean square of the differences in each row that has differences. Empty unless all rows are alternatives
-        for the same published row.
-        """
+        """Root mean square of the differences in each row, if the rows are alternatives (`Table.alternatives`)."""
         if not self.table.alternatives:
             return {}
         rows = {label: _rms(line) for label, line in zip(self.rows, self.difference, strict=True)}
@@ -200,9 +192,7 @@ class TableResult:
         return tuple(winners)
 
     def verdict(self, which: Literal["document", "ours"]) -> Verdict | None:
-        """Checks the document's claim against the published values or against our values. Returns None if the table has
-        no claim or values are missing.
-        """
+        """Checks the document's claim against published or our values; None without a claim or without values."""
         claim = self.table.claim
         if claim is None:
             return None
@@ -225,9 +215,7 @@ class TableResult:
         return best_of(what, labels, lines)
 
     def stars(self, which: Which) -> set[tuple[int, int]]:
-        """Returns row and column of the winning cells in the published table or in our table. Empty for the table of
-        differences.
-        """
+        """Returns row and column of the winning cells; empty for the table of differences."""
         stars = set()
         for winner in self.winners if which != "difference" else ():
             for label in winner.document if which == "document" else winner.best:
@@ -304,9 +292,8 @@ class ExperimentResult(Finding):
     """Descriptions of the traces that the user supplied, in the same form as a result's field `source`."""
     tables: tuple[TableResult, ...]
     runs: int
-    """Number of distinct simulations of the experiment."""
     finished: int
-    """Number of completed simulations of the experiment."""
+    """Numbers of distinct and of completed simulations."""
 
     @property
     def partial(self) -> bool:
@@ -366,7 +353,7 @@ def _rms(differences: Array) -> float | None:
 
 
 def _top(values: Array, table: Table) -> int:
-    """Returns the index of the best of the given values; of several equal values, the first."""
+    """Returns the index of the best value; of several equal values, the first."""
     return int(values.argmin() if table.ranking.better == "low" else values.argmax())
 
 

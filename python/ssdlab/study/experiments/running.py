@@ -25,8 +25,8 @@ from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult
 from ssdlab.text import suggestion
 
 Key = tuple[str, int | str | None, str | None]
-"""Key of a run: its configuration as TOML, its trace, and the configuration of the recording run if it replays a
-recording. The trace is identified by the `id` of its object, or by its name if the user has not supplied it.
+"""Key of a run: its configuration as TOML, its trace, and the configuration of the run whose recording it replays. The
+trace is the `id` of its object, or its name if the user has not supplied it.
 """
 Cells = dict[tuple[str, str], list[Key]]
 """Keys of the runs of each cell, by the cell's row and column labels."""
@@ -34,9 +34,7 @@ Cells = dict[tuple[str, str], list[Key]]
 
 @dataclass
 class Group:
-    """A run, and the runs that replay its recording. The replays start right after the run, so the recording need not
-    be stored.
-    """
+    """A run and the runs that replay its recording right after it, so that the recording need not be stored."""
 
     config: Config
     source: Source | None
@@ -45,22 +43,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Finished:
-    """Parts of a run's result that stay in memory after the run."""
+    """Metrics of a run, with the columns that expressions read, and remarks on its trace."""
 
     summary: Summary
-    """Metrics of the run, and the columns that expressions read."""
     remarks: tuple[str, ...]
-    """Remarks on irregularities in the trace."""
 
 
 class _Plan:
-    """Distinct runs of an experiment, and the runs of each cell.
-
-    Args:
-        experiment: The experiment.
-        library: The traces of the experiment.
-        sets: Settings that override settings of the experiment.
-    """
+    """Distinct runs of an experiment, and the runs of each cell; `sets` override settings of the experiment."""
 
     def __init__(self, experiment: Experiment, library: Library, sets: Sequence[str]) -> None:
         self._experiment, self._library, self._sets = experiment, library, sets
@@ -74,7 +64,6 @@ class _Plan:
         return sum(1 + len(group.replays) for group in self.groups.values())
 
     def add(self, table: Table) -> None:
-        """Adds the runs of a simulated table."""
         cells = self.cells[table.name] = {}
         for cell in table.cells:
             name = table.replays(*cell)
@@ -97,7 +86,7 @@ class _Plan:
         return key
 
     def check(self) -> None:
-        """Checks the configurations of all runs before the first run starts."""
+        """Checks all configurations before the first run starts."""
         for config in self._configs.values():
             config.check()
 
@@ -186,7 +175,7 @@ def _result(
     missing: tuple[Replay, ...],
     above: Mapping[str, TableResult],
 ) -> TableResult:
-    """Averages the values of a table over the seeds, and combines them with the published values for comparison."""
+    """Averages the values of a table over the seeds."""
     simulated = table.simulated or any(above[name].seeds for name in table.source.tables)
     shape = by_seed.shape[1:]
     ours = [statistics.fmean(values) for values in by_seed.reshape(len(by_seed), -1).T.tolist()]
@@ -252,7 +241,7 @@ def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -
 
 
 def _known(values: Array) -> list[float] | None:
-    """Returns the values as a list; None if one of the values is missing."""
+    """Returns the values as a list; None if one is missing."""
     known: list[float] = values.tolist()
     return None if any(map(math.isnan, known)) else known
 
@@ -287,9 +276,7 @@ def _document(table: Table) -> Array:
 
 
 def _changes(table: Table, values: Array) -> Array:
-    """Returns the values unchanged. If the table shows changes, returns the percent change from each value to the value
-    of its reference cell (anchor).
-    """
+    """Returns the values or, if the table shows changes, the percent change from each value to its anchor's value."""
     if table.change_to is None:
         return values
     at = cells_of(table.change_to, table)

@@ -34,11 +34,7 @@ SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
 def read(path: Path, written: str) -> list[Measured]:
-    """Returns the loads in the JSON output of fio, with their metrics.
-
-    Raises:
-        ConfigError: If the text is not fio output, or contains a job that a fit cannot use.
-    """
+    """Returns the loads in the JSON output of fio, with their metrics."""
     where = text.path(path)
     # Warnings of fio may come before the JSON.
     _, brace, rest = written.partition("{")
@@ -65,7 +61,7 @@ def read(path: Path, written: str) -> list[Measured]:
 
 
 class _Job:
-    """An entry in the list of jobs in fio's JSON."""
+    """A job in fio's JSON."""
 
     def __init__(self, where: str, entry: Mapping[str, Any], shared: Mapping[str, str]) -> None:
         try:
@@ -95,14 +91,12 @@ class _Job:
         self.size = self.bytes(sizes.pop())
 
     def bytes(self, written: str) -> int:
-        """Returns a size such as `4k` in bytes."""
         match = re.fullmatch(r"(\d+)([km]?)(?:i?b)?", written.strip().lower())
         if match is None:
             raise ConfigError(f"{self.where}: bs={text.path(written)} is not a size such as 4096, 4k or 1m; {HOW}")
         return int(match[1]) * SIZES[match[2]]
 
     def number(self, option: str, default: int) -> int:
-        """Returns the value of an option as a whole number."""
         written = str(self.options.get(option, default))
         if not written.isdecimal():
             raise ConfigError(f"{self.where}: {option}={text.path(written)} is not a whole number; {HOW}")

@@ -31,14 +31,7 @@ USED = 0.05
 
 
 class Drive:
-    """Simulates a small drive with different parameter values, and caches the results of all simulations.
-
-    Args:
-        base: Configuration of the full-size drive.
-        jobs: Number of parallel simulations.
-        monitor: Called with the progress.
-        store: Folder that stores the results; later processes reuse them.
-    """
+    """Simulates a small drive with different parameter values. Caches the results, also for later runs in `store`."""
 
     def __init__(
         self, base: Config, jobs: int | None = None, monitor: Monitor | None = None, store: Store | None = None
@@ -69,10 +62,8 @@ class Drive:
     def figures(
         self, phase: str, drives: Sequence[Config], wanted: Sequence[Measured]
     ) -> list[dict[Load, Mapping[Figure, float]]]:
-        """Simulates each load on each drive; returns the wanted metrics of each drive.
-
-        Raises:
-            KeyboardInterrupt: If the monitor stopped the simulations.
+        """Simulates each load on each drive; returns the wanted metrics of each drive. Raises KeyboardInterrupt if
+        stopped.
         """
         runs = {(drive, one.load): self._run(drive, one) for drive in drives for one in wanted}
         missing: dict[Config, Measured] = {}
@@ -103,9 +94,7 @@ class Drive:
         return [{one.load: self._done[runs[drive, one.load]] for one in wanted} for drive in drives]
 
     def _known(self, run: Config) -> Mapping[Figure, float]:
-        """Returns the metrics of a simulation that was run before, in this process or an earlier one; empty if it was
-        never run.
-        """
+        """Returns the metrics of a simulation that was run before, in this process or an earlier one."""
         if run not in self._done and self._store is not None:
             kept = self._store.records.get(Run.of(run, None).key)
             if kept is not None and kept.result is not None:
@@ -195,7 +184,6 @@ def fitted(drive: Drive, loads: Sequence[Measured], source: Sequence[str]) -> Dr
 
 
 def _others(values: Values, names: Collection[str]) -> dict[str, float]:
-    """Returns the values of all parameters that are not in `names`."""
     return {name: value for name, value in values.items() if name not in names}
 
 
@@ -299,7 +287,6 @@ def _outcomes(
     changes: Change,
     solution: Solution,
 ) -> list[Fitted]:
-    """Returns the result of the fit for each parameter of a stage."""
     parameters = [CATALOGUE[name] for name in names]
     config = drive.config(values, changes)
     found = _values(parameters, solution.point)

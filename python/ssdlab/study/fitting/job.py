@@ -38,15 +38,8 @@ PERCENTILES = "1:10:25:50:75:90:95:99:99.9:99.99"
 def job(device: Path | None = None, *, write: bool = False, random_write: float | None = None) -> str:
     """Returns the text of the job file.
 
-    Args:
-        device: Block device or file to measure, which must be unused. If None, the job reads the environment variable
-            `DEVICE`.
-        write: True to measure writes too, which destroys the contents.
-        random_write: Random writes per second according to the drive's data sheet; required with `write`.
-
-    Raises:
-        CalibrationError: If the device is in use or cannot be measured.
-        ConfigError: If writes are to be measured without `random_write`.
+    The job measures an unused device or file or, if `device` is None, the environment variable `DEVICE`. With `write`,
+    it also measures writes, which destroys the contents; `random_write` is their rate per second in the data sheet.
     """
     if device is not None:
         device = inspect(device, write).path

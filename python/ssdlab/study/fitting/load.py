@@ -32,22 +32,16 @@ LARGE = 16 << 10
 PAGE = 4096
 """Size of a page in bytes; requests start and end at page boundaries."""
 
-FEWEST_LARGE = 1500
-"""Number of requests in a simulation of large requests."""
-
 FEWEST_WRITES = 100_000
-"""Minimum number of random writes in a closed loop. With fewer writes, their rate would depend on garbage collection of
-only a few blocks.
-"""
+"""Minimum number of random writes in a closed loop: fewer writes would collect garbage from only a few blocks."""
 
 MOST_OUTSTANDING = 1_000_000
-"""Maximum number of outstanding requests of a load."""
 
 SIZES = 512, 1 << 30
-"""Minimum and maximum size of a request in bytes."""
+"""Smallest and largest request in bytes."""
 
-MOST = 200_000
-"""Maximum number of requests in a simulation."""
+FEWEST_LARGE, MOST = 1_500, 200_000
+"""Number of requests in a simulation of large requests, and maximum number in any simulation."""
 
 
 class Figure(NamedTuple):
@@ -55,8 +49,8 @@ class Figure(NamedTuple):
 
     op: Literal["read", "write"]
     name: str
-    """`iops` for requests per second; `mean` or a percentile such as `p99.9` for a latency in nanoseconds. Writes also
-    have differences of latencies such as `mean - read mean`.
+    """`iops` for requests per second; `mean` or a percentile such as `p99.9` for a latency in nanoseconds; for writes
+    also a difference of latencies such as `mean - read mean`.
     """
 
     @property
@@ -67,7 +61,7 @@ class Figure(NamedTuple):
 
     @property
     def is_rate(self) -> bool:
-        """True if the metric is a rate, in requests per second."""
+        """True for a rate in requests per second."""
         return self.name == RATE
 
     def __str__(self) -> str:
@@ -76,8 +70,7 @@ class Figure(NamedTuple):
     def spread(self, value: float) -> float:
         """Returns the expected relative standard deviation of the metric.
 
-        The deviation covers the noise of a measurement over several minutes, and the noise of the simulation. Medians
-        and rates vary little; tail latencies vary more.
+        It covers the noise of a measurement over several minutes and of the simulation; tail latencies vary most.
         """
         if self.is_rate:
             return 0.02
@@ -96,9 +89,7 @@ class Queue:
     """Share of reads, from 0 to 1."""
     depth: int
     arrival: Literal["closed", "fixed", "poisson"] = "closed"
-    """`closed` keeps `depth` requests outstanding; otherwise requests arrive at `rate`, with at most `depth`
-    outstanding.
-    """
+    """`closed` keeps `depth` requests outstanding; others arrive at `rate`, with at most `depth` outstanding."""
     rate: float = 0.0
     """Requests per second of each queue; 0 in a closed loop."""
 
@@ -117,7 +108,6 @@ class Load:
     queues: tuple[Queue, ...]
     pattern: Literal["random", "sequential"] = "random"
     size: int = 4096
-    """Bytes per request."""
 
     @property
     def probe(self) -> Queue:
@@ -166,11 +156,8 @@ class Load:
         return None
 
     def settings(self, queues: int | None, wanted: Iterable[Figure]) -> dict[str, object]:
-        """Returns the settings that simulate the load.
-
-        Args:
-            queues: Number of NVMe queues of the drive; None for another protocol.
-            wanted: Metrics to measure; higher percentiles need more requests.
+        """Returns the settings that simulate the load: with `queues` NVMe queues (None for another protocol), and with
+        enough requests to measure the percentiles in `wanted`.
         """
         share = self.probe.count * self.probe.rate / self.offered if self.offered else 1.0
         least = min(part for part in (self.probe.reads, 1 - self.probe.reads) if part > 0)
@@ -216,7 +203,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Measured:
-    """A load, and the metrics measured under this load."""
+    """A load, and the metrics measured under it."""
 
     load: Load
     figures: Mapping[Figure, float]
@@ -231,9 +218,7 @@ class Measured:
 
 
 def simulated(result: Result, load: Load, wanted: Mapping[Figure, float]) -> dict[Figure, float]:
-    """Returns the requested metrics of a simulated load. A metric is infinite if the drive completed no request of its
-    operation.
-    """
+    """Returns the requested metrics of a simulated load; infinity if no request of their operation was completed."""
     return {figure: _value(result, load, figure) for figure in wanted}
 
 

@@ -42,24 +42,19 @@ class Parameter:
     about: str
     unit: Literal["time", "bandwidth", "share", "count", "size"]
     base: Callable[[Config], float]
-    """Returns the value of the parameter in the base drive."""
     settings: Callable[[Config, Values], dict[str, str]]
-    """Returns the settings for this parameter, given the values of all parameters."""
+    """Functions that return the value in the base drive, and the settings for given values of all parameters."""
     low: float
     high: float
     tell: str
-    """Description of the measurement that determines the parameter."""
+    """Measurement that determines the parameter."""
     guess: Callable[[Config, Sequence[Measured]], float | None] = _nothing
-    """Estimates the start value of the search from the measurements. Returns None to start at the base drive's value.
-    """
+    """Estimates the start value of the search; None to start at the base drive's value."""
     shift: float = 0.0
     """Constant that is added to the value before taking the logarithm, for parameters that may be 0."""
     applies: Callable[[Config], bool] = lambda _base: True
-    """Returns True if the parameter applies to a drive with the settings of the base drive."""
     only: Callable[[Config, float], str] = lambda _base, _value: ""
-    """Describes the quantity that the metrics actually determine, such as total program throughput; empty if they
-    determine the parameter itself.
-    """
+    """Describes what the metrics determine instead, such as total program throughput; empty if the parameter itself."""
 
     def shown(self, value: float) -> str:
         """Formats a value for a table."""
@@ -88,9 +83,7 @@ def _figures(measured: Sequence[Measured], op: Literal["read", "write"], *names:
 
 
 def _page_times(base: Config, values: Values) -> dict[str, str]:
-    """Returns the read times of all page types. Reads of the fastest type take `page_read`; reads of the slowest type
-    take `page_types` longer.
-    """
+    """Returns the read times of all page types: `page_read` for the fastest, `page_types` more for the slowest."""
     found = times(base, "nand.read")
     fast, slow = min(found), max(found)
     read, difference = values.get("page_read", fast), values.get("page_types", slow - fast)
@@ -152,9 +145,7 @@ def _suspend(part: str) -> Callable[[Config, Values], dict[str, str]]:
 
 
 def _write_rate(measured: Sequence[Measured]) -> float | None:
-    """Returns the writes per second at saturation: as measured or, if not measured, computed by Little's law from
-    median latencies.
-    """
+    """Returns the writes per second at saturation; if not measured, by Little's law from median latencies."""
     rates = _figures(measured, "write", RATE)
     medians = [one.load.outstanding / latency * 1e9 for one in measured for latency in _figures([one], "write", "p50")]
     return max(rates) if rates else max(medians) if medians else None
@@ -265,7 +256,6 @@ CATALOGUE = {
         ),
     )
 }  # fmt: skip
-"""All parameters that can be fitted, by name."""
 
 
 def settings_of(base: Config, values: Values) -> dict[str, str]:

@@ -8,19 +8,10 @@ from ssdlab.study.fitting import fio_json, table
 from ssdlab.study.fitting.load import Measured
 
 MOST_BYTES = 1 << 28
-"""Maximum size of an input file in bytes."""
 
 
 def read(path: Path, device: str | None = None) -> list[Measured]:
-    """Returns the loads and metrics in a fio result (`.json`) or in a table (`.csv`).
-
-    Args:
-        path: The file.
-        device: Selects the rows of a table with this value in the column `device`.
-
-    Raises:
-        ConfigError: If the file type is not supported, or the contents cannot be used for a fit.
-    """
+    """Returns the loads and metrics in a fio result (`.json`) or in the rows of a table (`.csv`) for a `device`."""
     if path.suffix not in (".json", ".csv"):
         raise ConfigError(
             f"{text.path(path)}: is neither a fio .json file nor a .csv table; pass a configuration with --config"

@@ -27,8 +27,8 @@ class Fitted:
     tied: tuple[str, ...] = ()
     """Parameters that affect the metrics in the same way as this parameter; only their combination is determined."""
     shares: Mapping[str, float] = field(default_factory=dict)
-    """Changes of the logarithms of the determined parameters in the same stage that, together, have the same effect on
-    the metrics as raising this parameter's logarithm by 1. Empty if this parameter is determined.
+    """Changes of the logarithms of the stage's determined parameters that have the same effect on the metrics as
+    raising this parameter's logarithm by 1; empty if this parameter is determined.
     """
     bounded: bool = False
     """True if the metrics do not determine the parameter, but contradict the base drive's value."""
@@ -137,9 +137,7 @@ class DriveFit(Finding):
         return "\n".join([*lines, ""])
 
     def said(self, fitted: Fitted) -> str:
-        """Describes which load and metrics contribute most to determining a parameter, and how many more loads
-        contribute.
-        """
+        """Describes which load and metrics determine a parameter most, and how many more loads contribute."""
         loads: dict[str, list[Figure]] = {}
         for load, figure in fitted.figures:
             loads.setdefault(load, []).append(figure)
@@ -197,5 +195,4 @@ class DriveFit(Finding):
 
 
 def _toml(value: str) -> str:
-    """Returns a setting's value as TOML; numbers and Booleans have no quotes."""
     return value if value.isdecimal() or value in ("true", "false") else json.dumps(value)

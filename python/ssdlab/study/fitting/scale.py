@@ -36,7 +36,6 @@ class Geometry:
         self.program_bytes = page * self.word_line * (planes if self.together else 1)
         """Bytes that one command programs in a die."""
         self.op = _op(config)
-        """Over-provisioning as a share of the capacity."""
         self.blocks = round(_ssdlab.size(config["device.capacity"]) * (1 + self.op) / self.row_bytes / config[PAGES])
         """Number of blocks per plane, without the FTL's reserve if `device.reserve` is `extra`."""
 
@@ -49,11 +48,7 @@ def _op(config: Config) -> float:
 
 
 def scaled(config: Config) -> Config:
-    """Returns a small drive that behaves like the given drive.
-
-    Raises:
-        ConfigError: If the drive serves one request at a time.
-    """
+    """Returns a small drive that behaves like the given drive."""
     if config["time"] != "event":
         raise ConfigError(
             f"time: a drive with time={config['time']} serves one request at a time; fit a preset of a drive with "
@@ -84,8 +79,7 @@ def scaled(config: Config) -> Config:
 def exact(small: Config, changes: dict[str, str]) -> Config:
     """Returns the small drive with changed settings, the same number of blocks, and exact over-provisioning.
 
-    The capacity is derived from the number of blocks and the over-provisioning. If the capacity were fixed,
-    over-provisioning could change only in steps of whole blocks.
+    The capacity is derived from both. With a fixed capacity, over-provisioning could change only in whole blocks.
     """
     blocks, drive = Geometry(small).blocks, small.changed(changes)
     geometry, unit = Geometry(drive), _ssdlab.size(drive["device.unit"])

@@ -56,10 +56,8 @@ CAPACITY = "capacity"
 
 def read(written: Sequence[str]) -> tuple[list[Measured], dict[str, float]]:
     """Parses `key=value` numbers of a data sheet. Returns the loads with their metrics, and the value of each key.
-    `capacity` is in bytes and yields no load.
 
-    Raises:
-        ConfigError: If a key is unknown or appears twice, or a value has no suitable unit.
+    `capacity` is in bytes and yields no load.
     """
     loads, values = [], dict[str, float]()
     for one in written:

@@ -25,7 +25,6 @@ STEP = 0.1
 """Change of a parameter's logarithm for computing a derivative."""
 
 ROUNDS = 6
-"""Maximum number of Gauss-Newton steps."""
 
 SHRINKS = (1.0, 0.4, 0.1)
 """Fractions of the full Gauss-Newton step that the search tries."""
@@ -34,14 +33,10 @@ LONGEST = 0.9
 """Largest change of a parameter's logarithm in one step of the search."""
 
 ENOUGH = 0.003
-"""The search ends after a step that changes every parameter's logarithm by less than this value, or reduces the misfit
-by less than this fraction.
-"""
+"""The search ends after a step that changes all parameters' logarithms, or reduces the misfit, by less than this."""
 
 LARGE = 3.0
-"""Number of standard deviations above which the influence of a residual grows only logarithmically, so that no outlier
-dominates.
-"""
+"""Standard deviations above which a residual counts only logarithmically, so that no outlier dominates."""
 
 DETERMINED = 0.15
 """A parameter counts as determined if the standard deviation of its logarithm does not exceed this value."""
@@ -58,25 +53,21 @@ VAGUE = 0.7
 """Assumed standard deviation of the logarithm of a parameter that the metrics only bound: a factor of two."""
 
 FELT = 1.0
-"""The metrics count as dependent on a parameter if the norm of its derivatives is at least this value, in standard
-deviations of the metrics per unit of the parameter's logarithm.
+"""Metrics depend on a parameter if the norm of its derivatives, in standard deviations per unit, is at least this
+value.
 """
 
 Model = Callable[[Sequence["Numbers"]], "list[Numbers]"]
-"""Function that simulates several points, each given as the logarithms of the parameters. Returns the logarithms of all
-metrics for each point.
-"""
+"""Simulates points, given as logarithms of the parameters; returns the logarithms of all metrics for each point."""
 
 
 class Tie(NamedTuple):
     """Reason why the metrics do not determine a parameter."""
 
     others: tuple[int, ...]
-    """Indexes of the parameters that affect the metrics in the same way as this parameter; empty if there are none."""
+    """Indexes of the parameters, if any, that affect the metrics in the same way as this parameter."""
     shares: Mapping[int, float] = {}
-    """Changes of the logarithms of the determined parameters that, together, have the same effect on the metrics as
-    raising this parameter's logarithm by 1.
-    """
+    """Changes of determined parameters' logarithms with the same effect as raising this parameter's logarithm by 1."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +79,11 @@ class Solution:
     """Standard deviations of the logarithms; None for parameters that are not determined."""
     ties: dict[int, Tie]
     bounded: frozenset[int]
-    """Parameters that are not determined, but whose base value the metrics contradict."""
+    """Undetermined parameters whose base value the metrics contradict."""
     misfit: float
     """Root mean square of the residuals, in standard deviations of the metrics."""
     shares: "Numbers"
-    """Relative influence of each metric (row) on each parameter (column), from 0 to 1."""
+    """Relative influence (0 to 1) of each metric (row) on each parameter (column)."""
 
 
 def solve(
@@ -104,15 +95,15 @@ def solve(
     base: "Numbers",
     bounds: "tuple[Numbers, Numbers]",
 ) -> Solution:
-    """Finds the parameters with the smallest misfit.
+    """Finds the parameters with the smallest misfit. All numbers are logarithms except `spreads`.
 
     Args:
         model: Simulates the drive.
-        measured: Logarithms of the measured metrics.
+        measured: Measured metrics.
         spreads: Relative standard deviation of each metric.
-        start: Logarithms of the parameters' start values, in the order of preference.
-        base: Logarithms of the values for undetermined parameters.
-        bounds: Least and largest logarithm of each parameter.
+        start: Start values of the parameters, in the order of preference.
+        base: Values for undetermined parameters.
+        bounds: Least and largest values of the parameters.
     """
     count = len(start)
 
@@ -192,9 +183,8 @@ def solve(
 
 
 def _with_bounded(slopes: "Numbers", chosen: Sequence[int], bounded: Sequence[int]) -> "tuple[Numbers, list[int]]":
-    """Extends the derivatives by one row per bounded parameter, which represents the assumed standard deviation `VAGUE`
-    of the parameter's logarithm. Returns the extended derivatives, and the indexes of the chosen and bounded
-    parameters.
+    """Extends the derivatives by one row per bounded parameter, for the assumed deviation `VAGUE` of its logarithm.
+    Also returns the indexes of the chosen and bounded parameters.
     """
     return np.vstack([slopes, np.eye(slopes.shape[1])[list(bounded)] / VAGUE]), [*chosen, *bounded]
 
@@ -206,9 +196,7 @@ def weaker(up: "Numbers", down: "Numbers") -> "Numbers":
 
 
 def deviations(slopes: "Numbers", chosen: Sequence[int]) -> list[float]:
-    """Returns the standard deviation of each chosen parameter, or infinity for all of them if the metrics cannot tell
-    the chosen parameters apart.
-    """
+    """Returns the standard deviation of each chosen parameter; infinity if the metrics cannot tell them apart."""
     if not chosen:
         return []
     _, values, rows = np.linalg.svd(slopes[:, list(chosen)], full_matrices=False)

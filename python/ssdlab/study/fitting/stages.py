@@ -21,9 +21,7 @@ from ssdlab.study.fitting.load import LESS_READ, RATE, Figure, Load, Measured
 from ssdlab.study.fitting.parameters import SUSPEND
 
 SATURATED = 10.0
-"""A drive counts as saturated if its median write latency is more than this many times the lowest median write latency
-of all loads.
-"""
+"""A drive is saturated if its median write latency exceeds the lowest median of all loads by more than this factor."""
 
 KEPT_UP = 0.95
 """A drive does not keep up with the load if it serves less than this share of the offered writes."""
@@ -48,9 +46,7 @@ class Stage:
 
     name: str
     parameters: tuple[str, ...]
-    """Names of the parameters. If the measurements cannot distinguish two parameters, only the parameter named first is
-    fitted.
-    """
+    """Names of the parameters; if the measurements cannot tell two apart, only the first is fitted."""
     choose: Callable[[Sequence[Measured]], list[Measured]]
     """Selects the loads and metrics to which the stage is fitted; returns an empty list if none were measured."""
     variants: Callable[[Config, Sequence[Measured]], list[Change]] = lambda _base, _chosen: [{}]
@@ -115,9 +111,7 @@ def _intensity(measured: Measured) -> float:
 
 
 def below_capacity(loads: Sequence[Measured]) -> list[Measured]:
-    """Returns the loads below saturation that combine a probe with background writes, in ascending order of write
-    intensity.
-    """
+    """Returns the loads below saturation with a probe and background writes, in ascending order of writes."""
     return sorted((one for one in loads if _mixed(one.load) and not is_saturated(one, loads)), key=_intensity)
 
 
@@ -246,4 +240,3 @@ STAGES = (
         measure="a latency probe with background writes at 90 and 120 % of the maximum rate",
     ),
 )  # fmt: skip
-"""All stages of a fit, in order."""

@@ -14,26 +14,16 @@ from ssdlab.study.fitting.load import RATE, Figure, Load, Measured, Queue
 FIGURE = re.compile(r"(read|write)_(iops|mean|p\d+(?:\.\d+)?)(?:_us)?")
 
 SSD_IQ = "offered_iops_50r50w"
-"""Column of the SSD-iq data with the total offered rate, which is 5,000 requests per second above the background rate.
-"""
+"""Column of the SSD-iq data with the total offered rate, 5,000 requests per second above the background rate."""
 
 LOADS = ("background_iops", SSD_IQ, "depth", "reads", "size", "pattern", "device")
-"""Names of the columns that describe the load of a row."""
+"""Columns that describe the load of a row."""
 
 EXAMPLE = "columns such as background_iops or depth, and read_p50_us"
 
 
 def read(path: Path, written: str, device: str | None) -> list[Measured]:
-    """Returns the loads in a CSV table, with their metrics.
-
-    Args:
-        path: Path of the file, shown in messages.
-        written: Contents of the file.
-        device: Selects the rows with this value in the column `device`; None for all rows.
-
-    Raises:
-        ConfigError: If the text is not a table of loads, or has several devices but `device` is None.
-    """
+    """Returns the loads in a CSV table, with their metrics; only the rows for `device` unless it is None."""
     where = text.path(path)
     lines = csv.DictReader(written.splitlines())
     columns = [*(lines.fieldnames or [])]

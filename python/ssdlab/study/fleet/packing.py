@@ -31,24 +31,21 @@ class Drive(NamedTuple):
 
     @property
     def end_bytes(self) -> int:
-        """Offset in bytes at which the last volume ends, with all volumes of the drive laid end to end."""
+        """End in bytes of the last volume, with all volumes of the drive laid end to end."""
         before = sum(_aligned(one.end_bytes) for one in self.volumes[:-1])
         return before + self.volumes[-1].end_bytes
 
     @property
     def touched_bytes(self) -> int:
-        """Returns an upper bound on the number of distinct bytes accessed by requests to the drive."""
+        """Upper bound on the number of distinct bytes that requests access."""
         return min(self.end_bytes, sum(one.read_bytes + one.written_bytes for one in self.volumes))
 
 
 def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_bytes: int | None) -> list[Drive]:
-    """Assigns volumes to drives; returns the drives of the fleet.
+    """Assigns volumes, in order of appearance, to drives by a rule in `RULES`.
 
-    Args:
-        volumes: Volumes in order of appearance.
-        rule: A name in `RULES`.
-        drives: Number of drives; if None, the smallest number with enough capacity.
-        capacity_bytes: Capacity of a drive; None if volumes always fit.
+    Without a number of `drives`, the fleet is the smallest with enough capacity. If `capacity_bytes` is None, volumes
+    always fit.
     """
     if rule not in RULES:
         raise ConfigError(
@@ -89,8 +86,8 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
 
 
 def _fewest(volumes: Sequence[Volume], rule: str, capacity_bytes: int) -> list[Drive]:
-    """Returns the drives of the smallest fleet that holds all volumes. Tries numbers of drives in ascending order,
-    because with some rules volumes may fit on n drives but not on n + 1 drives.
+    """Returns the smallest fleet that holds all volumes. Tries numbers of drives in ascending order, because with some
+    rules volumes may fit on n drives but not on n + 1 drives.
     """
     least = math.ceil(sum(one.end_bytes for one in volumes) / capacity_bytes)
     for drives in range(max(least, 1), len(volumes) + 1):

@@ -23,7 +23,7 @@ USUAL = (
     "map.all.hit_ratio:max",
     "life_years:max",
 )
-"""Metrics shown by default if the drives have values for them."""
+"""Metrics shown by default if drives have them."""
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 """Quantiles over the drives, shown for each metric."""
@@ -32,19 +32,17 @@ OWN_TIMES = ("read.mean_ns", "read.p99_ns", "write.mean_ns", "write.p99_ns")
 """Latencies that can be reported for each volume."""
 
 BUSIEST = (0.01, 0.1, 0.2)
-"""Fractions of volumes, such as the busiest 1 %, for which the report states their share of the requests."""
+"""Fractions of the volumes, such as the busiest 1 %, whose share of the requests is reported."""
 
 MAX_YEARS = 1000
-"""Maximum number of years of service that users may request."""
 
 SERVICE_YEARS = 5.0
-"""Default number of years of service."""
 
 
 LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
 WRITTEN = "host.bytes_written"
-"""Metric names: lifetime of a drive in a fleet; lifetime of a drive in a run; bytes written until the drive wears out;
-bytes written during the run. The lifetime in a fleet is computed from the last two.
+"""Metrics: lifetime of a drive in a fleet and in a run; bytes written until wear-out and in the run, from which the
+first is computed.
 """
 
 DWPD = "lifetime.dwpd_5_years"
@@ -62,7 +60,7 @@ class Cdf(NamedTuple):
     values: "npt.NDArray[np.float64]"
     """Known values of the metric in ascending order."""
     shares: "npt.NDArray[np.float64]"
-    """For each value, the share of the drives whose metric is at most this value."""
+    """Share of the drives whose metric is at most this value, by value."""
 
     def at(self, share: float) -> float:
         """Returns a quantile of the metric: at least `share` of the drives have at most this value."""
@@ -70,7 +68,7 @@ class Cdf(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """Mean of the metric over the drives."""
+        """Mean over the drives."""
         return math.fsum(self.values) / len(self.values)
 
 
@@ -81,12 +79,12 @@ class Needed(NamedTuple):
     drives: int
     """Number of drives in service at the same time."""
     worn_out: int
-    """Number of drives that wear out within the years of service."""
+    """Number of drives that wear out within these years."""
     bought: int
     """Number of drives bought, including replacements."""
     unknown: int
-    """Number of drives with unknown lifetime, each counted as one drive. The lifetime is unknown if the drive was not
-    run, if its run failed, or if the requests or the simulation have no times.
+    """Number of drives with unknown lifetime, each counted as one drive: the drive was not run, its run failed, or the
+    requests or the simulation have no times.
     """
     rate: str
     """Write rate used for lifetimes: `trace`, or `replay` if requests have no times."""
@@ -184,9 +182,7 @@ class Fleet(Finding):
         return {one["stream"]: one for one in result["drive"]["streams"]}
 
     def outcomes(self) -> list[Outcome]:
-        """Returns the metrics to show: the requested ones or, if none were requested, the default metrics for which
-        drives have values.
-        """
+        """Returns the requested metrics; if none were requested, the default metrics that drives have."""
         if self.study.plan["outcomes"]:
             return self.study.outcomes()
         known = self.study.figures
@@ -231,8 +227,8 @@ class Fleet(Finding):
         return "trace" if self.seconds > 0 else "replay"
 
     def _with_lives(self, study: Study) -> Study:
-        """Returns the study with the lifetime of each drive at the write rate `rate`, even if the drive cannot keep up
-        with this rate.
+        """Returns the study with each drive's lifetime at the write rate `rate`, even if the drive cannot keep up with
+        it.
         """
         known = {*study.table.column_names}
         if LIFE in known or not {TBW, WRITTEN} <= known:
@@ -250,9 +246,7 @@ class Fleet(Finding):
         return study.with_figure(LIFE, lives)
 
     def needed(self) -> Needed:
-        """Returns the number of drives needed for `years` years of service, if worn-out drives are replaced by
-        identical ones.
-        """
+        """Returns the number of drives for `years` years of service, if identical drives replace worn-out ones."""
         rows = self.study.table.select(["error", *({LIFE, DWPD} & {*self.study.table.column_names})]).to_pylist()
         spent = [max(math.ceil(self.years / row[LIFE]), 1) for row in rows if row.get(LIFE) is not None]
         # A drive that does not wear out has no endurance rating. A drive sized to fit the trace has a rating, but its
@@ -268,9 +262,7 @@ class Fleet(Finding):
         )
 
     def busiest(self, share: float) -> float:
-        """Returns the fraction of all requests that go to the busiest volumes. `share` is the fraction of the volumes
-        that count as busiest.
-        """
+        """Returns the fraction of all requests that go to the given share of the volumes, the busiest ones."""
         requests = sorted((one.requests for one in self.volumes), reverse=True)
         return sum(requests[: self.count_of(share)]) / sum(requests)
 
@@ -344,9 +336,7 @@ class Fleet(Finding):
 
 
 def _time(times: Mapping[str, Any] | None, name: str) -> float | None:
-    """Returns a latency of a volume, such as `read.p99_ns`. Returns None if the volume has no such requests, or if
-    times are unknown.
-    """
+    """Returns a latency such as `read.p99_ns`; None if the volume has no such requests, or if times are unknown."""
     operation, _, figure = name.partition(".")
     summary = None if times is None else times[operation]
     return None if summary is None else summary[figure]

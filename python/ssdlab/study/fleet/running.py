@@ -29,7 +29,7 @@ VOLUMES, STUDY = "volumes", "study"
 """Subfolders of a fleet's folder: the split trace, and the study of its drives."""
 
 DRIVE = "drive"
-"""Name of the only axis of a fleet's study. The values of this axis are the drives."""
+"""Name of the only axis of a fleet's study."""
 
 Traces = str | os.PathLike[str] | TraceFile | Sequence[str | os.PathLike[str]]
 """The trace of a fleet: files, or folders of files."""
@@ -45,7 +45,7 @@ class Plan:
     volumes: Volumes
     outcomes: Sequence[str]
     keys: Sequence[str]
-    """Keys of the runs, one per drive; drives may share a run."""
+    """Keys of the runs, one per drive."""
     runs: Mapping[str, Run]
     """Runs by key. Drives whose volumes have equal names and equal requests share a run."""
 

@@ -64,7 +64,7 @@ class Spread(NamedTuple):
         return cls(value - low * sigma, sigma)
 
     def draw(self, volumes: int, random: "_Random") -> list[float]:
-        """Draws a value for each volume from the distribution."""
+        """Draws a value for each volume."""
         normal = NormalDist(self.mean, self.sigma)
         return [normal.inv_cdf(max(share, MIN_SHARE)) for share in random.shares(volumes)]
 
@@ -78,19 +78,18 @@ class Profile(NamedTuple):
 
     volumes: int
     requests: float
-    """Number of requests in the complete published trace. Working sets scale with the number of generated requests, so
-    that pages are rewritten as often as in the published trace.
+    """Number of requests in the published trace. Working sets scale with the number of generated requests, so that
+    pages are rewritten as often as there.
     """
     rate: Spread
-    """Distribution, over all volumes, of the logarithm of the volume's requests per second."""
     writes: Spread
-    """Distribution, over all volumes, of the logarithm of the volume's ratio of writes to reads."""
     span: Spread
-    """Distribution, over all volumes, of the logarithm of the volume's working set in bytes."""
     random: Spread
-    """Distribution, over all volumes, of the logit of the volume's share of random requests."""
+    """Distributions over the volumes: logarithms of requests per second, of the ratio of writes to reads and of the
+    working set in bytes; logit of the share of random requests.
+    """
     sizes: str
-    """Distribution of request sizes, with the third quartile of the published trace."""
+    """Distribution of request sizes, with the published third quartile."""
 
 
 _RATE = Spread.through((0.816, math.log(10)), (0.981, math.log(100)))
@@ -120,23 +119,18 @@ PROFILES = {
         sizes="4KiB:55%,8KiB:17%,12KiB:4%,32KiB:10%,64KiB:14%",
     ),
 }
-"""Statistics of the published fleets, by name."""
 
 
 class _Random:
-    """Random numbers derived from a NumPy generator's raw bits, because the raw bits are the same in all NumPy
-    versions.
-    """
+    """Random numbers from a NumPy generator's raw bits, which are the same in all NumPy versions."""
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.PCG64(seed)
 
     def integers(self, count: int) -> "npt.NDArray[np.uint64]":
-        """Returns random 53-bit integers."""
         return np.asarray(self._bits.random_raw(count), np.uint64) >> np.uint64(11)
 
     def shares(self, count: int) -> "npt.NDArray[np.float64]":
-        """Returns random numbers from 0 up to but not including 1."""
         return self.integers(count).astype(np.float64) * 2.0**-53
 
 
@@ -158,9 +152,7 @@ class _Volume:
         self._random = random
 
     def read(self, random: "npt.NDArray[np.float64]") -> "dict[str, npt.NDArray[Any]]":
-        """Returns the volume's next requests, one for each number in `random`. A request is random if its number is
-        below the volume's share of random requests.
-        """
+        """Returns a request for each number in `random`, a random one if the number is below the volume's share."""
         zipf = random < self._random
         columns: dict[str, Any] = {
             "op": np.empty(len(zipf), np.uint8),
@@ -239,7 +231,6 @@ def _batches(profile: Profile, volumes: int, requests: int, seed: int) -> "Itera
 
 
 def _alibaba(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
-    """Returns the requests as rows in Alibaba's format."""
     letters = pa.DictionaryArray.from_arrays(columns["op"].astype(np.int8), pa.array(["R", "W"]))
     return pa.table({
         "device_id": columns["volume"],
@@ -251,7 +242,6 @@ def _alibaba(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
 
 
 def _named(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
-    """Returns the requests as rows with operation names, for Parquet."""
     operations = pa.DictionaryArray.from_arrays(columns["op"].astype(np.int8), pa.array(["read", "write"]))
     return pa.table({**columns, "op": operations})
 

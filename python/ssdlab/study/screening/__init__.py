@@ -27,9 +27,7 @@ def names() -> list[str]:
 
 
 def holds(name: str | os.PathLike[str]) -> bool:
-    """True if the text is the name of a screening, or the path of a TOML file with factors; the file need not be
-    valid.
-    """
+    """True if the text is the name of a screening, or the path of a (possibly invalid) TOML file with factors."""
     if _ssdlab.named(str(name), names()):
         return True
     try:

@@ -29,7 +29,7 @@ Gains = Mapping[Contrast, Sequence[PointValues]]
 """Gains in log points at all complete points of the design, for each contrast. A point has one gain per seed."""
 
 At = tuple[tuple[tuple[str, str], ...], int]
-"""Design point and seed of a run."""
+"""Point and seed of a run."""
 
 Results = Mapping[At, Mapping[str, Mapping[str, Any]]]
 """Run results, keyed by point and seed, and then by scheduler."""
@@ -52,8 +52,7 @@ def results(study: Study, part: str) -> Results:
 
 
 def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> float:
-    """Returns the tested scheduler's gain over the best, mean or worst of the other schedulers in log points: 100 times
-    the natural logarithm of the ratio.
+    """Returns the gain over the best, mean or worst of the others in log points: 100 times the logarithm of the ratio.
 
     With logarithms, the mean of a doubling and a halving is 0. The gain is nan if a value is 0.
     """
@@ -73,7 +72,7 @@ def percent(figure: Figure, points: float) -> float:
 
 
 def gains(screening: Screening, results: Results) -> Gains:
-    """Returns the gains of the tested scheduler at each point."""
+    """Returns the gains at each point."""
     values: dict[Contrast, dict[tuple[tuple[str, str], ...], list[float]]] = {}
     for (point, _), by_scheduler in results.items():
         for figure in screening.figures:
@@ -93,11 +92,10 @@ def gains(screening: Screening, results: Results) -> Gains:
 
 
 def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointValues]) -> list[Effect]:
-    """Returns, for each factor, how a gain changes from the factor's lower to its upper level; empty if a point is
-    incomplete.
+    """Returns the change of a gain from each factor's lower to its upper level; empty if a point is incomplete.
 
-    The confidence interval is based on the spread between seeds or, if larger, on the spread among effects. The
-    spread among effects matters in a fractional factorial, where three-factor interactions add to main effects.
+    The confidence interval is based on the spread between seeds or, if larger, among effects, because three-factor
+    interactions add to main effects in a fractional factorial.
     """
     columns = design.columns(axes)
     if len(points) < design.size(axes):
@@ -126,7 +124,7 @@ def strongest(effects_of: Sequence[Effect], most: int) -> list[str]:
 
 
 def overall(points: Sequence[PointValues]) -> Estimate:
-    """Returns the mean gain over all points, with the confidence interval from the spread between seeds."""
+    """Returns the mean gain over all points, with a confidence interval from the spread between seeds."""
     mean = statistics.fmean(point.mean for point in points)
     variance, freedom = pooled_variance(points)
     runs = sum(len(point.values) for point in points)
@@ -134,9 +132,7 @@ def overall(points: Sequence[PointValues]) -> Estimate:
 
 
 def each(points: Sequence[PointValues]) -> list[Estimate]:
-    """Returns the mean gain at each point; the confidence intervals assume the same spread between seeds at all
-    points.
-    """
+    """Returns the mean gain at each point, with confidence intervals from the spread between seeds at all points."""
     variance, freedom = pooled_variance(points)
     return [
         Estimate(

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from ssdlab.study.screening.result import Screened
 
 ABOVE_ONLY = ("workload", "block", "host")
-"""Sections of settings that apply only to the first drive. The second drive replays a trace that already reflects these
-settings.
-"""
+"""Sections of settings for the first drive only, because the trace for the second drive already reflects them."""
 
 BASELINES = ("best", "mean", "worst")
 """Statistics of the other schedulers' values that can serve as the baseline for the tested scheduler."""
@@ -31,23 +29,21 @@ BASELINES = ("best", "mean", "worst")
 
 @dataclass(frozen=True)
 class Level:
-    """Settings of a factor level or of a scheduler."""
+    """Settings of a factor level or of a scheduler, for both drives; `ABOVE_ONLY` sections for the first drive only."""
 
     settings: Settings
-    """Settings for both drives. Settings in the sections `ABOVE_ONLY` apply only to the first drive."""
     below: Settings
     """Settings for the second drive only."""
     taking: Mapping[str, object]
-    """Values of the fields of `Taking`, which select the requests that the second drive replays."""
+    """Values of the fields of `Taking`."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A factor of the design: a condition with two levels."""
+    """A condition with two levels, the lower level first."""
 
     name: str
     levels: Mapping[str, Level]
-    """The factor's two levels by label; the first is the lower level."""
 
     @property
     def axis(self) -> Axis:
@@ -73,7 +69,7 @@ class Claim:
 
     figure: str
     against: str
-    """Statistic of the other schedulers with which the claim compares the tested scheduler; one of `BASELINES`."""
+    """Statistic of the others' values with which the claim compares; one of `BASELINES`."""
     least: float
     """Minimum gain according to the claim, in percent."""
     says: str
@@ -89,20 +85,19 @@ class Form:
     fresh_seeds: int
     """Number of fresh seeds per point of a refinement."""
     resolution: int
-    """Resolution of the fractional factorial design over all factors."""
     refined: int
     """Maximum number of factors in a refinement."""
     factors: tuple[Factor, ...]
-    """Factors of a screening of this size. Sizes that simulate larger drives may define different levels."""
+    """Factors, whose levels may differ between forms."""
 
     @property
     def design(self) -> Design:
-        """Design of the first part, which varies all factors."""
+        """Design that varies all factors."""
         return Design("factorial", None, self.resolution)
 
     @property
     def axes(self) -> list[Axis]:
-        """Factors of the screening, as axes of a design."""
+        """Factors as axes of a design."""
         return [one.axis for one in self.factors]
 
 
@@ -120,16 +115,16 @@ class Screening:
     settings: Settings
     below: Settings
     schedulers: Mapping[str, Level]
-    """Settings of the compared schedulers, by name."""
+    """Settings of the schedulers, by name."""
     tested: str
-    """Name of the tested scheduler, which is compared to all other schedulers."""
+    """Name of the scheduler that is compared to all others."""
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     forms: Mapping[str, Form]
 
     @property
     def others(self) -> list[str]:
-        """Returns the names of all schedulers except the tested scheduler."""
+        """Names of all schedulers except the tested one."""
         return [name for name in self.schedulers if name != self.tested]
 
     def figure(self, name: str) -> Figure:

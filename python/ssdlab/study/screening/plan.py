@@ -20,9 +20,7 @@ FIRST = "screening"
 
 @dataclass
 class Plan:
-    """The planned rows of a screening. Each part of the screening adds rows that depend on the results of earlier
-    parts.
-    """
+    """The planned rows of a screening; each part adds rows that depend on the results of earlier parts."""
 
     screening: Screening
     form: Form

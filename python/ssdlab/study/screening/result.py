@@ -23,19 +23,17 @@ CAUSES = ("below.flash.programs", "below.flash.erases", "below.log.merges")
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a screening. It either varies all factors, or refines a claim by varying the strongest factors."""
+    """Part of a screening that varies all factors, or refines a claim by varying the strongest factors."""
 
     name: str
     factors: tuple[str, ...]
-    """Names of the factors that this part of the screening varies."""
+    """Names of the factors that this part varies."""
     kept: Point
     """Levels of the factors that are not varied."""
     results: Results
     gains: Gains
     effects: Mapping[Contrast, Sequence[Effect]]
-    """For each contrast, the effects of raising each factor from its lower to its upper level, in log points of gain.
-    Empty if points of the design are missing.
-    """
+    """Effects of raising each factor, in log points of gain; empty if points of the design are missing."""
 
     @classmethod
     def of(
@@ -57,24 +55,24 @@ class Answer(NamedTuple):
     reached: int
     """Number of points whose mean gain reaches the claimed gain."""
     telling: Mapping[str, tuple[str, int]]
-    """For each factor, the level that is significantly overrepresented among the points that reach the claimed gain,
-    and the number of these points that have this level. Factors without such a level are omitted.
+    """Level of each factor that is significantly overrepresented among the points that reach the claimed gain, and how
+    many of them have it. Factors without such a level are omitted.
     """
     first: float
-    """Largest gain in the first part of the screening. It is biased upwards, because it is a maximum."""
+    """Largest gain in the first part, biased upwards because it is a maximum."""
     again: Estimate | None
-    """Largest gain in the second part of the screening (the refinement), which uses fresh seeds."""
+    """Largest gain in the refinement, which uses fresh seeds."""
     best: PointValues | None
-    """Point with the largest gain in the refinement; None without a refinement."""
+    """Point with the largest gain in the refinement, if any."""
     appears: bool
     """True if the largest gain reaches the claimed gain and is significantly above 0."""
 
 
 class Operations(NamedTuple):
-    """For each scheduler, the mean over seeds of a metric, or of the number of operations with one cause."""
+    """Mean over seeds of a metric, or of the number of operations with one cause, by scheduler."""
 
     name: str
-    """Name of the metric, or dotted path of the operation count in the second drive's result."""
+    """Name of the metric, or dotted path of the count in the second drive's result."""
     by_scheduler: Mapping[str, float]
 
 
@@ -95,9 +93,7 @@ class Screened(Finding):
     study: Study
     """Study with every run of the screening."""
     parts: Sequence[Part]
-    """Parts of the screening: first the part that varies all factors, then one part per claim that varies the strongest
-    factors.
-    """
+    """The part that varies all factors, then one part per claim that varies the strongest factors."""
 
     @property
     def partial(self) -> bool:
@@ -135,8 +131,8 @@ class Screened(Finding):
         return answers
 
     def operations(self, answer: Answer) -> list[Operations]:
-        """Returns the metrics and the operation counts by cause of every scheduler, at the point of the refinement
-        where the claim's gain is largest. Returns an empty list without a refinement.
+        """Returns the metrics and the operation counts by cause of every scheduler, at the point of the refinement with
+        the largest gain; empty without a refinement.
         """
         if answer.best is None:
             return []
@@ -234,10 +230,9 @@ def _operations(result: Mapping[str, Any]) -> list[str]:
 
 
 def _telling(points: Sequence[PointValues]) -> dict[str, tuple[str, int]]:
-    """Returns, for each factor, the level that is significantly overrepresented among the given points. In the design,
-    each level has half of the points.
+    """Returns, for each factor, the level that is significantly overrepresented among the points, if any.
 
-    The significance level is corrected for the number of factors.
+    In the design, each level has half of the points. The significance level is corrected for the number of factors.
     """
     telling: dict[str, tuple[str, int]] = {}
     for name in points[0].levels if points else ():

@@ -101,8 +101,8 @@ class Store:
             raise
 
     def ask(self, plan: Mapping[str, Any]) -> None:
-        """Stores a plan in the folder. Raises an error if the folder has the plan of another search, or if one plan is
-        a search and the other is a sweep.
+        """Stores a plan. Raises an error if the folder has the plan of another search, or of a sweep instead of a
+        search.
         """
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
@@ -133,11 +133,8 @@ class Store:
                 del self.records[key]
 
     def pack(self, dataset: "pa.Table") -> None:
-        """Moves the journal's runs into the Parquet files, whose contents do not depend on the order in which runs
-        ended.
-
-        Args:
-            dataset: Table for other tools, written to `runs.parquet`.
+        """Moves the journal's runs into the Parquet files, in an order that does not depend on when they ended. Writes
+        `dataset` to `runs.parquet`.
         """
         keys = sorted(self.records)
         results = pa.table(

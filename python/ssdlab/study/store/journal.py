@@ -1,7 +1,6 @@
 """An append-only journal of lines with checksums.
 
-After a crash of the writer, at most the last line is incomplete. Readers skip an incomplete line, and the next writer
-removes it.
+After a crash, at most the last line is incomplete. Readers skip it, and the next writer removes it.
 """
 
 import os

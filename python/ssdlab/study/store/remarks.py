@@ -32,18 +32,17 @@ class Remarked(Runs):
 
     @cached_property
     def caveats_by_trace(self) -> tuple[str, ...]:
-        """Notes on the runs, like `caveats`, for pages that show lifetimes at the write rate of the trace."""
+        """Notes on the runs, like `caveats`, for pages that show lifetimes at the trace's write rate."""
         return tuple(caveats.caveats(self._ran(), by_trace=True))
 
     @cached_property
     def modes(self) -> str:
-        """Title suffix that names the replay modes of the runs whose requests have timestamps."""
+        """Title suffix that names the replay modes of runs with timestamps."""
         keys = dict.fromkeys(point.key for point in self.points)
         records = (self._records[key] for key in keys if key in self._records)
         return modes_text(record.summary for record in records if record.result is not None)
 
     def _ran(self) -> list[Ran]:
-        """Returns the runs that have a result."""
         base = recorded(self.plan["configuration"])
         if base is None:
             return []
@@ -64,9 +63,7 @@ class Remarked(Runs):
         return ran
 
     def _lacking(self, outcomes: Sequence[Outcome], having: int) -> str:
-        """Returns a note on the points that lack an outcome, or an empty text if every point has all outcomes. `having`
-        is the number of points that have all outcomes.
-        """
+        """Returns a note on the points that lack an outcome, if any; `having` points have all outcomes."""
         points = len(self._rows_by_point)
         if having == points:
             return ""
@@ -76,11 +73,9 @@ class Remarked(Runs):
         return f"{text.count(points - having)} of {text.counted(points, 'points')} lack {names}"
 
     def _mend(self) -> str:
-        """Returns the remedy for points that lack an outcome."""
         results = sum(record.result is not None for record in self._records.values())
         return NOTHING_LEFT if results == self.asked else MEND
 
     def _remarks(self, lacking: str) -> list[str]:
-        """Returns the notes to show above the study's results."""
         left = [f"{lacking} and are omitted; {self._mend()}"] if lacking else []
         return [*self.failed, *left, *self.caveats]

@@ -18,7 +18,7 @@ from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, check_disti
 from ssdlab.study.sweep.design import SCREENING
 
 MEND = "finish the sweep, or fix the failed runs"
-"""Remedy for runs that have no result."""
+"""Remedy for runs without a result."""
 
 
 class Runs(Finding):
@@ -64,7 +64,7 @@ class Runs(Finding):
 
     @property
     def failed(self) -> list[str]:
-        """Lines of text that state, for each error message, how many runs failed with it."""
+        """Lines that state how many runs failed with each error message."""
         return [f"{text.counted(times, 'runs')} failed: {error}" for error, times in self.failures.items()]
 
     @property
@@ -111,9 +111,7 @@ class Runs(Finding):
         return [one for one in usual if one.figure in known]
 
     def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
-        """Returns the given outcomes. An outcome without a direction (`min` or `max`) gets the direction that the sweep
-        uses for it, if any.
-        """
+        """Returns the outcomes; those without a direction get the direction that the sweep uses for them, if any."""
         swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
         return [swept.get(one, one) for one in outcomes]
 

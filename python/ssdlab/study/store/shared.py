@@ -68,12 +68,7 @@ def writing(address: str) -> "Iterator[Shared]":
 
 
 class Shared:
-    """A remote study and its local folder.
-
-    Args:
-        address: Address supported by fsspec, such as `s3://bucket/op`.
-        folder: Local folder.
-    """
+    """A remote study at an address that fsspec supports, and its local folder."""
 
     def __init__(self, address: str, folder: Path) -> None:
         self.address, self.folder = address, folder

@@ -13,7 +13,7 @@ SEED, KEY, ERROR, RUN = "seed", "key", "error", "run"
 
 
 class Record(NamedTuple):
-    """A stored run of a study: its result or its error."""
+    """A stored run: its result or its error."""
 
     result: str | None
     """Result of the run as JSON; None if the run failed."""
@@ -49,9 +49,7 @@ def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 
 
 def axis_column(values: Sequence[str]) -> "pa.Array":
-    """Returns the values of an axis as an Arrow column: numbers in base units (bytes, nanoseconds, fractions, events
-    per second) if all values have the same unit, otherwise text.
-    """
+    """Returns axis values as an Arrow column: numbers in base units if all have the same unit, otherwise text."""
     numbers = [quantity(value) for value in values]
     known = [one for one in numbers if one is not None]
     if len(known) < len(values) or len({one.base for one in known}) > 1:
@@ -74,13 +72,8 @@ def _figure_column(values: Sequence[Any]) -> "pa.Array":
 def dataset(
     axes: Iterable[str], points: Sequence[Point], records: Mapping[str, Record], outcomes: Iterable[str] = ()
 ) -> "pa.Table":
-    """Returns the dataset's finished rows, in the order of the points.
-
-    Args:
-        axes: Keys of the axes.
-        points: All requested rows, one per point and seed.
-        records: Finished runs.
-        outcomes: Metrics for which empty columns are created if no run has a result.
+    """Returns the dataset's finished rows, in the order of the points. If no run has a result, the metrics in
+    `outcomes` get empty columns.
     """
     done = [(number, point) for number, point in enumerate(points) if point.key in records]
     runs = pa.array([number for number, _ in done], pa.int64())

@@ -14,7 +14,7 @@ SPACE = {"device.op", "device.spare"}
 """Settings that determine spare space. Drives round spare space to whole blocks."""
 
 MAX_DRIVES = 3
-"""Maximum number of notes about setting values that differ but result in the same drive."""
+"""Maximum number of notes on setting values that result in the same drive."""
 
 
 class Ran(NamedTuple):
@@ -27,9 +27,7 @@ class Ran(NamedTuple):
 
 
 def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
-    """Returns a key for grouping runs. Runs with the same key share the drive and the values of all axes, except axes
-    that vary a setting in `asking`.
-    """
+    """Returns a key that runs share if they have the same drive and values of all axes except settings in `asking`."""
     others = [f"{key}={level}" for key, level in run.levels.items() if key not in asking]
     return *others, json.dumps(run.summary["device"])
 
@@ -45,11 +43,7 @@ def same_drive(one: Ran, other: Ran) -> bool:
 
 def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
     """Returns notes on the runs: capacities derived from traces, settings that result in the same drive, and remarks
-    with the number of runs.
-
-    Args:
-        runs: Runs with a result.
-        by_trace: True if lifetimes at the trace's rate are shown.
+    with the number of runs. With `by_trace`, lifetimes at the trace's rate are shown.
     """
     by_run = []
     for one in runs:

@@ -11,7 +11,7 @@ from ssdlab.study.survey.outcome import CONFIDENCE, Estimate, Outcome, PointValu
 from ssdlab.study.sweep.axes import Range
 
 PARTS = 8
-"""Number of intervals into which the range of a sampled axis is divided for grouping its samples."""
+"""Number of intervals for grouping the samples of a sampled axis."""
 
 
 class Cell(NamedTuple):
@@ -19,7 +19,7 @@ class Cell(NamedTuple):
 
     x: str
     by: str
-    """Value on the `by` axis that selects this curve; empty if there is no `by` axis."""
+    """Value on the `by` axis; empty if there is none."""
     estimate: Estimate
 
 
@@ -36,14 +36,13 @@ class Curves(Survey):
 
     outcome: Outcome
     x: str
-    """Name of the horizontal axis of the curves."""
     by: str | None
-    """Name of the axis that has a curve for each of its values; None if there is a single curve."""
+    """Names of the horizontal axis and of the axis that has a curve for each value; None for a single curve."""
     cells: Sequence[Cell]
     others: Sequence[str]
-    """Names of the axes over which the outcome is averaged."""
+    """Axes over which the outcome is averaged."""
     parts: Mapping[str, Sequence[str]]
-    """For each axis with grouped samples, the intervals into which its range is divided."""
+    """Intervals of each axis with grouped samples."""
 
     @property
     def values(self) -> tuple[list[str], list[str]]:
@@ -85,11 +84,8 @@ class Curves(Survey):
 def grouped(
     points: Sequence[PointValues], ranges: Mapping[str, Range]
 ) -> tuple[list[PointValues], dict[str, list[str]]]:
-    """Groups the samples of each axis that has more than `PARTS` sampled values: replaces each value with the interval
-    of the axis range that contains it.
-
-    Returns:
-        The points, and the intervals of each axis whose samples are grouped.
+    """Groups the samples of each axis with more than `PARTS` sampled values: replaces each value with its interval of
+    the range. Returns the points, and the intervals of these axes.
     """
     parts: dict[str, list[str]] = {}
     for axis, between in ranges.items():

@@ -27,11 +27,8 @@ class Effect(NamedTuple):
     term: str
     """Name of the axis, or names of two axes joined by `×`."""
     level: str
-    """Axis value that has this effect, or the two axis values whose outcomes differ by this effect; empty for a pair of
-    axes.
-    """
+    """Axis value with this effect, or two values whose outcomes differ by it; empty for a pair of axes."""
     size: float
-    """Change of the outcome due to the value of the axis."""
     half_width: float | None
     """Half width of the effect's confidence interval; None without repeated seeds."""
 
@@ -43,14 +40,12 @@ class Share(NamedTuple):
     share: float
     half_width: float | None = None
     total: float | None = None
-    """Share of the variance that is explained by the axis and all its interactions; None if it was not estimated."""
+    """Share explained by the axis and all its interactions; None if it was not estimated."""
     total_half_width: float | None = None
 
 
 class Loss(NamedTuple):
-    """Best outcome with an axis fixed at one value, and its loss relative to the best outcome of all points. Needs a
-    study with all combinations of axis values.
-    """
+    """Best outcome with an axis fixed at a value, and its loss relative to the best outcome of all points."""
 
     term: str
     level: str
@@ -74,9 +69,8 @@ class Effects(Survey):
 
     outcome: Outcome
     method: str
-    """Description of the method of analysis."""
     mean: float
-    """Mean of the outcome over all points of the design."""
+    """Mean over all points of the design."""
     effects: Sequence[Effect]
     shares: Sequence[Share]
     losses: Sequence[Loss]
@@ -109,22 +103,16 @@ class Effects(Survey):
 
 
 def _rows(kind: type[Effect | Share | Loss], entries: Sequence[tuple[object, ...]]) -> list[Sequence[object]]:
-    """Returns effects, shares or losses as rows of a CSV file, with a column per field."""
     return [kind._fields, *(["" if cell is None else cell for cell in one] for one in entries)]
 
 
 def two_level(
     axes: Sequence[str], columns: Sequence[int], points: Sequence[PointValues]
 ) -> tuple[list[Effect], list[Share], list[str]]:
-    """Returns the effects (contrasts) of a two-level design.
+    """Returns the effects (contrasts) of a two-level design with the given columns.
 
     A main effect is the mean at the second level minus the mean at the first level. An interaction is half the
     difference between the effects of one axis at both levels of the other axis.
-
-    Args:
-        axes: Names of the axes.
-        columns: Columns of the design, from `factorial.columns`.
-        points: Points in the order of the design.
     """
     outcomes = np.array([point.mean for point in points])
     levels = {axis: list(dict.fromkeys(point.levels[axis] for point in points)) for axis in axes}
@@ -157,8 +145,7 @@ def two_level(
 
 
 def margin(sizes: Sequence[float]) -> float:
-    """Returns Lenth's margin of error for the sizes of effects. Provided that most effects are null, an effect larger
-    than the margin is significant.
+    """Returns Lenth's margin of error: if most effects are null, an effect with a larger size is significant.
 
     Unlike the spread between seeds, the margin includes interactions that a fractional design confounds with main
     effects (Lenth, "Quick and easy analysis of unreplicated factorials", Technometrics 31, 1989).
@@ -203,11 +190,10 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
 def sampled(
     axes: Sequence[str], points: Sequence[PointValues], remedy: str = SAMPLE_MORE
 ) -> tuple[list[Effect], list[Share], list[str]]:
-    """Fits a linear model of the outcome by least squares, for designs that have no analysis of their own.
+    """Fits a linear model by least squares, for designs that have no analysis of their own.
 
-    The effect of a numeric axis is the change of the outcome from the minimum to the maximum of the axis. The effect of
-    a named value is the difference between the outcome at this value and at the first named value. The error of the
-    model includes non-linearity and interactions.
+    The effect of a numeric axis is the change of the outcome from its minimum to its maximum, the effect of a named
+    value the difference from the first named value. The error includes non-linearity and interactions.
     """
     columns, labels = [np.ones(len(points))], []
     for axis in axes:
@@ -246,9 +232,7 @@ def sampled(
 
 
 def one_at_a_time(axes: Sequence[str], points: Sequence[PointValues]) -> list[Effect]:
-    """Returns, for each axis value, the difference of the outcome from the first point, where all axes have their first
-    value.
-    """
+    """Returns, for each axis value, the difference from the first point, where all axes have their first value."""
     first, *others = points
     variance, freedom = pooled_variance(points)
     effects = []
@@ -263,9 +247,7 @@ def one_at_a_time(axes: Sequence[str], points: Sequence[PointValues]) -> list[Ef
 
 
 def losses(axes: Sequence[str], points: Sequence[PointValues], outcome: Outcome) -> list[Loss]:
-    """Returns the loss from fixing an axis at a value while the other axes are free. Needs all combinations of axis
-    values.
-    """
+    """Returns the loss from fixing an axis at each value while the other axes are free; needs all combinations."""
     choose = max if outcome.large else min
     best = choose(point.mean for point in points)
     losses_of = []

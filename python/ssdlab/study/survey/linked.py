@@ -14,9 +14,7 @@ def name(keys: Iterable[str]) -> str:
 
 
 def joined(points: Iterable[PointValues], axes: Sequence[Sequence[str]]) -> list[PointValues]:
-    """Returns the points with one value for each axis. For an axis of linked settings, this value is the joined text of
-    their values.
-    """
+    """Returns the points with one value for each axis: the joined text of its linked settings' values."""
     named = {name(keys): keys for keys in axes}
     return [
         one._replace(levels={axis: SEPARATOR.join(one.levels[key] for key in keys) for axis, keys in named.items()})

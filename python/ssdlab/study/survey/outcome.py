@@ -16,7 +16,6 @@ CONFIDENCE = 0.95
 """Confidence level of all confidence intervals, as a fraction."""
 
 USUAL = ("write_amplification", "latency.all.p99_ns", "time.iops:max")
-"""Default outcomes of a study."""
 
 ARITHMETIC = frozenset("=+*/()")
 """Characters that identify an outcome as an arithmetic expression; metric names do not contain them."""
@@ -31,7 +30,7 @@ def is_large(figure: str, sense: str) -> bool:
 
 
 class Outcome(NamedTuple):
-    """A metric that a study compares, and whether larger or smaller values are better."""
+    """A metric that a study compares."""
 
     figure: str
     """Dotted path of the metric in a result."""
@@ -59,13 +58,11 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Survey(Finding):
-    """Base class of the analyses of a study's outcomes."""
+    """Base class of the analyses of a study: its title, the source of its requests and notes on its runs."""
 
     about: str
-    """Description of the study in one line."""
     source: Mapping[str, Any] | None
     notes: Sequence[str] = ()
-    """Notes on the runs of the study."""
 
     def _source(self) -> Mapping[str, Any] | None:
         return self.source
@@ -81,9 +78,7 @@ def unknown(figure: str, known: Sequence[str]) -> str:
 
 
 def null(figure: str) -> str:
-    """Returns the error message for a metric that is null in all runs, or an empty text if results never have the
-    metric.
-    """
+    """Returns the error for a metric that is null in all runs; empty if results never have the metric."""
     if figure not in shape.figures():
         return ""
     writes = figure == "write_amplification"
@@ -93,7 +88,7 @@ def null(figure: str) -> str:
 
 
 def check_figure(where: str, figure: str) -> None:
-    """Checks, before any run is started, that the metric exists."""
+    """Checks, before any run, that the metric exists."""
     if not shape.has_figure(figure):
         raise ConfigError(
             f"{where}: unknown metric {text.path(figure)}; docs/results.md lists all metrics, such as "
@@ -111,7 +106,7 @@ def check_distinct(outcomes: Iterable[Outcome]) -> None:
 
 
 def check_outcomes(written: Sequence[str]) -> None:
-    """Checks outcomes, as written by the user, before any run is started."""
+    """Checks outcomes, as users write them, before any run."""
     for one in written:
         if ARITHMETIC & {*one}:
             raise ConfigError(
@@ -129,7 +124,7 @@ class Estimate(NamedTuple):
     half_width: float | None
     """Half width of the confidence interval with the level `CONFIDENCE`; None with fewer than two seeds."""
     seeds: int
-    """Number of seeds. For a mean over several points, only seeds for which all points have a value are counted."""
+    """Number of seeds; for several points, of seeds for which all points have a value."""
 
 
 def estimate(values: Sequence[float]) -> Estimate:
@@ -143,9 +138,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def student(freedom: float) -> float:
-    """Returns the half width of Student's confidence interval as a multiple of the standard error, for the given
-    degrees of freedom.
-    """
+    """Returns the half width of Student's confidence interval in standard errors, for the given degrees of freedom."""
     return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
@@ -159,12 +152,12 @@ class PointValues(NamedTuple):
 
     @property
     def values(self) -> tuple[float, ...]:
-        """Values of the outcome that are not missing."""
+        """Values that are not missing."""
         return tuple(one for one in self.by_seed if one is not None)
 
     @property
     def mean(self) -> float:
-        """Mean of the outcome over the seeds."""
+        """Mean over the seeds."""
         return math.fsum(self.values) / len(self.values)
 
 

@@ -51,7 +51,7 @@ class Range:
     high: Quantity
     log: bool
     count: int | None = None
-    """Number of values in the range; None for a range without steps."""
+    """Number of values; None for a range without steps."""
     spacing: Spacing | None = None
 
     @classmethod
@@ -68,7 +68,7 @@ class Range:
         return math.log(number / low) / math.log(high / low) if self.log else (number - low) / (high - low)
 
     def at(self, share: float) -> str:
-        """Returns the value at a position in the range, from 0 (low end) to 1 (high end)."""
+        """Returns the value at a position in the range; see `share`."""
         low, high = self.low.value, self.high.value
         return self.nearest(low * (high / low) ** share if self.log else low + share * (high - low))
 
@@ -96,18 +96,18 @@ class Axis:
     levels: tuple[Point, ...]
     """Values of the axis in order; for a range without steps, its two ends."""
     range: Range | None = None
-    """Range of a continuous axis; None if the axis has steps."""
+    """Range of an axis without steps."""
     stepped: Mapping[str, Range] = field(default_factory=dict)
     """Ranges with steps, by setting key; `levels` contains their values."""
 
     @property
     def name(self) -> str:
-        """Returns the name of the axis: its keys, joined by `+`."""
+        """Keys of the axis, joined by `+`."""
         return "+".join(self.keys)
 
     @property
     def ranges(self) -> Mapping[str, Range]:
-        """Ranges of the axis, with or without steps, by setting key."""
+        """Ranges of the axis by setting key."""
         return self.stepped if self.range is None else {self.keys[0]: self.range}
 
     def spaced(self, key: str, spacing: Spacing) -> "Axis":
@@ -121,9 +121,7 @@ class Axis:
         return replace(self, levels=tuple(levels), stepped={**self.stepped, key: span})
 
     def at(self, share: float) -> Point:
-        """Returns the value at a relative position in the axis's range or list. Positions go from 0 up to but not
-        including 1.
-        """
+        """Returns the value at a position in the range or list, from 0 up to but not including 1."""
         if self.range is not None:
             return {self.keys[0]: self.range.at(share)}
         return self.levels[min(int(share * len(self.levels)), len(self.levels) - 1)]
@@ -259,7 +257,7 @@ def _range(key: str, word: str) -> Range:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition for excluding combinations: a point is excluded if it satisfies every comparison."""
+    """A condition that excludes the points which satisfy all its comparisons."""
 
     comparisons: tuple[tuple[str, str, str], ...]
     """Key, operator and value of each comparison."""

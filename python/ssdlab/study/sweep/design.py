@@ -21,7 +21,7 @@ DESIGNS = {
     "factorial": "two levels of each axis, in a fraction of all combinations that depends on the resolution",
     "saltelli": "the points for estimating Sobol' indices; the number of samples is a power of two",
 }
-"""Descriptions of the designs that users can choose, by name."""
+"""Designs that users can choose, with their descriptions."""
 
 SEARCH = "search"
 """Name of the design of `ssdlab tune` studies, which choose points in batches."""
@@ -44,15 +44,13 @@ DEFAULT_SAMPLES = 64
 
 @dataclass(frozen=True)
 class Design:
-    """Rule that chooses the points to simulate in the space of the axes."""
+    """Rule that chooses the points; `samples` and `seed` are for sampled designs."""
 
     name: str = "grid"
     samples: int | None = None
-    """Number of samples of a sampled design."""
     resolution: int | None = None
     """Resolution of a fractional factorial design; None for all combinations."""
     seed: int = 1
-    """Seed of a random design."""
 
     def checked(self, axes: Sequence[Axis], conditions: Sequence[Condition]) -> "Design":
         """Checks that the design suits the axes. Returns the design with its number of samples filled in."""
@@ -107,8 +105,8 @@ class Design:
         return self.samples * (2 * len(axes) + 2 if self.name == "saltelli" else 1)
 
     def columns(self, axes: Sequence[Axis]) -> list[int]:
-        """Returns the columns of a factorial design, one per axis. The set bits of a column stand for base factors; the
-        level of the axis is the product of these factors.
+        """Returns the columns of a factorial design, one per axis: masks of the base factors whose product is its
+        level.
         """
         if self.resolution is None:
             return [1 << bit for bit in range(len(axes))]

@@ -15,7 +15,6 @@ from operator import xor
 from ssdlab._ssdlab import ConfigError
 
 RESOLUTIONS = (3, 4, 5)
-"""Supported resolutions of a fractional factorial design."""
 
 MAX_BASE = 14
 """Maximum number of base factors, for at most 16,384 points."""
@@ -33,9 +32,7 @@ def columns(factors: int, resolution: int) -> list[int]:
 
 
 def _lexicode(base: int, factors: int, resolution: int) -> list[int] | None:
-    """Returns columns of `base` bits such that no `resolution` - 1 columns sum to zero. Returns None if too few such
-    columns exist.
-    """
+    """Returns columns of `base` bits of which no `resolution` - 1 sum to zero; None if there are too few."""
     chosen: list[int] = []
     # XOR sums of up to `resolution` - 2 chosen columns. The next column must differ from all these sums.
     sums: list[set[int]] = [{0}, *(set[int]() for _ in range(resolution - 2))]

@@ -102,7 +102,7 @@ def read(path: Path) -> Written:
 
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Adds the name of the file as a prefix to error messages about an axis."""
+    """Adds the name of the file to error messages about an axis."""
     try:
         yield
     except ConfigError as error:

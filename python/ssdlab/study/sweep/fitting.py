@@ -13,17 +13,11 @@ from ssdlab.study.sweep.quantity import quantity
 from ssdlab.study.sweep.spacing import Spacing
 
 PAGES_PER_BLOCK = "nand.pages_per_block"
-"""Setting for the number of pages per block. Scale models may have fewer pages per block."""
+"""Scale models may have fewer pages per block than this setting."""
 
 
 def fitted(axes: Sequence[Axis], base: Config) -> list[Axis]:
-    """Restricts the ranges of axes to values that the settings allow.
-
-    Args:
-        axes: Axes of the sweep.
-        base: Configuration that the points' settings override. Some settings must be multiples of values in this
-            configuration.
-    """
+    """Restricts the ranges of axes to values that their settings allow, beside the other axes and `base`."""
     # Some settings must be multiples of another setting, such as the page size. So there are two passes, and the first
     # pass restricts the page size to powers of two.
     alone = [_spaced(one, [one], base) for one in axes]
@@ -44,9 +38,9 @@ def _spaced(axis: Axis, axes: Sequence[Axis], base: Config) -> Axis:
 
 
 def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
-    """Returns the rules for the values of a setting; None if there are no rules.
+    """Returns the rules for the values of a setting, if any.
 
-    If a rule refers to another setting, it applies to every value that the sweep uses for that setting.
+    A rule that refers to another setting applies to every value that the sweep uses for that setting.
     """
     rules = _ssdlab.spacing(key)
     if not rules:
@@ -65,9 +59,7 @@ def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
 
 
 def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int]:
-    """Returns the values that the setting `key` takes in a sweep; for a range, only its two ends. Values of the setting
-    `owner` must be multiples or divisors of them.
-    """
+    """Returns the values (of a range, the ends) of the setting `key`, which restrict values of the setting `owner`."""
     levels = [level for axis in axes for level in axis.levels]
     values = [level[key] for level in levels if key in level]
     if key == PAGES_PER_BLOCK or not values:
@@ -84,9 +76,7 @@ def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int
 
 
 def _value(key: str, owner: str, config: Config) -> str:
-    """Returns the value of a setting. For `nand.pages_per_block`, returns the actual pages per block, which may be
-    fewer.
-    """
+    """Returns the value of a setting; for `nand.pages_per_block` the actual pages per block, which may be fewer."""
     if key != PAGES_PER_BLOCK:
         return str(config[key])
     # Sets `owner` to 1, which divides every number of pages, so that the drive is valid.

@@ -27,32 +27,24 @@ MAX_CHECKS = 8
 """Maximum number of pilot runs that check the model."""
 
 LOADING_SECONDS = 1.0
-"""If the first run takes less than this number of seconds, it is repeated, because much of its time was spent starting
-the worker process.
-"""
+"""A faster first run is repeated, because it spent much of its time starting the worker process."""
 
 
 class Pilots(NamedTuple):
     """Durations of pilot runs, and the resulting estimates for all runs."""
 
     seconds: Mapping[str, float]
-    """Measured durations in seconds, by run key."""
     expected: Mapping[str, float]
-    """Estimated durations in seconds, by run key."""
+    """Measured and estimated durations in seconds, by run key."""
     off: tuple[float, float] | None
-    """Smallest and largest ratio of measured to estimated duration among the runs that check the model; None without
-    such runs.
-    """
+    """Smallest and largest ratio of measured to estimated duration among the runs that check the model, if any."""
     complete: bool
     """True if all pilot runs finished within `SECONDS`."""
 
 
 def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str], list[str]]:
-    """Returns the keys of pilot runs that cover the axes, and of pilot runs that check the model.
-
-    Args:
-        points: Points by run key, in the order of the design.
-        axes: Axes of the sweep.
+    """Returns the keys of the pilot runs that cover the axes, and of those that check the model. `points` are in the
+    order of the design, by run key.
     """
     first, *_ = points
     apart = {key: sum(one[name] != points[first][name] for name in one) for key, one in points.items()}
@@ -70,14 +62,7 @@ def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str],
 
 
 def run(runs: Mapping[str, Run], points: Mapping[str, Point], axes: Sequence[Axis], crew: Workers) -> Pilots:
-    """Executes the pilot runs within `SECONDS`.
-
-    Args:
-        runs: Runs to choose from, by key; not empty.
-        points: Points of the runs.
-        axes: Axes of the sweep.
-        crew: Workers; they execute one run after the other and are stopped at the time limit.
-    """
+    """Executes pilot runs one after the other, and stops the workers after `SECONDS`."""
     covering, checks = tried(points, axes)
     seconds: dict[str, float] = {}
     began = time.monotonic()
@@ -136,9 +121,7 @@ def _covering(axis: Axis, points: Sequence[Point]) -> list[tuple[str, ...]]:
 
 
 def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str, ...]], float] | None:
-    """Returns a function that maps an axis value to its logarithm, for axes of positive numbers or traces; None for
-    other axes.
-    """
+    """Returns a function from an axis value to its logarithm, for positive numbers and traces; otherwise None."""
     if axis.keys == (TRACE,):
         return lambda level: math.log(Path(level[0]).stat().st_size + 1)
     numbers = {level: quantity(level[0]) for level in levels}
@@ -148,8 +131,8 @@ def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str,
 
 
 def _features(points: Mapping[str, Point], axes: Sequence[Axis]) -> list[list[float]]:
-    """Returns the columns of the linear model, with an entry per point. A numeric axis has one column with the
-    logarithms of its values, scaled to 0..1. Any other axis has a 0/1 column for each value.
+    """Returns the columns of the linear model. A numeric axis has one column of logarithms, scaled to 0..1; any other
+    axis has a 0/1 column for each value.
     """
     columns = []
     for axis in axes:

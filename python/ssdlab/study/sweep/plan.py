@@ -26,17 +26,16 @@ AXIS = "axis"
 NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 
 MAX_FAULTS = 30
-"""Maximum number of faults listed in a message."""
 
 MAX_VALUES = 8
-"""Maximum number of additional axis values that a message lists for one fault."""
+"""Maximum number of further axis values that a message lists for a fault."""
 
 _NUMBER = re.compile(r"\d[\d.]*[A-Za-z%/]*")
 
 
 @dataclass(frozen=True)
 class Question:
-    """A sweep to run: axes, base configuration and design."""
+    """A sweep to run, with `seeds` runs per point."""
 
     axes: tuple[Axis, ...]
     base: Config
@@ -46,11 +45,8 @@ class Question:
     """`TraceFile` options for traces on an axis."""
     design: Design = field(default_factory=Design)
     conditions: tuple[Condition, ...] = ()
-    """Conditions that exclude combinations of axis values."""
     seeds: int = 1
-    """Number of runs per point."""
     outcomes: tuple[str, ...] = ()
-    """Names of the metrics to show first."""
     written: Mapping[str, str] = field(default_factory=dict)
     """Prefix of the error messages about each axis, by axis key; `AXIS` by default."""
 
@@ -67,7 +63,7 @@ class Plan:
     question: Question
     design: Design
     columns: tuple[str, ...]
-    """Keys of the settings that the axes vary."""
+    """Keys that the axes vary."""
     rows: tuple[Row, ...]
     runs: Mapping[str, Run]
     """Runs by key; points with identical settings share a run."""
@@ -159,7 +155,7 @@ def _named(point: Point) -> str:
 
 
 def _where(points: Sequence[Point]) -> str:
-    """Returns the end of a message: the axis values that all faulty points share, and how to exclude these points."""
+    """Returns the end of a message: the values that all faulty points share, and how to exclude these points."""
     shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
     named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
     more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"
@@ -167,10 +163,8 @@ def _where(points: Sequence[Point]) -> str:
 
 
 def listed(faults: Mapping[str, Collection[str]]) -> str:
-    """Returns faults as text, one per line. Faults that differ only in an axis value or in numbers are merged.
-
-    Args:
-        faults: Axis values with which each fault occurs, by fault.
+    """Returns faults as text, one per line, with the axis values at which they occur. Merges faults that differ only in
+    an axis value or in numbers.
     """
     alike: dict[str, list[tuple[str, str, str]]] = {}
     for fault, values in faults.items():
@@ -207,23 +201,15 @@ class _Traces:
 
 
 class Builder:
-    """Builds the configurations of the points of a sweep.
-
-    Args:
-        base: Configuration that the points' settings override.
-        written: Prefix of the error messages about each axis, by axis key; `AXIS` by default.
-    """
+    """Builds the configurations of points from `base`; `written` has the prefix of messages about each axis."""
 
     def __init__(self, base: Config, written: Mapping[str, str] = NOWHERE_ELSE) -> None:
         self._base, self._written = base, written
 
     def of(self, point: Point, number: int, *, replays: bool) -> tuple[Config, int]:
-        """Returns the checked configuration of a point, and its seed.
+        """Returns the checked configuration of a point, and its seed: `number` above the seed of the configuration.
 
-        Args:
-            point: Values of the settings, by key.
-            number: Number that is added to the seed of the configuration.
-            replays: True if a trace is replayed; a drive without a capacity is then sized for the trace.
+        If it `replays` a trace, a drive without a capacity is sized for the trace.
         """
         config = self.laid(point, replays=replays)
         seed = int(config["seed"]) + number

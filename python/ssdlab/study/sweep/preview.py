@@ -25,15 +25,13 @@ class Preview(Finding):
     left: int
     """Number of distinct runs that have not finished yet."""
     jobs: int
-    """Number of runs executed in parallel."""
     pilots: Pilots | None
     """Estimates from pilot runs; None if no run can be executed."""
     memory_bytes: int
     """Estimated memory in bytes of the largest run."""
     most_bytes: int
-    """Memory in bytes available to a run."""
     too_large: int
-    """Number of remaining runs that will fail immediately because they need too much memory."""
+    """Number of remaining runs that need too much memory and so fail."""
 
     @property
     def total_seconds(self) -> float:
@@ -42,8 +40,8 @@ class Preview(Finding):
 
     @property
     def range_seconds(self) -> tuple[float, float] | None:
-        """Shortest and longest plausible duration of all remaining runs, in seconds. Assumes that the estimates are off
-        by the same factors as in the runs that check the model. None if no runs checked the model.
+        """Shortest and longest plausible duration in seconds, if the estimates are off as much as in the runs that
+        check the model; None without such runs.
         """
         if self.pilots is None or self.pilots.off is None:
             return None
@@ -51,8 +49,8 @@ class Preview(Finding):
         return least, most
 
     def _together(self, factor: float) -> float:
-        """Returns the total duration in seconds if each unmeasured run takes `factor` times its estimate. The total is
-        at least the duration of the longest run.
+        """Returns the duration in seconds if unmeasured runs take `factor` times their estimates; at least that of the
+        longest run.
         """
         if self.pilots is None:
             return 0.0

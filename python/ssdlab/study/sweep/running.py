@@ -32,9 +32,7 @@ from ssdlab.study.work.run import Run
 from ssdlab.study.work.workers import Workers
 
 Axes = Mapping[str, Values] | Sequence[str | Mapping[str, Values]]
-"""Axes as users write them: either a mapping from keys to values; or a list of strings such as `device.op=7%,28%`, and
-of mappings for linked keys.
-"""
+"""Axes as users write them: a mapping from keys to values, or a list of strings and of mappings for linked keys."""
 
 
 @takes(outcomes=["write_amplification"], without=["device.op>20%"])
@@ -141,7 +139,7 @@ def workers(jobs: int | None, cluster: str | None) -> Workers:
 
 
 class Planned(Protocol):
-    """Interface that a study's plan provides so that its runs can be executed."""
+    """A study's plan, whose runs can be executed."""
 
     @property
     def runs(self) -> Mapping[str, Run]:
@@ -160,9 +158,7 @@ def run(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Executes the runs of a plan that are missing in the study at `where`, a folder or an address. If `where` is None,
-    uses a temporary folder.
-    """
+    """Executes the runs of a plan that are missing in the study at `where`; a temporary folder if None."""
     if where is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
             return run(planned, Path(made), jobs=jobs, cluster=cluster, monitor=monitor)
@@ -198,9 +194,7 @@ def open_study(path: str | os.PathLike[str]) -> Study:
 
 
 def preview(planned: Plan, where: Path | str | None, *, jobs: int | None) -> Preview:
-    """Returns the runs that a plan would execute, with estimates from pilot runs. The results of pilot runs are not
-    stored.
-    """
+    """Returns the runs that a plan would execute, with estimates from pilot runs, whose results are not stored."""
     done: set[str] = set()
     if where is not None:
         with reading(where) as folder:

@@ -9,9 +9,7 @@ from ssdlab.study.sweep.quantity import SHARE, Quantity, exact
 
 @dataclass(frozen=True)
 class Spacing:
-    """Rules for the possible values of a setting. Values are integers in the setting's base unit: bytes, nanoseconds,
-    percent or a count.
-    """
+    """Rules for the possible values of a setting: integers in bytes, nanoseconds, percent or units."""
 
     multiple: int = 1
     power_of_two: bool = False
@@ -19,9 +17,7 @@ class Spacing:
     """Number of which each value must be a divisor."""
 
     def nearest(self, value: float, low: Quantity, high: Quantity, *, log: bool) -> str | None:
-        """Returns the possible value in a range that is nearest to a number in base units; None if the range has no
-        possible value.
-        """
+        """Returns the possible value in a range that is nearest to a number in base units, if there is one."""
         unit = 0.01 if low.base == SHARE else 1.0
         # Rounds before taking the ceiling, because 7 % as a float is not exactly seven times 1 %.
         least, most = math.ceil(round(low.value / unit, 6)), math.floor(round(high.value / unit, 6))

@@ -44,9 +44,7 @@ def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hash
 
 
 def rank(measured: Measured, aims: Aims) -> tuple[float, float, float]:
-    """Returns the sort key of a measured point. Points are sorted by the first goal, best first; points that violate
-    constraints follow, and failed points come last.
-    """
+    """Returns the sort key of a point: by the first goal, then points that violate constraints, then failed points."""
     if measured.error is not None:
         return (1.0, 0.0, 0.0)
     missed = sum(max(0.0, missed) for missed in measured.violations(aims.constraints))
@@ -54,8 +52,8 @@ def rank(measured: Measured, aims: Aims) -> tuple[float, float, float]:
 
 
 def judged(repeated: Sequence[Finalist], aims: Aims) -> list[Finalist]:
-    """Sorts finalists by their results with fresh seeds and marks the best. Among equally good finalists, a finalist
-    that satisfies the constraints with more seeds comes first.
+    """Sorts finalists by their fresh results and marks the best. Among equals, those that satisfy the constraints with
+    more seeds come first.
     """
     goals, constraints = aims
     ordered = sorted(repeated, key=lambda one: (rank(one.fresh, aims), -one.fresh.kept(constraints)))

@@ -12,7 +12,7 @@ from ssdlab.study.survey.outcome import check_figure, is_large, null
 from ssdlab.study.sweep.quantity import quantity
 
 UNITS = {"_ns": ("ns", "a time such as 20ms"), "_bytes": ("bytes", "a size such as 64MiB")}
-"""Unit of a bound on a metric, and an example of a bound, by the suffix of the metric's name."""
+"""Unit of a bound, and an example, by the suffix of the metric's name."""
 
 
 class Goal(NamedTuple):
@@ -21,7 +21,7 @@ class Goal(NamedTuple):
     name: str
     value: Value
     large: bool
-    """True if a larger value of the goal is better."""
+    """True if a larger value is better."""
 
     @classmethod
     def of(cls, written: str) -> "Goal":
@@ -37,24 +37,22 @@ class Goal(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """Returns the metric of the goal; empty if the goal is an arithmetic expression."""
+        """The metric; empty for an arithmetic expression."""
         return _figure(self.value)
 
     @property
     def sense(self) -> str:
-        """Direction of the goal: `min` or `max`."""
+        """`min` or `max`."""
         return "max" if self.large else "min"
 
 
 class Constraint(NamedTuple):
-    """A bound on a metric or on arithmetic on metrics."""
+    """A bound, in the unit of the metric, on a metric or on arithmetic on metrics."""
 
     name: str
-    """Source text of the constraint."""
     value: Value
     at_least: bool
     bound: float
-    """Value of the bound, in the unit of the metric."""
 
     @classmethod
     def of(cls, written: str) -> "Constraint":
@@ -76,13 +74,11 @@ class Constraint(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """Returns the metric that the constraint bounds; empty if it bounds an arithmetic expression."""
+        """The bounded metric; empty for an arithmetic expression."""
         return _figure(self.value)
 
     def violation(self, mean: float) -> float:
-        """Returns the amount by which a mean violates the constraint, relative to the bound; positive if the constraint
-        is violated.
-        """
+        """Returns the violation by a mean, relative to the bound; positive if the constraint is violated."""
         over = self.bound - mean if self.at_least else mean - self.bound
         return over / (abs(self.bound) or 1.0)
 
@@ -115,7 +111,7 @@ class Aims(NamedTuple):
 
     @property
     def measured(self) -> list[Goal | Constraint]:
-        """Returns all measured quantities: the goals, followed by the constraints."""
+        """The goals, followed by the constraints."""
         return [*self.goals, *self.constraints]
 
 
@@ -147,13 +143,12 @@ def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
 
 
 class Measured(NamedTuple):
-    """Measured values of goals and constraints at a point, for each of its seeds."""
+    """Values of goals and constraints at a point, each with one value per seed."""
 
     goals: tuple[tuple[float, ...], ...] = ()
-    """For each goal, one value per seed."""
     constraints: tuple[tuple[float, ...], ...] = ()
     error: str | None = None
-    """Reason why the point has no values; None if it has values."""
+    """Reason why the point has no values, if so."""
     lacking: str = ""
     """Name of a goal or constraint for which a finished run has no value."""
 

@@ -28,17 +28,14 @@ class Finalist(NamedTuple):
     config: Config
     point: Point
     searched: Measured
-    """Measurements of the trial during the search."""
     fresh: Measured
-    """Measurements of the trial with fresh seeds."""
+    """Measurements during the search, and with fresh seeds."""
     best: bool
     """True for the best point; with several outcomes, for points on the Pareto front."""
     spare: Spare | None = None
     """Spare space of the drive, if it differs from the requested spare space."""
     as_given: bool = False
-    """True if the trial has the unchanged configuration, or differs from it only in the requested spare space and has
-    the same drive.
-    """
+    """True for the unchanged configuration, or if only the requested spare space differs and the drive is the same."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -57,7 +54,6 @@ class Tuned(Finding):
     base: Config
     source: Mapping[str, Any] | None
     axes: Sequence[str]
-    """Names of the axes of the search."""
     goals: Sequence[Goal]
     constraints: Sequence[Constraint]
     seeds: int
@@ -65,22 +61,17 @@ class Tuned(Finding):
     repeats: int
     """Number of fresh seeds for repeating the best points (finalists)."""
     asked: int
-    """Number of trials that were requested."""
+    """Number of requested trials."""
     exhausted: bool
     """True if every point of the space was tried."""
     trials: Sequence[Trial]
     finalists: Sequence[Finalist]
-    """Best trials, sorted by their results with fresh seeds, best first. With several outcomes, the trials on the
-    Pareto front.
-    """
+    """Best trials by their results with fresh seeds, best first; with several outcomes, the Pareto front."""
     unchanged: Measured | None
-    """Measurements of the unchanged configuration with the fresh seeds; None if that configuration was not run."""
+    """Measurements of the unchanged configuration with the fresh seeds, if it was run."""
     importance: Mapping[str, Mapping[str, float]]
-    """For each outcome and constraint, the importance of each axis: its share of the influence on whether a point is
-    among the best tenth.
-    """
+    """Share of each axis in whether a point is among the best tenth, by outcome or constraint."""
     notes: Sequence[str] = ()
-    """Notes on the runs of the search."""
     modes: str = ""
     """Title suffix that names the replay modes of the runs whose requests have timestamps."""
 
@@ -105,8 +96,8 @@ class Tuned(Finding):
         return self.best is not None and self.best.fresh.feasible(self.constraints)
 
     def lead(self) -> Estimate | None:
-        """Returns the lead of the best finalist over the second-best finalist, computed from their difference at each
-        seed. Returns None with several outcomes, or if only one of the two meets the constraints.
+        """Returns the lead of the best finalist over the second, from their differences at each seed. None with several
+        outcomes, or if only one of the two meets the constraints.
         """
         if len(self.goals) > 1 or len(self.finalists) < 2:
             return None
@@ -198,7 +189,6 @@ class Tuned(Finding):
         return {"trials.csv": rows, **{name: one.config.to_toml() for name, one in self._best().items()}}
 
     def _best(self) -> dict[str, Finalist]:
-        """Returns the best finalists, keyed by configuration file name."""
         best = [one for one in self.finalists if one.best]
         several = len(self.goals) > 1
         return {f"best-{at}.toml" if several else "best.toml": one for at, one in enumerate(best, 1)}

@@ -104,15 +104,12 @@ def tune(
 
 
 class Budget(NamedTuple):
-    """Size of a search: numbers of trials, seeds and repeats."""
+    """Numbers of trials, of fresh seeds for the best points and of points proposed together; seed of the proposals."""
 
     trials: int = TRIALS
     repeats: int = REPEATS
-    """Number of fresh seeds for the best points."""
     batch: int = BATCH
-    """Number of points proposed together."""
     seed: int = 1
-    """Seed of the proposed points."""
 
 
 def run(
@@ -126,9 +123,7 @@ def run(
     cluster: str | None,
     monitor: Monitor | None,
 ) -> Tuned:
-    """Runs the search in the given folder, or in a temporary folder if None. If the search raises ConfigError, its
-    folder is removed unless it existed before.
-    """
+    """Runs the search in the folder, or in a temporary folder. If it raises ConfigError, a new folder is removed."""
     _check(asked, aims, budget)
     declared(aims.measured)
     made = folder is None or not folder.exists()
@@ -259,9 +254,7 @@ def _plan(
     trace: TraceRef | None,
     budget: Budget,
 ) -> dict[str, Any]:
-    """Returns the search's plan in the form stored in the folder: like the plan of a sweep, plus the arguments that
-    identify the search.
-    """
+    """Returns the plan stored in the folder: like a sweep's plan, plus the arguments that identify the search."""
     plain = [
         f"{one.figure}:{one.sense}" if isinstance(one, Goal) and (one.large or is_large(one.figure, "")) else one.figure
         for one in aims.measured
@@ -329,7 +322,7 @@ def _repeat(
     fresh: range,
 ) -> tuple[list[Finalist], Measured | None]:
     """Repeats the best trials with fresh seeds. Returns these finalists, and the measurements of the unchanged
-    configuration (None if it was not run).
+    configuration, if it was run.
     """
     repeated: list[Finalist] = []
 

@@ -21,16 +21,7 @@ from ssdlab.study.work.workers import Workers
 
 
 class Runs:
-    """Executes the runs of points, and derives the measured values of the points from the results.
-
-    Args:
-        base: Configuration that the points' settings override.
-        trace: Trace that all points replay.
-        aims: Goals and constraints to measure.
-        store: Folder of the study.
-        workers: Workers that execute runs.
-        monitor: Called with the number of finished runs in the current phase.
-    """
+    """Executes the runs of points, in phases that the monitor shows, and measures goals and constraints."""
 
     def __init__(
         self,
@@ -50,11 +41,11 @@ class Runs:
         self._known: dict[tuple[tuple[str, str], ...], tuple[Row, Run] | str] = {}
 
     def begin(self, phase: str, total: int) -> None:
-        """Starts a phase of `total` runs. Subsequent calls of the monitor pass this phase and total."""
+        """Starts a phase of `total` runs for the monitor."""
         self._phase, self._total, self._finished = phase, total, 0
 
     def config(self, point: Point) -> Config:
-        """Returns the configuration of a point, without changing its seed."""
+        """Returns the configuration of a point, with its own seed."""
         config = self._builder.of(point, 0, replays=self._trace is not None)[0]
         return source_of(None if self._trace is None else self._trace.file(), config).at_times(config)
 
@@ -92,9 +83,7 @@ class Runs:
         return [] if isinstance(made, str) else [run for _, run in made]
 
     def do(self, points: Sequence[Point], seeds: range) -> bool:
-        """Executes the runs of the given points whose results are missing in the folder. Returns False if the monitor
-        stopped the search.
-        """
+        """Executes runs whose results are missing in the folder. Returns False if the monitor stopped the search."""
         left: dict[str, Run] = {}
         for point in points:
             for run in self._runs(point, seeds):
@@ -141,9 +130,7 @@ class Runs:
         return summaries
 
     def ran(self, points: Sequence[Point], seeds: range) -> list[Ran]:
-        """Returns the runs of the given points that have a result; a run that several points share is returned only
-        once.
-        """
+        """Returns the distinct runs of the points that have a result."""
         ran: dict[str, Ran] = {}
         for point in points:
             for run in self._runs(point, seeds):
@@ -168,7 +155,7 @@ class Runs:
         return Measured(tuple(values[:count]), tuple(values[count:]))
 
     def figures(self, points: Sequence[Point], seeds: range) -> list[str]:
-        """Returns the names of the metrics that at least one run of the points has."""
+        """Returns the metrics that at least one run of the points has."""
         figures: dict[str, None] = {}
         for point in points:
             summaries = self.summaries(point, seeds)

@@ -21,13 +21,12 @@ from ssdlab.study.tuning.goal import Aims, Measured
 from ssdlab.study.tuning.space import Parameter, Space
 
 POINT, WARM = "point", "warm"
-"""Names of the user attributes of an Optuna trial: the point's settings, and a mark for trials from another study."""
+"""User attributes of an Optuna trial: the point's settings, and a mark for trials from another study."""
 
 NAME = "ssdlab"
-"""Name of the study in Optuna's database."""
 
 RUNS = "it runs"
-"""Name of an artificial constraint, which every point without results violates by `BROKEN`."""
+"""Artificial constraint that every point without results violates by `BROKEN`."""
 BROKEN = 1e9
 
 
@@ -36,24 +35,17 @@ Named = frozenset[tuple[str, str]]
 
 
 class Proposal(NamedTuple):
-    """A point proposed by Optuna."""
+    """A point proposed by Optuna, with the number of its trial."""
 
     number: int
-    """Number of the Optuna trial."""
     point: Point
     warm: bool
     finished: bool
 
 
 class Search:
-    """Past trials of a search, and proposals for the next trials.
-
-    Args:
-        space: Space to search.
-        aims: Goals and constraints.
-        seed: Seed of the proposals.
-        batch: Number of trials proposed together.
-        database: SQLite file of the trials; if None, trials are stored in memory.
+    """Past trials of a search in a SQLite file (in memory if None), and proposals for the next trials, `batch`
+    together.
     """
 
     def __init__(
@@ -113,7 +105,7 @@ class Search:
             self._study.tell(number, state=optuna.trial.TrialState.FAIL, skip_if_finished=True)
 
     def _propose(self, index: int) -> bool:
-        """Proposes a new point; returns False if there is no new point.
+        """Proposes a new point; returns False if there is none.
 
         The estimator does not know that runs are deterministic, so it may repeat points near the best point. A repeated
         point is replaced by a random untried point.
@@ -170,7 +162,7 @@ class Search:
         self._add(parameters, {POINT: dict(point), WARM: True}, **known)
 
     def _add(self, parameters: Mapping[str, Parameter], notes: Mapping[str, object], **known: Any) -> None:
-        """Adds a trial for a point that the sampler did not propose."""
+        """Adds a trial that the sampler did not propose."""
         distributions = self._space.distributions()
         own = {name: distributions[name] for name in parameters}
         trial = optuna.trial.create_trial(params=dict(parameters), distributions=own, user_attrs=dict(notes), **known)
@@ -184,8 +176,8 @@ class Search:
         )
 
     def importance(self) -> dict[str, dict[str, float]]:
-        """Returns the importance of each axis as a fraction, for each goal and constraint. Importance is the relative
-        influence of the axis on whether a point is among the best tenth, computed by PED-ANOVA.
+        """Returns the importance of each axis, as a fraction, for each goal and constraint: its influence on whether a
+        point is among the best tenth, computed by PED-ANOVA.
         """
         complete = [one for one in self._study.get_trials(deepcopy=False) if one.values is not None]
         if len({str(one.params) for one in complete}) < LEAST_FOR_IMPORTANCE:
@@ -235,7 +227,7 @@ def _storage(path: Path) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Context manager that suppresses Optuna's warnings."""
+    """Suppresses Optuna's warnings."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:

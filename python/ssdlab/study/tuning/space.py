@@ -18,13 +18,13 @@ from ssdlab.study.sweep.axes import Axis, Point, Range
 from ssdlab.study.sweep.quantity import quantity
 
 Parameter = str | int | float
-"""Value of an axis, as the sampler represents it."""
+"""Value of an axis as the sampler represents it."""
 
 DIGITS = 3
 """Number of significant digits of values drawn from a range."""
 
 MAX_BISECTIONS = 40
-"""Maximum number of bisections of a range; more bisections would not change the value."""
+"""Number of bisections of a range after which the value no longer changes."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Space:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Keys of the settings that the axes vary."""
+        """Keys that the axes vary."""
         return tuple(key for axis in self.axes for key in axis.keys)
 
     def applies(self, axis: Axis, point: Mapping[str, str]) -> bool:
@@ -69,17 +69,13 @@ class Space:
         return point
 
     def points(self, draw: Random) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Yields every point of the space with its parameters, starting at a random point. Values of ranges have
-        `DIGITS` significant digits.
-        """
+        """Yields every point with its parameters, starting at a random one. Values of ranges have `DIGITS` digits."""
         return self._spanned(self.axes, {}, {}, draw)
 
     def _spanned(
         self, axes: Sequence[Axis], point: Point, parameters: dict[str, Parameter], draw: Random
     ) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Extends `point`, which already has values for the earlier axes, by values for `axes`; yields every resulting
-        point with its parameters.
-        """
+        """Extends `point`, which has values for the earlier axes, by all values for `axes`."""
         if not axes:
             yield point, parameters
         elif not self.applies(axes[0], point):
@@ -108,16 +104,16 @@ class Space:
         return {axis.name: _distribution(axis) for axis in self.axes}
 
     def corners(self) -> Iterator[tuple[Axis, Point, tuple[Point, Point]]]:
-        """Yields every value of each axis (for a range, both ends), with two points that have this value: one with the
-        first values of all other axes, and one with their last values.
+        """Yields every value of each axis (of a range, the ends), with two points that have it: with the first values
+        of all other axes, and with their last values.
         """
         for varied in self.axes:
             for level in varied.levels:
                 yield varied, level, self._holding(varied, level)
 
     def nearest(self, varied: Axis, end: Point, is_possible: Callable[[tuple[Point, Point]], bool]) -> Point | None:
-        """Returns the valid value nearest to an invalid end of an axis range, with `DIGITS` significant digits. Returns
-        None if both ends are invalid.
+        """Returns the valid value nearest to an invalid end of a range, with `DIGITS` digits; None if both ends are
+        invalid.
         """
         assert varied.range is not None
         low, high = varied.range.low.value, varied.range.high.value
@@ -152,7 +148,7 @@ class Space:
 
 
 def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
-    """Yields every value of an axis, as the sampler represents it, starting at a random value."""
+    """Yields every value of an axis as the sampler represents it, starting at a random one."""
     values: Sequence[Parameter]
     if axis.range is None:
         values = range(len(axis.levels)) if _ordered(axis) else _labels(axis)
@@ -166,9 +162,7 @@ def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
 
 @cache
 def _numbers(range_: Range) -> Sequence[Parameter]:
-    """Returns the numbers in a range, as the sampler represents them. If several numbers are rounded to the same
-    setting, returns only the first.
-    """
+    """Returns the numbers in a range as the sampler represents them, one for each setting to which they are rounded."""
     low, high = range_.low.value, range_.high.value
     numbers = range(int(low), int(high) + 1) if _whole(range_) else _written_out(low, high)
     if range_.spacing is None:
@@ -180,8 +174,8 @@ def _numbers(range_: Range) -> Sequence[Parameter]:
 
 
 def _written_out(low: float, high: float) -> Sequence[float]:
-    """Returns both ends of a range, and all numbers between them that have `DIGITS` significant digits. Numbers below a
-    thousandth of the high end have fewer digits.
+    """Returns both ends of a range, and the numbers between them with `DIGITS` digits; fewer below a thousandth of the
+    high end.
     """
     last = Decimal(str(high))
     digits = Context(prec=DIGITS, Emin=min(last.adjusted() - 3, 0))

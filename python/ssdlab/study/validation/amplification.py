@@ -30,26 +30,21 @@ BLOCKS = {64: 10_000, 128: 6_000, 256: 4_000}
 """Number of closed blocks to simulate for each number of pages per block, as in the reference simulations."""
 
 QUICK_EVERY = 13
-"""Step between rows of the quick subset. Every 13th row suffices to cover all policies, block sizes and types of
-workloads.
-"""
+"""Step between rows of the quick subset, which covers all policies, block sizes and types of workloads."""
 
 ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
-"""Spare factors that are exact in the reference table. In all other rows, the over-provisioning is exact and the spare
-factor is rounded.
-"""
+"""Spare factors that are exact in the table; in all other rows, the over-provisioning is exact."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A simulated device (pool) for a reference row: the whole device, or only its hot or cold part."""
+    """A simulated device for a reference row: the whole device, or its hot or cold part."""
 
     writes: float
-    """Share r of all writes that go to this device (pool)."""
+    """Share r of all writes that go to this pool."""
     blocks: int
-    """Number of closed blocks of the pool."""
     alpha: float
-    """Physical pages per logical page of the pool."""
+    """Numbers of closed blocks, and of physical pages per logical page."""
 
 
 @dataclass(frozen=True)
@@ -66,22 +61,20 @@ class Row:
     policy: str
     pages_per_block: int
     analytic: float | None
-    """Write amplification according to a closed formula; None if there is no formula."""
+    """Write amplification of a closed formula, if there is one."""
     simulated: float
-    """Write amplification in the reference simulation."""
+    """Write amplification of the reference simulation."""
     hot_spare: float | None
     """The hot pool's share of the spare pages; None without separated pools."""
 
     @property
     def reference(self) -> float:
-        """Write amplification from the closed formula; if there is no formula, from the reference simulation."""
+        """Write amplification of the closed formula or, without one, of the reference simulation."""
         return self.simulated if self.analytic is None else self.analytic
 
     @property
     def pools(self) -> list[Pool]:
-        """Returns the independent devices (pools) to simulate for this reference row. Their write amplifications,
-        weighted by their shares of the writes, add up to the row's write amplification.
-        """
+        """Independent devices to simulate, whose write amplifications, weighted by their shares of writes, add up."""
         blocks = BLOCKS[self.pages_per_block]
         if self.hot_spare is None:
             return [Pool(1.0, blocks, self.alpha)]
@@ -130,7 +123,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of simulating a row of the reference table."""
+    """A simulated row of the reference table."""
 
     row: Row
     ours: float
@@ -191,7 +184,7 @@ def quick_rows() -> list[Row]:
 
 
 class Amplification(Finding):
-    """Rows of the reference table with the simulated results."""
+    """The simulated rows, out of `asked` rows of the reference table."""
 
     _page = "amplification"
     _json = "amplification.json"
@@ -200,7 +193,6 @@ class Amplification(Finding):
     def __init__(self, outcomes: Sequence[Outcome], asked: int) -> None:
         self.outcomes = tuple(outcomes)
         self.asked = asked
-        """Number of rows of the reference table that were requested."""
 
     @property
     def partial(self) -> bool:
@@ -225,9 +217,7 @@ class Amplification(Finding):
 
 
 def run(chosen: Sequence[Row], *, jobs: int | None = None, monitor: Monitor | None = None) -> Amplification:
-    """Simulates the chosen rows in parallel. If the monitor stops the simulations, unfinished rows are omitted from the
-    result.
-    """
+    """Simulates the chosen rows in parallel; omits unfinished rows if the monitor stops the simulations."""
     executor = Executor("simulate", sum(len(row.pools) for row in chosen), jobs=jobs, monitor=monitor)
 
     def simulate(row: Row) -> Outcome | None:

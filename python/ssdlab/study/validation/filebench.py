@@ -64,13 +64,11 @@ of its files. The service time is the median time from a read to the write of th
 SPAN = "24GiB"
 
 SHARE_POINTS, RELATIVE = 5.0, 0.1
-"""Maximum differences at which captured and generated workloads count as similar: in percentage points for shares, as a
-fraction for other statistics.
-"""
+"""Differences up to which statistics are alike: in percentage points for shares, else as a fraction."""
 
 
 def statistics(trace: Iterable[_ssdlab.Requests]) -> dict[str, float]:
-    """Returns the request statistics of a trace. `trace` yields the requests in batches."""
+    """Returns the statistics of a trace, which yields batches of requests."""
     counts = {op: np.zeros(4, dtype=np.int64) for op in (READ, WRITE)}
     sync = meta = flushes = 0
     ends = {READ: -1, WRITE: -1}
@@ -132,21 +130,21 @@ class Row:
     statistic: str
     captured: float
     tolerance: float
-    """Maximum accepted difference between the captured and the generated statistic."""
+    """Maximum accepted difference."""
     reason: str
     """Reason for a wide tolerance; may be empty."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result for a row of the reference table: the statistic of the captured and of the generated workload."""
+    """A statistic of the captured and of the generated workload."""
 
     row: Row
     generated: float
 
     @property
     def difference(self) -> float:
-        """Returns the generated value minus the captured value."""
+        """Generated minus captured value."""
         return self.generated - self.row.captured
 
     @property
@@ -156,9 +154,7 @@ class Outcome:
 
     @property
     def alike(self) -> bool:
-        """True if the difference is within the general limits: 5 percentage points for shares, 10 % for other
-        statistics.
-        """
+        """True if the difference is within the general limits `SHARE_POINTS` and `RELATIVE`."""
         is_share = STATISTICS[self.row.statistic][1] == "%"
         return abs(self.difference) <= (SHARE_POINTS if is_share else RELATIVE * self.row.captured)
 

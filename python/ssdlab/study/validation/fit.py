@@ -35,9 +35,7 @@ RUNS = "runs"
 """Folder in the output directory for finished simulations."""
 
 TOLERANCE = 0.1
-"""Maximum accepted relative error of an identifiable parameter. A parameter is identifiable if its uncertainty
-according to the fit is at most half of this tolerance.
-"""
+"""Maximum relative error of an identifiable parameter, whose uncertainty is at most half of this."""
 
 HELD_OUT_TOLERANCE = 0.05
 """Maximum accepted relative error of a predicted write rate at saturation."""
@@ -88,23 +86,20 @@ class Found(NamedTuple):
     deviation: float | None
     """Relative uncertainty according to the fit; None if the fit does not determine the parameter."""
     tied: tuple[str, ...] = ()
-    """Parameters whose effect on the metrics cannot be separated from the effect of this parameter. If this parameter
-    is determined, the fit keeps the tied parameters at the values of the base drive. Otherwise, their fitted values
-    include the effect of this parameter.
+    """Parameters with an effect on the metrics that cannot be separated from this parameter's effect. If this parameter
+    is determined, they keep the base drive's values; otherwise, their fitted values include its effect.
     """
     drift: float = 0.0
     """Expected shift of the fitted value's logarithm, which compensates for the errors of the tied parameters."""
 
     @property
     def identifiable(self) -> bool:
-        """True if the uncertainty according to the fit is at most half the tolerance."""
+        """True if the uncertainty is at most half the tolerance."""
         return self.deviation is not None and self.deviation <= TOLERANCE / 2
 
     @property
     def error(self) -> float:
-        """Relative error of the fitted value. If other parameters are tied to this parameter, the error refers to the
-        combination that the metrics determine.
-        """
+        """Relative error of the fitted value or, with tied parameters, of the combination that metrics determine."""
         return self.fitted / (self.true * math.exp(self.drift)) - 1
 
     @property
@@ -122,7 +117,7 @@ class Box:
 
     @property
     def passed(self) -> bool:
-        """True if all identifiable parameters are within the tolerance."""
+        """True if all parameters passed."""
         return all(one.passed for one in self.parameters)
 
 
@@ -136,7 +131,7 @@ class HeldOut:
 
     @property
     def difference(self) -> float:
-        """Relative error of the predicted write rate."""
+        """Relative error of the prediction."""
         return self.predicted / self.measured - 1
 
     @property
@@ -185,14 +180,12 @@ class FitValidation(Finding):
 
 
 def base() -> Config:
-    """Returns the drive configuration from which all fits start."""
+    """Returns the drive from which all fits start."""
     return Config(BASE, overrides=DRIVE)
 
 
 def loads_of(capacity: float) -> list[Measured]:
-    """Returns the loads of the measurement job, each with the metrics to measure. The drive serves at most `capacity`
-    writes per second.
-    """
+    """Returns the loads and metrics of the measurement job for a drive that serves `capacity` writes per second."""
     latencies = ("mean", "p50", "p90", "p99", "p99.9")
     reads = [Figure("read", name) for name in (RATE, "mean", "p10", "p50", "p90", "p99")]
     loads = [
@@ -226,15 +219,13 @@ def probe(writes: float) -> Load:
 
 
 def measured(drive: Drive, config: Config, loads: Sequence[Measured]) -> list[Measured]:
-    """Simulates the loads on a drive; returns each load with its simulated metrics."""
+    """Returns each load with its metrics simulated on a drive."""
     (found,) = drive.figures("black box", [config], loads)
     return [Measured(one.load, found[one.load]) for one in loads]
 
 
 def box(number: int, drive: Callable[[Config], Drive]) -> Box:
-    """Creates a black box with random parameters, measures it, and fits it. `drive` returns the `Drive` that simulates
-    a configuration.
-    """
+    """Measures and fits a black box with random parameters; `drive` simulates a configuration."""
     start = base()
     draw = random.Random(number)
     truth = {name: low * (high / low) ** draw.random() for name, (low, high) in DRAWN.items()}
@@ -249,7 +240,7 @@ def box(number: int, drive: Callable[[Config], Drive]) -> Box:
 def judged(truth: Mapping[str, float], outcomes: Sequence[Fitted]) -> tuple[Found, ...]:
     """Compares the drawn parameters of a black box with the results of a fit.
 
-    A parameter q that the metrics do not determine keeps the value of the base drive. The determined parameters
+    A parameter q that the metrics do not determine keeps the base drive's value, and the determined parameters
     compensate for its error: the metrics determine only log p + share x log q, where share is the effect of q relative
     to the effect of p.
     """
@@ -277,9 +268,7 @@ def _log(name: str, value: float) -> float:
 
 
 def held_out(name: str, drive: Callable[[Config], Drive]) -> HeldOut:
-    """Fits a real drive to its data sheet and to measurements with few writes, and predicts its write rate at
-    saturation. `drive` returns the `Drive` that simulates a configuration.
-    """
+    """Fits a real drive to its data sheet and to measurements with few writes; predicts its saturated write rate."""
     path = Path(__file__).with_name(REFERENCE)
     loads = table.read(path, path.read_text(encoding="utf-8"), name)
     numbers, _ = sheet.read([f"sequential_write={SHEETS[name].sequential_write}"])
@@ -293,13 +282,8 @@ def held_out(name: str, drive: Callable[[Config], Drive]) -> HeldOut:
 def run(
     count: int = BOXES, *, jobs: int | None = None, monitor: Monitor | None = None, out: Path | None = None
 ) -> FitValidation:
-    """Runs the validation: fits real drives, then the first `count` black boxes.
-
-    Args:
-        count: Number of black boxes.
-        jobs: Number of parallel simulations; one per processor by default.
-        monitor: Called with the progress.
-        out: Folder for finished simulations; an interrupted validation resumes there.
+    """Runs the validation: fits real drives, then the first `count` black boxes. An interrupted validation resumes from
+    the finished simulations in `out`.
     """
     with ExitStack() as stack:
         store = None if out is None else stack.enter_context(Store(out / RUNS))

@@ -1,6 +1,4 @@
-"""Records the requests that a scheduler sends to one drive, and replays them on a second drive, as in studies of
-schedulers.
-"""
+"""Records the requests that a scheduler sends to one drive, and replays them on a second drive."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -25,14 +23,13 @@ class Taking(NamedTuple):
     partition: int = 0
     """First sector of the partition; addresses of the file system are relative to it."""
     sync: bool = False
-    """True to treat every write as synchronous, not only writes that the workload marks as synchronous."""
+    """True to treat every write as synchronous."""
     events: str = "dispatched"
-    """Key of `EVENTS` that selects which events of each request are replayed."""
+    """Events of each request that are replayed; a key of `EVENTS`."""
     reads: bool = True
-    """True if reads are replayed."""
     pages: bool = False
-    """True to replay whole pages: each request starts at the page of its first byte, and its size is rounded up to
-    whole pages. An unaligned request therefore touches no extra page.
+    """True to replay whole pages: a request starts at the page of its first byte, and its size is rounded up. An
+    unaligned request therefore touches no extra page.
     """
     seconds: float = 0.0
     """Simulated time in seconds up to which the recording is replayed; 0 for no limit."""
@@ -51,9 +48,7 @@ class Below(NamedTuple):
     taking: Taking
 
     def results(self, above: Config) -> dict[str, Any]:
-        """Simulates the first drive, and then the second drive, which replays the requests that the first drive's
-        scheduler dispatched. Returns the first drive's result, with the second drive's result under the key `below`.
-        """
+        """Simulates both drives. Returns the first drive's result, with the second drive's result under `below`."""
         queued = issued(generate(above), self.taking)
         first = simulate(above, queued, diagnose=False)
         if first.dispatched is None:
@@ -66,9 +61,7 @@ class Below(NamedTuple):
 
 
 def issued(workload: Trace, taking: Taking) -> Trace:
-    """Returns a workload's requests, with their addresses shifted into the partition. If `taking.sync` is set, all
-    writes are synchronous.
-    """
+    """Returns a workload's requests, shifted into the partition and, with `taking.sync`, with synchronous writes."""
     columns = workload.columns()
     if taking.partition:
         # Flushes have no address to shift.
@@ -80,13 +73,8 @@ def issued(workload: Trace, taking: Taking) -> Trace:
 
 
 def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> Trace:
-    """Returns the requests that the second drive replays, taken from the recording of the first drive.
-
-    Args:
-        dispatched: Requests that the scheduler dispatched.
-        queued: Requests that the scheduler received.
-        taking: Options that select the requests.
-        page_bytes: Page size of the second drive.
+    """Returns the requests that the second drive replays, from those that the scheduler dispatched and received
+    (`queued`). `page_bytes` is the page size of the second drive.
     """
     columns: Mapping[str, Any] = {name: dispatched.columns()[name] for name in ("op", "offset", "bytes")}
     if taking.seconds:

@@ -32,10 +32,8 @@ from ssdlab.study.work.workers import Stopped, WorkerDied, Workers
 
 SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
 CONNECT_SECONDS = 30.0
-"""Time limit in seconds for the scheduler's first reply."""
-
 WORKERS_SECONDS = 30.0
-"""Time limit in seconds for the first worker to appear."""
+"""Time limits in seconds for the scheduler's first reply, and for the first worker."""
 
 POLL_SECONDS = 0.5
 """Interval in seconds between checks for dead workers and lost tasks."""
@@ -44,10 +42,10 @@ LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio"
 """Loggers to which Dask writes tracebacks of failed connections."""
 
 FETCH_SECONDS = 2.0
-"""Time limit in seconds for fetching a finished result."""
+"""Time limit in seconds for fetching a result."""
 
 CHUNK_BYTES = 4 << 20
-"""Size in bytes of each message that carries part of a trace."""
+"""Bytes of a trace in each message."""
 
 AHEAD = 2
 """Maximum number of tasks per worker thread. A limit of two lets the next task be sent while a task executes."""
@@ -56,9 +54,7 @@ MAX_BATCH = 8
 """Maximum number of runs per task, large enough to make the overhead of a task small."""
 
 MIN_THREADS, MAX_THREADS = 32, 512
-"""Minimum and maximum number of runs submitted together. On a small cluster, the minimum exceeds what the workers can
-take, so that some runs are left for workers that join later.
-"""
+"""Limits of the number of runs submitted together; the minimum leaves runs for workers that join a small cluster."""
 
 UNLIMITED_BYTES = 1 << 62
 
@@ -82,29 +78,29 @@ class ClusterWorker:
     is_checked: bool = False
     """True if the worker has the same version of ssdlab."""
     tasks: int = 0
-    """Number of unfinished tasks that were sent to the worker."""
     used_bytes: int = 0
-    """Memory in bytes that the worker's unfinished tasks need."""
+    """Number of unfinished tasks that were sent to the worker, and the memory that they need."""
     batch: int = 1
-    """Number of runs to put into the worker's next task."""
+    """Number of runs in the worker's next task."""
     alone: bool = False
     """True while the whole worker is reserved for one run."""
     is_gone: bool = False
     traces: dict[TraceRef, TraceRef] = field(default_factory=dict)
-    """Traces available on the worker, each with the paths of its files on the worker."""
+    """Traces on the worker, with the paths of their files there."""
     preparing: threading.Lock = field(default_factory=threading.Lock)
     """Lock held while the worker's version is checked or a trace is sent to it."""
 
     @property
     def load(self) -> float:
-        """Number of unfinished tasks per thread of the worker."""
+        """Number of unfinished tasks per thread."""
         return self.tasks / self.threads
 
     def next_task(self, pending: Sequence[PendingRun]) -> list[PendingRun]:
-        """Returns pending runs to start on this worker now, as one task; empty if the worker cannot take a task.
+        """Returns pending runs to start on this worker now, as one task; empty if the worker cannot take one.
 
         A task executes its runs one after the other, so it needs the memory of its largest run. A busy worker gets its
-        next task in advance only if that task is full, with the maximum number of runs.
+        next
+        task in advance only if that task is full.
         """
         if self.alone or self.load >= AHEAD:
             return []
@@ -179,7 +175,6 @@ class DaskWorkers(Workers):
             return max((worker.limit_bytes for worker in self._workers.values()), default=UNLIMITED_BYTES)
 
     def _refresh(self) -> None:
-        """Updates the list of the cluster's workers."""
         known = self._client.scheduler_info(n_workers=-1)["workers"]
         with self._lock:
             for address in self._workers.keys() - known.keys():
@@ -274,12 +269,7 @@ class DaskWorkers(Workers):
         self._dispatch()
 
     def _call(self, worker: ClusterWorker, function: Callable[..., Any], *arguments: object) -> Any:
-        """Calls a function on a worker and returns its result.
-
-        Raises:
-            WorkerDied: If the worker dies first.
-            Stopped: If `stop` is called first.
-        """
+        """Calls a function on a worker. Raises WorkerDied if the worker dies, Stopped if `stop` is called first."""
         # `pure=False` prevents Dask from merging identical tasks and from remembering their failures.
         future = self._client.submit(
             function, *arguments, workers=[worker.address], allow_other_workers=False, pure=False, retries=0
@@ -337,7 +327,6 @@ class DaskWorkers(Workers):
             return worker.traces[trace]
 
     def _send(self, worker: ClusterWorker, path: str, digest: str) -> str:
-        """Copies a file to a worker and returns its path there."""
         offset = 0
         with Path(path).open("rb") as file:
             while True:
@@ -348,9 +337,7 @@ class DaskWorkers(Workers):
                 offset += len(chunk)
 
     def stop(self) -> None:
-        """Cancels pending runs, and abandons runs that workers are executing. The results of abandoned runs are
-        ignored.
-        """
+        """Cancels pending runs, and abandons runs that workers are executing."""
         self._is_stopped = True
         self._dispatch()
 
@@ -369,8 +356,8 @@ class DaskWorkers(Workers):
 
 
 def _mute_dask() -> Callable[[], None]:
-    """Silences Dask's tracebacks of lost connections, because ssdlab reports a lost connection in one line. Returns a
-    function that restores the log levels.
+    """Silences Dask's tracebacks of lost connections, which ssdlab reports in one line. Returns a function that
+    restores the log levels.
     """
     levels = {name: logging.getLogger(name).level for name in LOGGERS}
     for name in LOGGERS:

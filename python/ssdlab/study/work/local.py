@@ -21,7 +21,7 @@ from ssdlab.study.work.workers import Stopped, WorkerDied, Workers
 PROGRAM = "ssdlab.study.work.process"
 
 LENGTH = 8
-"""Number of bytes of the length prefix of messages to a worker process."""
+"""Number of bytes of the length before each message."""
 
 
 SHARE = 0.8
@@ -31,9 +31,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def free_bytes() -> int:
-    """Returns the free memory of the machine, or the remaining memory of this process's control group if that is
-    smaller.
-    """
+    """Returns the free memory of the machine or, if smaller, of this process's control group."""
     free = _meminfo() or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     try:
         limit = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
@@ -56,7 +54,7 @@ def _meminfo() -> int | None:
 
 
 class Admission:
-    """Admits runs as long as their total memory is within a limit."""
+    """Admits runs while their total memory is within a limit."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
@@ -67,8 +65,7 @@ class Admission:
     def of(self, bytes: int, stopped: Callable[[], bool]) -> Iterator[None]:
         """Waits until `bytes` of memory are available, and reserves them until the context exits.
 
-        Raises:
-            Stopped: If `stopped` returns True. The caller must call `wake` when the result of `stopped` changes.
+        Raises Stopped if `stopped` returns True; the caller must call `wake` when its result changes.
         """
         with self._changed:
             self._changed.wait_for(lambda: stopped() or self._taken + bytes <= self.limit_bytes)
@@ -102,11 +99,7 @@ class _Process:
         )
 
     def do(self, run: Run) -> Outcome:
-        """Executes a run in the worker process.
-
-        Raises:
-            WorkerDied: If the process ends first.
-        """
+        """Executes a run. Raises WorkerDied if the process ends first."""
         assert self._process.stdin is not None and self._process.stdout is not None
         message = pickle.dumps(run)
         try:
@@ -122,7 +115,6 @@ class _Process:
         return outcome
 
     def end(self) -> None:
-        """Kills the worker process."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -132,11 +124,8 @@ class _Process:
 
 
 class LocalWorkers(Workers):
-    """Worker processes on this machine, started on demand.
-
-    Args:
-        jobs: Maximum number of processes.
-        limit_bytes: Memory for all processes; by default most of the free memory.
+    """At most `jobs` worker processes on this machine, started on demand; by default they may use most of the free
+    memory.
     """
 
     def __init__(self, jobs: int, limit_bytes: int | None = None) -> None:
@@ -149,12 +138,12 @@ class LocalWorkers(Workers):
 
     @property
     def threads(self) -> int:
-        """Returns the number of threads that submit runs, one per worker process."""
+        """Number of worker processes."""
         return self._jobs
 
     @property
     def most_bytes(self) -> int:
-        """Maximum memory in bytes of a single run: the limit for all processes together."""
+        """Memory limit in bytes of all processes together."""
         return self._admission.limit_bytes
 
     def once(self, run: Run, *, alone: bool) -> Outcome:

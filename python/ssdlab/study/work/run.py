@@ -24,9 +24,7 @@ PAGE_BYTES = 16
 CHECK_BYTES = 24
 """Additional bytes of memory per flash page if the setting `check` is on."""
 TOGETHER_SECONDS = 0.1
-"""Time in seconds after which a task starts no further run. Its remaining runs return to the queue, because another
-worker may be free.
-"""
+"""Seconds after which a task returns its other runs to the queue, because another worker may be free."""
 SIZED_BY_TRACE = "16GiB"
 """Assumed capacity of a drive that is sized for its trace."""
 
@@ -39,11 +37,10 @@ def program() -> str:
 
 
 class TraceRef(NamedTuple):
-    """A trace stored in one or more files, with checksums to detect copies of it."""
+    """A trace in one or more files, with checksums."""
 
     paths: tuple[str, ...]
     sha256: tuple[str, ...]
-    """SHA-256 checksum of each file of the trace."""
     format: str | None
     columns: str | None
     files: str | None
@@ -54,7 +51,7 @@ class TraceRef(NamedTuple):
 
     @classmethod
     def of(cls, trace: TraceFile) -> "TraceRef":
-        """Returns a reference to a trace file, with checksums of its current contents."""
+        """Returns a reference to the current contents of a trace file."""
         paths = tuple(str(path.absolute()) for path in trace.paths)
         for path in trace.paths:
             if not path.exists():
@@ -76,16 +73,14 @@ class TraceRef(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Returns a string that contains all properties of the trace that affect results: contents, names and options,
-        but not paths.
-        """
+        """All properties of the trace that affect results, as a string: contents, names and options, but not paths."""
         names = [Path(path).name for path in self.paths]
         is_plugin = self.format is not None and self.format.startswith(PLUGIN)
         plugins = [room("model.plugins").digest(self.format)] if is_plugin else []
         return json.dumps([self.sha256, names, *self[2:], *plugins])
 
     def file(self) -> TraceFile:
-        """Returns the referenced trace as a trace file."""
+        """Returns the trace as a trace file."""
         return TraceFile(
             *self.paths,
             format=self.format,
@@ -105,32 +100,24 @@ class Run(NamedTuple):
     key: str
     """Checksum of all inputs that determine the run's result."""
     config: Config
-    """Configuration of the run, with its layers of settings. The layers show which settings have default values; a
-    trace may change only these settings.
-    """
+    """Configuration with its layers, which show the settings with default values: a trace may change only these."""
     trace: TraceRef | None
     memory_bytes: int
     """Estimated memory in bytes of the process that executes the run."""
     below: Below | None = None
-    """Second drive, which replays the requests that the scheduler of `config` sends."""
+    """Second drive, if any."""
 
     @classmethod
     def on_two(cls, config: Config, below: Below) -> "Run":
-        """Returns a run with two drives: it simulates a workload on the first drive, and then replays the requests sent
-        by the first drive's scheduler on the second drive.
-        """
+        """Returns a run that simulates a workload, and replays what its scheduler sends on a second drive."""
         first, second = cls.of(config, None), cls.of(below.config, None)
         key = hashlib.sha256("\n".join((first.key, second.key, json.dumps(below.taking))).encode()).hexdigest()[:32]
         return cls(key, config, None, max(first.memory_bytes, second.memory_bytes), below)
 
     @classmethod
     def of(cls, config: Config, trace: TraceRef | None, capacity_bytes: int | None = None) -> "Run":
-        """Returns the run of a configuration on a trace, or on the configuration's own workload.
-
-        Args:
-            config: The configuration.
-            trace: The trace.
-            capacity_bytes: Upper bound of the capacity of a drive that is sized for the trace.
+        """Returns the run of a configuration on a trace or on its own workload. `capacity_bytes` is an upper bound of
+        the capacity of a drive that is sized for the trace.
         """
         toml = config.to_toml()
         plugins = room("model.plugins").identity(config) if PLUGIN in toml else []
@@ -145,9 +132,7 @@ class Run(NamedTuple):
 
 
 def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
-    """Estimates the memory of a simulation in bytes. With a trace, `host.fit` and `device.fill` may make the simulation
-    need more than the estimate.
-    """
+    """Estimates the memory of a simulation in bytes; `host.fit` and `device.fill` may increase it for a trace."""
     needed = ("device.capacity", "device.unit", "device.op", "device.spare", "check")
     # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}
@@ -163,12 +148,11 @@ def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
 
 
 class Outcome(NamedTuple):
-    """Outcome of a run: a result or an error."""
+    """Outcome of a run: a result or the reason why it failed."""
 
     result: str | None
-    """Result of the run as JSON, from `Result.to_dict`; None if the run failed."""
+    """Result as JSON, from `Result.to_dict`; None if the run failed."""
     error: str | None
-    """Reason why the run failed; None if it succeeded."""
 
 
 def execute(run: Run) -> Outcome:
@@ -184,7 +168,7 @@ def execute(run: Run) -> Outcome:
 
 
 def execute_some(runs: Sequence[Run]) -> list[Outcome]:
-    """Executes runs for `TOGETHER_SECONDS` and returns the outcomes of the finished runs."""
+    """Executes runs for `TOGETHER_SECONDS`; returns the outcomes of the finished runs."""
     began = time.monotonic()
     done: list[Outcome] = []
     for run in runs:

@@ -25,7 +25,7 @@ class Workers(ABC):
     @property
     @abstractmethod
     def threads(self) -> int:
-        """Number of submitting threads that are needed to keep all workers busy."""
+        """Number of submitting threads that keep all workers busy."""
 
     @property
     @abstractmethod
@@ -34,11 +34,7 @@ class Workers(ABC):
 
     @abstractmethod
     def once(self, run: Run, *, alone: bool) -> Outcome:
-        """Executes a run once, as soon as enough memory is free.
-
-        Args:
-            run: The run.
-            alone: True to execute the run with no other run in parallel.
+        """Executes a run once, as soon as enough memory is free, with no other run in parallel if `alone`.
 
         Raises:
             WorkerDied: If the worker's process has died.
@@ -51,14 +47,10 @@ class Workers(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Releases all worker processes or connections."""
+        """Releases all processes or connections."""
 
     def do(self, run: Run) -> Outcome:
-        """Executes a run. If the worker dies, executes the run again, with no other run in parallel.
-
-        Raises:
-            Stopped: If all runs are stopped.
-        """
+        """Executes a run. If the worker dies, executes the run again, with no other run in parallel."""
         if run.memory_bytes > self.most_bytes:
             return Outcome(
                 None,
