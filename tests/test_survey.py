@@ -14,7 +14,7 @@ import pytest
 
 import ssdlab
 from ssdlab.model.finding import Finding
-from ssdlab.study.survey import curves, effects, front, indices
+from ssdlab.study.survey import curves, effects, front
 from ssdlab.study.survey.outcome import MORE_IS_BETTER, Outcome, PointValues, estimate, student
 from ssdlab.study.sweep import factorial
 from ssdlab.study.sweep.axes import axis
@@ -128,7 +128,7 @@ def test_sobol_indices_of_the_ishigami_function() -> None:
 
     points = points_of(Design("saltelli", 2048), [f"{name}=0%..100%" for name in names], value)
     assert len(points) == 2048 * 8
-    indices_by_term = {index.term: index for index in indices.indices(names, points, 1)}
+    indices_by_term = {index.term: index for index in effects.indices(names, points, 1)}
     pi4 = math.pi**4
     v1, v2, v13 = (1 + b * pi4 / 5) ** 2 / 2, a * a / 8, b * b * pi4 * pi4 * (1 / 18 - 1 / 50)
     total = v1 + v2 + v13

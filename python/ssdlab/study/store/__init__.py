@@ -12,6 +12,5 @@ program (see `ssdlab.study.work.run`). So an interrupted study reuses its finish
 new runs, and equal runs execute only once. `runs.parquet` depends neither on times nor on the order in which runs
 ended.
 
-A `Study` (`study.py`) combines several classes, each in its own file: requested runs, their metrics and seeds
-(`runs.py`), notes (`remarks.py`), and analyses (`questions.py`).
+A `Study` (`study.py`) has requested runs with their metrics and notes (`runs.py`), and analyses (`questions.py`).
 """

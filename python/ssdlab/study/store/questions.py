@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.arguments import takes
-from ssdlab.study.store.remarks import Remarked
-from ssdlab.study.survey import curves, effects, front, indices, linked
+from ssdlab.study.store.runs import Runs
+from ssdlab.study.survey import curves, effects, front, linked
 from ssdlab.study.survey.outcome import estimate
 from ssdlab.study.sweep import factorial
 from ssdlab.study.sweep.axes import TRACE, Range
@@ -19,7 +19,7 @@ LOSSES_OF_TRACES = (
 )
 
 
-class Questions(Remarked):
+class Questions(Runs):
     """Runs of a study, with analyses: effects, curves and the Pareto front."""
 
     @takes(outcome="write_amplification")
@@ -53,7 +53,7 @@ class Questions(Remarked):
             effects_of, shares, notes = effects.two_level(axes, columns, points)
         elif name == "saltelli":
             effects_of, _, notes = effects.sampled(axes, points)
-            shares = indices.indices(axes, points, self.plan["design"]["seed"])
+            shares = effects.indices(axes, points, self.plan["design"]["seed"])
         elif name == "one-at-a-time":
             effects_of = effects.one_at_a_time(axes, points)
         elif name == "grid" and not lacking and not self._gaps():

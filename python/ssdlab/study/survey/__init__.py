@@ -1,3 +1,1 @@
-"""Analyses of a study: curves over seeds (`curves.py`), effects (`effects.py`, `indices.py`), Pareto front
-(`front.py`).
-"""
+"""Analyses of a study: curves over seeds (`curves.py`), effects (`effects.py`), Pareto front (`front.py`)."""

@@ -9,13 +9,17 @@ from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.lazy import np
+from ssdlab.lazy import np, sobol_analysis
 from ssdlab.model.finding import Contents, Plot
 from ssdlab.study.survey.linked import number
 from ssdlab.study.survey.outcome import CONFIDENCE, Outcome, PointValues, Survey, pooled_variance, student
+from ssdlab.study.sweep.design import problem
 
 SAMPLE_MORE = "sample more"
 """Remedy for a design with too few points."""
+
+RESAMPLES = 200
+"""Number of bootstrap samples for the confidence intervals of Sobol' indices."""
 
 SAME = 1e-12
 """Relative difference below which values count as equal."""
@@ -256,6 +260,20 @@ def losses(axes: Sequence[str], points: Sequence[PointValues], outcome: Outcome)
             own = choose(point.mean for point in points if point.levels[axis] == level)
             losses_of.append(Loss(axis, level, own, abs((own - best) / best) if best else 0.0 if own == best else None))
     return losses_of
+
+
+def indices(axes: Sequence[str], points: Sequence[PointValues], seed: int) -> list[Share]:
+    """Returns first-order and total Sobol' indices of the axes, then second-order indices of their pairs."""
+    outcomes = np.array([point.mean for point in points])
+    result: dict[str, Any] = sobol_analysis.analyze(
+        problem(axes), outcomes, calc_second_order=True, num_resamples=RESAMPLES, conf_level=CONFIDENCE, seed=seed
+    )
+    columns = [map(float, result[name]) for name in ("S1", "S1_conf", "ST", "ST_conf")]
+    shares = [Share(axis, *values) for axis, *values in zip(axes, *columns, strict=True)]
+    for one, other in combinations(range(len(axes)), 2):
+        pair = float(result["S2"][one][other]), float(result["S2_conf"][one][other])
+        shares.append(Share(f"{axes[one]} × {axes[other]}", *pair))
+    return shares
 
 
 def _ratio(part: float, whole: float) -> float:
