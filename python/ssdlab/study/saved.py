@@ -36,7 +36,7 @@ def page_of(path: Path) -> Path:
     folder = path.parent if path.is_file() else path
     is_other = path.is_file() and path.suffix == ".json" and path.name not in (PLAN, Study._json)
     if (folder / PLAN).exists() and not (folder / TUNING).exists() and not is_other:
-        return _of_study(folder)
+        return _written(folder / REPORT, Study.read(folder))
     file, envelope = (path, read(path)) if path.is_file() else _envelope_in(path)
     check_version(file, envelope)
     kind = envelope["kind"]
@@ -60,10 +60,6 @@ def page_of(path: Path) -> Path:
         f"{text.path(file)}: {REPORT} in the same folder shows {shown}.json, which was saved later; repeat the "
         "command with --out and a separate folder"
     )
-
-
-def _of_study(folder: Path) -> Path:
-    return _written(folder / REPORT, Study.read(folder))
 
 
 def _written(path: Path, finding: Finding) -> Path:

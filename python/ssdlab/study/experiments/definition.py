@@ -104,11 +104,6 @@ class CellSource:
     model: str | None = None
     """Model that computes a cell from its settings; see `models.MODELS`."""
 
-    @property
-    def is_simulation(self) -> bool:
-        """True if the cells of the table come from simulations."""
-        return not (self.files or self.tables or self.model)
-
 
 @dataclass(frozen=True)
 class RunOptions:
@@ -204,7 +199,7 @@ class Table:
     @property
     def simulated(self) -> bool:
         """True if the table's cells come from simulations."""
-        return self.source.is_simulation
+        return not (self.source.files or self.source.tables or self.source.model)
 
     @property
     def alternatives(self) -> bool:

@@ -254,7 +254,6 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
 class _Parts:
     """Parts of an experiment that its tables refer to."""
 
-    file: str
     folder: Path
     axes: Mapping[str, Axis]
     traces: Mapping[str, Replay]
@@ -309,7 +308,7 @@ def read(path: Path, name: str, file: str) -> Experiment:
     axes = {
         name: _axis(f"{file}: [axis.{name}]", name, labels, traces) for name, labels in keys.get("axis", dict).items()
     }
-    parts = _Parts(file, path.parent, axes, traces, keys.seeds(()))
+    parts = _Parts(path.parent, axes, traces, keys.seeds(()))
     tables: dict[str, Table] = {}
     written: dict[str, Mapping[str, Any]] = {}
     for number, given in enumerate(keys.get("table", list), 1):

@@ -51,11 +51,6 @@ def _file(replay: Replay, given: Path | Iterable[Path]) -> TraceFile:
     return TraceFile(*paths, format=replay.format, merge=len(paths) > 1, device=replay.device)
 
 
-def describe(sources: Mapping[str, Source]) -> dict[str, dict[str, object]]:
-    """Returns descriptions of the user's traces, in the form stored in a result."""
-    return {name: source.about for name, source in sources.items()}
-
-
 class Library:
     """The traces of an experiment. If several names refer to the same trace, they share one object."""
 

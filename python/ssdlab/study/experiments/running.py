@@ -20,7 +20,7 @@ from ssdlab.study.executor import Executor
 from ssdlab.study.experiments.definition import COLUMN, Axis, Experiment, Replay, Table, Traces
 from ssdlab.study.experiments.expression import Summary, figure_paths, is_known
 from ssdlab.study.experiments.models import MODELS
-from ssdlab.study.experiments.replay import Library, Source, describe, supplied
+from ssdlab.study.experiments.replay import Library, Source, supplied
 from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult, cells_of, is_own
 from ssdlab.text import suggestion
 
@@ -125,7 +125,7 @@ def run(
     return ExperimentResult(
         experiment=experiment,
         overrides=tuple(sets),
-        traces=describe(sources),
+        traces={name: source.about for name, source in sources.items()},
         tables=tuple(results[table.name] for table in tables),
         runs=plan.runs,
         finished=len(finished),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from ssdlab import text
 from ssdlab.lazy import np
@@ -239,14 +239,10 @@ def _value(result: Result, load: Load, figure: Figure) -> float:
         return _quantile(result.latency[figure.op], figure)
     # In a generated workload with several queues, the streams are named queue1, queue2 and so on.
     rows = sorted(streams, key=lambda row: int(row["stream"].removeprefix("queue")))[: load.probe.count]
-    values = [(row[figure.op]["count"], _of_stream(row[figure.op], figure)) for row in rows if row[figure.op]]
+    column = f"{figure.name.replace('.', '_')}_ns"
+    values = [(row[figure.op]["count"], float(row[figure.op][column])) for row in rows if row[figure.op]]
     total = sum(count for count, _ in values)
     return float(sum(count * value for count, value in values) / total) if total else float("inf")
-
-
-def _of_stream(summary: Mapping[str, Any], figure: Figure) -> float:
-    name = f"{figure.name.replace('.', '_')}_ns"
-    return float(summary[name])
 
 
 def _quantile(columns: LatencyColumns, figure: Figure) -> float:

@@ -143,16 +143,6 @@ def _random(axes: int, samples: int, seed: int) -> list[list[float]]:
     return [[draw.random() for _ in range(axes)] for _ in range(samples)]
 
 
-def _latin_hypercube(axes: int, samples: int, seed: int) -> list[list[float]]:
-    samples_of: list[list[float]] = qmc.LatinHypercube(axes, rng=seed).random(samples).tolist()
-    return samples_of
-
-
-def _sobol(axes: int, samples: int, seed: int) -> list[list[float]]:
-    samples_of: list[list[float]] = qmc.Sobol(axes, rng=seed).random(samples).tolist()
-    return samples_of
-
-
 def problem(names: Sequence[str]) -> dict[str, object]:
     """Describes the axes in the form that SALib expects; all values range from 0 to 1."""
     return {"num_vars": len(names), "names": [*names], "bounds": [[0.0, 1.0]] * len(names)}
@@ -166,7 +156,7 @@ def _saltelli(axes: int, samples: int, seed: int) -> list[list[float]]:
 
 _SAMPLERS: dict[str, Callable[[int, int, int], list[list[float]]]] = {
     "random": _random,
-    "latin-hypercube": _latin_hypercube,
-    "sobol": _sobol,
+    "latin-hypercube": lambda axes, samples, seed: qmc.LatinHypercube(axes, rng=seed).random(samples).tolist(),
+    "sobol": lambda axes, samples, seed: qmc.Sobol(axes, rng=seed).random(samples).tolist(),
     "saltelli": _saltelli,
 }

@@ -18,8 +18,7 @@
 Settings in the same `[[axes]]` table are linked.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,8 +86,10 @@ def read(path: Path) -> Written:
         for key, value in table.items():
             if not isinstance(value, str | list) or (isinstance(value, list) and not all(map(_scalar, value))):
                 raise ConfigError(f"{name}: axes: {key} must be a list of values, or text such as '3%..30%:10'")
-        with _naming(name):
+        try:
             of(table)
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from None
     settings = keys.pop("set", {})
     paths = {key: tuple(map(Path, several(keys.pop(key, [])))) for key in ("config", "trace")}
     lists = {key: tuple(map(str, keys.pop(key, []))) for key in ("without", "outcomes")}
@@ -98,15 +99,6 @@ def read(path: Path) -> Written:
         axes=tuple(tables), config=paths["config"], trace=paths["trace"], without=lists["without"],
         outcomes=lists["outcomes"], **keys,
     )  # fmt: skip
-
-
-@contextmanager
-def _naming(name: str) -> Iterator[None]:
-    """Adds the name of the file to error messages about an axis."""
-    try:
-        yield
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {error}") from None
 
 
 def _scalar(value: object) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -107,7 +108,9 @@ def plan(asked: Question) -> Plan:
     columns = tuple(key for axis in asked.axes for key in axis.keys)
     if asked.trace is not None and TRACE in columns:
         raise ConfigError("an axis varies the trace, but a trace to replay is set too; omit one of them")
-    traces = _Traces(asked)
+    common = None if asked.trace is None else TraceRef.of(asked.trace)
+    # Each file is hashed only once.
+    on_axis = cache(lambda path: TraceRef.of(TraceFile(Path(path), **asked.reading)))
     builder = Builder(asked.base, asked.written)
     faults: dict[str, list[Point]] = {}
     refused: dict[str, Config] = {}
@@ -117,7 +120,7 @@ def plan(asked: Question) -> Plan:
     for point in design.points(asked.axes):
         if any(condition.meets(point) for condition in asked.conditions):
             continue
-        trace = traces.of(point.get(TRACE))
+        trace = on_axis(point[TRACE]) if TRACE in point else common
         for number in range(asked.seeds):
             try:
                 config, seed = builder.of(point, number, replays=trace is not None)
@@ -182,22 +185,6 @@ def listed(faults: Mapping[str, Collection[str]]) -> str:
     if len(lines) > MAX_FAULTS:
         shown.append(f"and {len(lines) - MAX_FAULTS} more errors; fix the errors above first")
     return "\n".join(shown)
-
-
-class _Traces:
-    """Traces that the points replay, cached so that each file is hashed only once."""
-
-    def __init__(self, asked: Question) -> None:
-        self._common = None if asked.trace is None else TraceRef.of(asked.trace)
-        self._reading = asked.reading
-        self._by_path: dict[str, TraceRef] = {}
-
-    def of(self, path: str | None) -> TraceRef | None:
-        if path is None:
-            return self._common
-        if path not in self._by_path:
-            self._by_path[path] = TraceRef.of(TraceFile(Path(path), **self._reading))
-        return self._by_path[path]
 
 
 class Builder:

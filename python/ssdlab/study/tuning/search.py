@@ -139,14 +139,11 @@ class Search:
     def _other(self, tried: set[Named], draw: random.Random) -> tuple[Point, dict[str, Parameter]] | None:
         return next((one for one in self._space.points(draw) if _named(one[0]) not in tried), None)
 
-    def _trial(self, frozen: Any) -> Any:
-        return optuna.trial.Trial(self._study, frozen._trial_id)
-
     def tell(self, number: int, measured: Measured) -> None:
         """Finishes a trial with the measurements of its point."""
         frozen = self._study.get_trials(deepcopy=False)[number]
         with _quiet():
-            trial = self._trial(frozen)
+            trial = optuna.trial.Trial(self._study, frozen._trial_id)
             # An earlier, interrupted call may already have set some of the constraints.
             for name, violation in self._violations(measured).items():
                 if name not in frozen.constraints:
