@@ -75,9 +75,7 @@ class Comparison(Finding):
         return bool(self.missing or self.cut_short) or any(len(one) < self.seeds for one in self.runs.values())
 
     def figures(self, case: str) -> dict[str, Spread]:
-        """Returns mean and deviation over a case's seeds for every number in its summaries, such as
-        `latency.read.p99_ns`.
-        """
+        """Returns mean and deviation over a case's seeds for every number, such as `latency.read.p99_ns`."""
         runs = [dict(_numbers(complete(one.summary))) for one in self.runs[case]]
         # A run has no metrics for operations that did not occur.
         names = dict.fromkeys(name for run in runs for name in run)
@@ -88,9 +86,7 @@ class Comparison(Finding):
 
     @property
     def differing_settings(self) -> dict[str, dict[str, Any]]:
-        """Values of the settings that differ between cases, by case; None for a setting that does not apply to the
-        case.
-        """
+        """Values of the settings that differ between cases, by case; None if a setting does not apply to a case."""
         cases = self._settings()
         keys = sorted({key for settings in cases.values() for key in settings})
         values = {key: [settings.get(key, {}).get("value") for settings in cases.values()] for key in keys}

@@ -52,9 +52,7 @@ class DriveChoice(NamedTuple):
     p99_by_seed_ns: tuple[float, ...] = ()
     years_by_seed: tuple[float, ...] = ()
     rate: str | None = None
-    """Write rate of the lifetime: `asked` (set by the user), `trace`, or `replay` if requests have no times; None if
-    unknown.
-    """
+    """Write rate of the lifetime: `asked` (by the user), `trace`, or `replay` if requests have no times, if any."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -15,9 +15,8 @@ from ssdlab.study.work.workers import Stopped, Workers
 
 
 class Executor(Tasks):
-    """Runs simulations in parallel, as `Tasks`. `simulate` runs in this process and returns complete results. `execute`
-    runs on `workers`, which determine the number of parallel tasks; it yields only metrics, and survives crashes of
-    workers.
+    """Runs simulations in parallel. `simulate` runs in this process and returns complete results. `execute` runs on
+    `workers`, which determine the number of parallel tasks; it yields only metrics, and survives their crashes.
     """
 
     def __init__(

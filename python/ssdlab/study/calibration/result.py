@@ -54,9 +54,7 @@ class Calibration(Finding):
         return self.is_stopped
 
     def knee(self, op: str, region: int) -> int | None:
-        """Returns the fewest requests in flight that reach 95 % of a region's best throughput; None if its row is
-        incomplete.
-        """
+        """Returns the fewest requests in flight with 95 % of a region's best throughput; None for an incomplete row."""
         curve = self.iops[op][region]
         return None if (curve != curve).any() else self.in_flight[knee.first_close(curve)]
 
@@ -88,9 +86,7 @@ class Calibration(Finding):
 
     @property
     def settings(self) -> dict[str, str]:
-        """Settings for the scheduler `pardispatcher`, without a region size that has no effect; empty for a partial
-        result.
-        """
+        """Settings for the scheduler `pardispatcher`, without a region size if it has no effect."""
         region = self.region
         if region is None:
             return {}

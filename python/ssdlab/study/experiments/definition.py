@@ -303,8 +303,7 @@ class Experiment:
         return {**self.settings, **table.runs.settings, **table.rows.settings[row], **table.columns.settings[column]}
 
     def configs(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
-        """Returns the configurations of a cell, one per seed; those of the first runs if the cell has two runs per
-        seed.
+        """Returns the configurations of a cell, one per seed; of its first runs if there are two runs per seed.
 
         Seeds in `overrides` replace the table's seeds. Cells that replay a trace ignore the experiment's workload.
         """
@@ -385,8 +384,8 @@ class Experiment:
 
 
 def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
-    """Returns the configuration of named layers. Later layers override earlier ones; the last `preset` is below all
-    layers.
+    """Returns the configuration of named layers. Later layers override earlier ones, and all override the last
+    `preset`.
     """
     try:
         return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], [sets])

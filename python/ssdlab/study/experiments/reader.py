@@ -114,9 +114,7 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
 
 
 def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields labels with their values. A label with an `each` list becomes one label per item, which replaces `{}` in
-    the label and its value.
-    """
+    """Yields labels with their values; one label per item of an `each` list, which replaces `{}` in label and value."""
     for label, values in labels.items():
         if not isinstance(values, dict) or "each" not in values:
             yield label, values

@@ -156,8 +156,8 @@ class TableResult:
 
     @property
     def winners(self) -> tuple[Winner, ...]:
-        """Winners of the columns (or rows). Omits columns in which a value of ours that could win is missing. A
-        column with fewer than two published values is also omitted if all our values are equal.
+        """Winners of the columns (or rows). Omits columns in which a value of ours that could win is missing, and
+        columns with fewer than two published values if all our values are equal.
         """
         ranking = self.table.ranking
         if ranking.better is None:

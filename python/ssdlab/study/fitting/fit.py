@@ -62,9 +62,7 @@ class Drive:
     def figures(
         self, phase: str, drives: Sequence[Config], wanted: Sequence[Measured]
     ) -> list[dict[Load, Mapping[Figure, float]]]:
-        """Simulates each load on each drive; returns the wanted metrics of each drive. Raises KeyboardInterrupt if
-        stopped.
-        """
+        """Returns the wanted metrics of each drive, simulated under each load. Raises KeyboardInterrupt if stopped."""
         runs = {(drive, one.load): self._run(drive, one) for drive in drives for one in wanted}
         missing: dict[Config, Measured] = {}
         for (_, load), run in runs.items():

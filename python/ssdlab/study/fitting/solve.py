@@ -53,9 +53,7 @@ VAGUE = 0.7
 """Assumed standard deviation of the logarithm of a parameter that the metrics only bound: a factor of two."""
 
 FELT = 1.0
-"""Metrics depend on a parameter if the norm of its derivatives, in standard deviations per unit, is at least this
-value.
-"""
+"""Metrics depend on a parameter if the norm of its derivatives, in standard deviations per unit, is at least this."""
 
 Model = Callable[[Sequence["Numbers"]], "list[Numbers]"]
 """Simulates points, given as logarithms of the parameters; returns the logarithms of all metrics for each point."""

@@ -41,9 +41,7 @@ SERVICE_YEARS = 5.0
 
 LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
 WRITTEN = "host.bytes_written"
-"""Metrics: lifetime of a drive in a fleet and in a run; bytes written until wear-out and in the run, from which the
-first is computed.
-"""
+"""Metrics: lifetime in a fleet and in a run; bytes written until wear-out and in the run, which give the first."""
 
 DWPD = "lifetime.dwpd_5_years"
 """Metric that is reported for every drive whose flash wears out."""
@@ -227,9 +225,7 @@ class Fleet(Finding):
         return "trace" if self.seconds > 0 else "replay"
 
     def _with_lives(self, study: Study) -> Study:
-        """Returns the study with each drive's lifetime at the write rate `rate`, even if the drive cannot keep up with
-        it.
-        """
+        """Returns the study with each drive's lifetime at the write rate `rate`, even if the drive is slower."""
         known = {*study.table.column_names}
         if LIFE in known or not {TBW, WRITTEN} <= known:
             return study

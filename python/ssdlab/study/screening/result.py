@@ -205,7 +205,7 @@ class Screened(Finding):
         gains: list[Sequence[object]] = [("part", *factors, *Contrast._fields, "seeds", "gain_points")]
         for part in self.parts:
             for one, own in part.effects.items():
-                effects += [(part.name, *one, *("" if cell is None else cell for cell in effect)) for effect in own]
+                effects += [(part.name, *one, *effect) for effect in own]
             for one, points in part.gains.items():
                 gains += [(part.name, *point.levels.values(), *one, len(point.values), point.mean) for point in points]
         return {"effects.csv": effects, "gains.csv": gains}

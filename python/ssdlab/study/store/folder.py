@@ -8,7 +8,6 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from ssdlab import text
@@ -101,9 +100,7 @@ class Store:
             raise
 
     def ask(self, plan: Mapping[str, Any]) -> None:
-        """Stores a plan. Raises an error if the folder has the plan of another search, or of a sweep instead of a
-        search.
-        """
+        """Stores a plan. Raises an error if the folder has another search, or a sweep in place of a search."""
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
             other = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
@@ -133,9 +130,7 @@ class Store:
                 del self.records[key]
 
     def pack(self, dataset: "pa.Table") -> None:
-        """Moves the journal's runs into the Parquet files, in an order that does not depend on when they ended. Writes
-        `dataset` to `runs.parquet`.
-        """
+        """Moves the journal's runs into the Parquet files, sorted by key, and writes `dataset` to `runs.parquet`."""
         keys = sorted(self.records)
         results = pa.table(
             {
@@ -155,7 +150,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._journal.close()
         os.close(self._lock)
 

@@ -72,9 +72,7 @@ def _figure_column(values: Sequence[Any]) -> "pa.Array":
 def dataset(
     axes: Iterable[str], points: Sequence[Point], records: Mapping[str, Record], outcomes: Iterable[str] = ()
 ) -> "pa.Table":
-    """Returns the dataset's finished rows, in the order of the points. If no run has a result, the metrics in
-    `outcomes` get empty columns.
-    """
+    """Returns the finished rows, in the order of the points; `outcomes` get empty columns if no run has a result."""
     done = [(number, point) for number, point in enumerate(points) if point.key in records]
     runs = pa.array([number for number, _ in done], pa.int64())
     columns: dict[str, Any] = {RUN: runs}
@@ -95,5 +93,5 @@ def dataset(
 
 
 def csv_rows(rows: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
-    """Returns the rows of a CSV file, header first; None becomes an empty cell."""
-    return [[*rows[0]], *(["" if cell is None else cell for cell in row.values()] for row in rows)]
+    """Returns the rows of a CSV file, header first."""
+    return [[*rows[0]], *([*row.values()] for row in rows)]

@@ -71,7 +71,7 @@ class Curves(Survey):
         rows: list[Sequence[object]] = [(self.x, *between, *Estimate._fields)]
         for one in self.cells:
             at = (one.x, one.by) if between else (one.x,)
-            rows.append((*at, *("" if part is None else part for part in one.estimate)))
+            rows.append((*at, *one.estimate))
         return {"curves.csv": rows}
 
     plot = Plot("study.curves")

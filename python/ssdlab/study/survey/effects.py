@@ -93,21 +93,17 @@ class Effects(Survey):
         }
 
     def _tables(self) -> Contents:
-        tables = {"effects.csv": _rows(Effect, self.effects)}
+        tables = {"effects.csv": [Effect._fields, *self.effects]}
         if self.shares:
-            tables["variance.csv"] = _rows(Share, self.shares)
+            tables["variance.csv"] = [Share._fields, *self.shares]
         if self.losses:
-            tables["losses.csv"] = _rows(Loss, self.losses)
+            tables["losses.csv"] = [Loss._fields, *self.losses]
         return tables
 
     plot = Plot("study.effects")
 
     def __repr__(self) -> str:
         return f"<ssdlab.Effects on {self.outcome.figure}: {len(self.effects)} effects>"
-
-
-def _rows(kind: type[Effect | Share | Loss], entries: Sequence[tuple[object, ...]]) -> list[Sequence[object]]:
-    return [kind._fields, *(["" if cell is None else cell for cell in one] for one in entries)]
 
 
 def two_level(

@@ -1,6 +1,4 @@
-"""The Pareto front of a study. A point is on the front unless another point is at least as good in every outcome and
-better in one.
-"""
+"""The Pareto front of a study: points that no other point matches in all outcomes and beats in one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

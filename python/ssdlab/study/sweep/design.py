@@ -105,9 +105,7 @@ class Design:
         return self.samples * (2 * len(axes) + 2 if self.name == "saltelli" else 1)
 
     def columns(self, axes: Sequence[Axis]) -> list[int]:
-        """Returns the columns of a factorial design, one per axis: masks of the base factors whose product is its
-        level.
-        """
+        """Returns the columns of a factorial design, one per axis: bit masks of the base factors in its product."""
         if self.resolution is None:
             return [1 << bit for bit in range(len(axes))]
         return factorial.columns(len(axes), self.resolution)

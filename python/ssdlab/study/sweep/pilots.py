@@ -43,9 +43,7 @@ class Pilots(NamedTuple):
 
 
 def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str], list[str]]:
-    """Returns the keys of the pilot runs that cover the axes, and of those that check the model. `points` are in the
-    order of the design, by run key.
-    """
+    """Returns the keys of the pilot runs that cover the axes, and of those that check the model."""
     first, *_ = points
     apart = {key: sum(one[name] != points[first][name] for name in one) for key, one in points.items()}
     covering, corners = {first: None}, [[*points][-1]]
@@ -131,9 +129,7 @@ def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str,
 
 
 def _features(points: Mapping[str, Point], axes: Sequence[Axis]) -> list[list[float]]:
-    """Returns the columns of the linear model. A numeric axis has one column of logarithms, scaled to 0..1; any other
-    axis has a 0/1 column for each value.
-    """
+    """Returns the columns of the linear model: logarithms scaled to 0..1 for a numeric axis, or 0/1 for each value."""
     columns = []
     for axis in axes:
         at_points = [_at(one, axis) for one in points.values()]

@@ -166,9 +166,7 @@ def _where(points: Sequence[Point]) -> str:
 
 
 def listed(faults: Mapping[str, Collection[str]]) -> str:
-    """Returns faults as text, one per line, with the axis values at which they occur. Merges faults that differ only in
-    an axis value or in numbers.
-    """
+    """Returns faults, one per line, with the axis values at which they occur; merging those that differ in values."""
     alike: dict[str, list[tuple[str, str, str]]] = {}
     for fault, values in faults.items():
         forms = (form for one in values for form in (one, f'"{one}"'))

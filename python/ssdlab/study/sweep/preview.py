@@ -49,9 +49,7 @@ class Preview(Finding):
         return least, most
 
     def _together(self, factor: float) -> float:
-        """Returns the duration in seconds if unmeasured runs take `factor` times their estimates; at least that of the
-        longest run.
-        """
+        """Returns the duration in seconds, if unmeasured runs take `factor` times their estimates."""
         if self.pilots is None:
             return 0.0
         known = self.pilots.seconds

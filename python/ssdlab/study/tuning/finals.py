@@ -52,9 +52,7 @@ def rank(measured: Measured, aims: Aims) -> tuple[float, float, float]:
 
 
 def judged(repeated: Sequence[Finalist], aims: Aims) -> list[Finalist]:
-    """Sorts finalists by their fresh results and marks the best. Among equals, those that satisfy the constraints with
-    more seeds come first.
-    """
+    """Sorts finalists by fresh results, equals by the seeds that satisfy the constraints; marks the best."""
     goals, constraints = aims
     ordered = sorted(repeated, key=lambda one: (rank(one.fresh, aims), -one.fresh.kept(constraints)))
     if len(goals) == 1:

@@ -179,11 +179,11 @@ class Tuned(Finding):
             named = self._named(one.measured)
             rows.append(
                 [
-                    *(one.point.get(key, "") for key in self.axes),
-                    *("" if named[name] is None else named[name] for name in figures),
+                    *(one.point.get(key) for key in self.axes),
+                    *(named[name] for name in figures),
                     str(one.measured.feasible(self.constraints)).lower(),
                     str(one.warm).lower(),
-                    one.measured.error or "",
+                    one.measured.error,
                 ]
             )
         return {"trials.csv": rows, **{name: one.config.to_toml() for name, one in self._best().items()}}

@@ -321,9 +321,7 @@ def _repeat(
     seen: range,
     fresh: range,
 ) -> tuple[list[Finalist], Measured | None]:
-    """Repeats the best trials with fresh seeds. Returns these finalists, and the measurements of the unchanged
-    configuration, if it was run.
-    """
+    """Repeats the best trials and the unchanged configuration with fresh seeds; returns [] and None if stopped."""
     repeated: list[Finalist] = []
 
     def drive(point: Point) -> tuple[str, ...]:

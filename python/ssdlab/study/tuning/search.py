@@ -44,9 +44,7 @@ class Proposal(NamedTuple):
 
 
 class Search:
-    """Past trials of a search in a SQLite file (in memory if None), and proposals for the next trials, `batch`
-    together.
-    """
+    """Past trials of a search, in a SQLite file or in memory, and proposals for batches of further trials."""
 
     def __init__(
         self,

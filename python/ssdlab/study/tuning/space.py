@@ -112,9 +112,7 @@ class Space:
                 yield varied, level, self._holding(varied, level)
 
     def nearest(self, varied: Axis, end: Point, is_possible: Callable[[tuple[Point, Point]], bool]) -> Point | None:
-        """Returns the valid value nearest to an invalid end of a range, with `DIGITS` digits; None if both ends are
-        invalid.
-        """
+        """Returns the valid value nearest to an invalid end of a range, with `DIGITS` digits, if an end is valid."""
         assert varied.range is not None
         low, high = varied.range.low.value, varied.range.high.value
         wrong, right = (low, high) if end == varied.levels[0] else (high, low)
@@ -174,9 +172,7 @@ def _numbers(range_: Range) -> Sequence[Parameter]:
 
 
 def _written_out(low: float, high: float) -> Sequence[float]:
-    """Returns both ends of a range, and the numbers between them with `DIGITS` digits; fewer below a thousandth of the
-    high end.
-    """
+    """Returns both ends of a range, and the numbers between them with `DIGITS` digits (fewer if below high / 1000)."""
     last = Decimal(str(high))
     digits = Context(prec=DIGITS, Emin=min(last.adjusted() - 3, 0))
     numbers = [Decimal(str(low))]

@@ -1,3 +1,1 @@
-"""Validates results of ssdlab against references: write amplification against theory, and generated Filebench workloads
-against captures.
-"""
+"""Validates results against references: theory of write amplification, captured workloads, real drives."""

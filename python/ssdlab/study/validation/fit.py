@@ -282,9 +282,7 @@ def held_out(name: str, drive: Callable[[Config], Drive]) -> HeldOut:
 def run(
     count: int = BOXES, *, jobs: int | None = None, monitor: Monitor | None = None, out: Path | None = None
 ) -> FitValidation:
-    """Runs the validation: fits real drives, then the first `count` black boxes. An interrupted validation resumes from
-    the finished simulations in `out`.
-    """
+    """Fits real drives, then the first `count` black boxes; resumes from the finished simulations in `out`."""
     with ExitStack() as stack:
         store = None if out is None else stack.enter_context(Store(out / RUNS))
 

@@ -356,9 +356,7 @@ class DaskWorkers(Workers):
 
 
 def _mute_dask() -> Callable[[], None]:
-    """Silences Dask's tracebacks of lost connections, which ssdlab reports in one line. Returns a function that
-    restores the log levels.
-    """
+    """Silences Dask's tracebacks of lost connections, which ssdlab reports itself; returns a function to undo it."""
     levels = {name: logging.getLogger(name).level for name in LOGGERS}
     for name in LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)

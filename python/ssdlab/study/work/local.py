@@ -124,9 +124,7 @@ class _Process:
 
 
 class LocalWorkers(Workers):
-    """At most `jobs` worker processes on this machine, started on demand; by default they may use most of the free
-    memory.
-    """
+    """At most `jobs` worker processes on this machine, started on demand; by default with most of the free memory."""
 
     def __init__(self, jobs: int, limit_bytes: int | None = None) -> None:
         self._jobs = jobs

@@ -1,7 +1,6 @@
 """Base class of local and cluster workers."""
 
 from abc import ABC, abstractmethod
-from types import TracebackType
 from typing import Self
 
 from ssdlab import text
@@ -69,5 +68,5 @@ class Workers(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
