@@ -2,10 +2,9 @@
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
@@ -17,12 +16,16 @@ from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 from ssdlab.model.trace_file import TraceFile
 from ssdlab.model.volumes import INDEX, Volumes, part
-from ssdlab.study.fleet.packing import ALONE, Drive, packed
+from ssdlab.study.fleet.packing import ALONE, packed
 from ssdlab.study.fleet.result import Fleet
 from ssdlab.study.store.folder import read_plan, records_of
 from ssdlab.study.store.study import Study
+from ssdlab.study.store.table import Point as Row
 from ssdlab.study.survey.outcome import check_outcomes
 from ssdlab.study.sweep import running
+from ssdlab.study.sweep.axes import Axis
+from ssdlab.study.sweep.design import Design
+from ssdlab.study.sweep.plan import Plan, Question
 from ssdlab.study.work.run import Run, TraceRef
 
 VOLUMES, STUDY = "volumes", "study"
@@ -35,37 +38,6 @@ Traces = str | os.PathLike[str] | TraceFile | Sequence[str | os.PathLike[str]]
 """The trace of a fleet: files, or folders of files."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The planned runs of a fleet."""
-
-    drives: Sequence[Drive]
-    rule: str
-    base: Config
-    volumes: Volumes
-    outcomes: Sequence[str]
-    keys: Sequence[str]
-    """Keys of the runs, one per drive."""
-    runs: Mapping[str, Run]
-    """Runs by key. Drives whose volumes have equal names and equal requests share a run."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the plan of the fleet's study, ready for JSON."""
-        seed = int(self.base["seed"])
-        names = [one.name for one in self.drives]
-        return {
-            "design": {"name": "grid", "samples": None, "resolution": None, "seed": 1},
-            "axes": [{"keys": [DRIVE], "levels": [[name] for name in names], "range": False, "log": False}],
-            "seeds": 1,
-            "outcomes": [*self.outcomes],
-            "source": {"kind": "trace", "paths": self.volumes.source["paths"]},
-            "configuration": self.base.to_dict(),
-            "columns": [DRIVE],
-            "points": [([name], seed, key) for name, key in zip(names, self.keys, strict=True)],
-            "fleet": {"pack": self.rule, "drives": [[one.file for one in drive.volumes] for drive in self.drives]},
-        }
-
-
 def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes: Sequence[str]) -> Plan:
     """Plans the runs of a fleet."""
     base.check()
@@ -75,7 +47,9 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
     # are adapted.
     room = _ssdlab.size(str(base["device.capacity"])) if replayed["host.fit"] == "error" else None
     dealt = packed(volumes.volumes, rule, drives, room)
-    keys: list[str] = []
+    seed = int(base["seed"])
+    rows: list[Row] = []
+    # Drives whose volumes have equal names and equal requests share a run.
     runs: dict[str, Run] = {}
     for drive in dealt:
         paths = [volumes.path(one) for one in drive.volumes]
@@ -83,9 +57,14 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
         trace = TraceRef.of(TraceFile(*paths, merge=len(paths) > 1, names=names))
         sized = None if "device.capacity" in given else drive.touched_bytes
         run = Run.of(base, trace, sized)
-        keys.append(run.key)
+        rows.append(Row({DRIVE: drive.name}, seed, run.key))
         runs.setdefault(run.key, run)
-    return Plan(dealt, rule, base, volumes, outcomes, keys, runs)
+    axis = Axis((DRIVE,), tuple({DRIVE: one.name} for one in dealt))
+    extra = {
+        "source": {"kind": "trace", "paths": volumes.source["paths"]},
+        "fleet": {"pack": rule, "drives": [[one.file for one in drive.volumes] for drive in dealt]},
+    }
+    return Plan(Question((axis,), base, outcomes=tuple(outcomes)), Design(), (DRIVE,), tuple(rows), runs, extra)
 
 
 @takes(outcomes=["write_amplification"])
@@ -130,19 +109,15 @@ def fleet(
     at_a_time(jobs)
     drives = None if drives is None else whole("drives", drives)
     check_outcomes(several(outcomes))
-    if out is None:
-        with tempfile.TemporaryDirectory(prefix="ssdlab-fleet-") as made:
-            return fleet(
-                trace, config, pack=pack, drives=drives, outcomes=outcomes, out=made, jobs=jobs, cluster=cluster,
-                monitor=monitor,
-            )  # fmt: skip
-    base, folder = config_of(config), Path(out)
-    base.check()
-    _check(folder)
-    volumes = part(trace if isinstance(trace, TraceFile) else TraceFile(*several(trace)), folder / VOLUMES, monitor)
-    planned = plan(volumes, base, pack, drives, several(outcomes))
-    study = running.run(planned, folder / STUDY, jobs=jobs, cluster=cluster, retry=retry, monitor=monitor)
-    return Fleet(study, volumes)
+    base = config_of(config)
+    with tempfile.TemporaryDirectory(prefix="ssdlab-fleet-") if out is None else nullcontext(out) as place:
+        folder = Path(place)
+        base.check()
+        _check(folder)
+        volumes = part(trace if isinstance(trace, TraceFile) else TraceFile(*several(trace)), folder / VOLUMES, monitor)
+        planned = plan(volumes, base, pack, drives, several(outcomes))
+        study = running.run(planned, folder / STUDY, jobs=jobs, cluster=cluster, retry=retry, monitor=monitor)
+        return Fleet(study, volumes)
 
 
 def _check(folder: Path) -> None:

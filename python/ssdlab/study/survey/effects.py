@@ -93,7 +93,7 @@ class Effects(Survey):
         }
 
     def _tables(self) -> Contents:
-        tables = {"effects.csv": [Effect._fields, *self.effects]}
+        tables: dict[str, Sequence[Sequence[object]]] = {"effects.csv": [Effect._fields, *self.effects]}
         if self.shares:
             tables["variance.csv"] = [Share._fields, *self.shares]
         if self.losses:

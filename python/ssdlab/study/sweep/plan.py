@@ -68,6 +68,8 @@ class Plan:
     rows: tuple[Row, ...]
     runs: Mapping[str, Run]
     """Runs by key; points with identical settings share a run."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further entries of the stored plan, which replace those of a sweep."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the plan in the form stored in the study's folder, ready for JSON."""
@@ -89,6 +91,7 @@ class Plan:
             "configuration": asked.base.to_dict(),
             "columns": self.columns,
             "points": [([row.values[key] for key in self.columns], row.seed, row.key) for row in self.rows],
+            **self.extra,
         }
 
 
@@ -166,7 +169,7 @@ def _where(points: Sequence[Point]) -> str:
 
 
 def listed(faults: Mapping[str, Collection[str]]) -> str:
-    """Returns faults, one per line, with the axis values at which they occur; merging those that differ in values."""
+    """Returns faults, one per line, with the axis values at which they occur; merges faults that differ in values."""
     alike: dict[str, list[tuple[str, str, str]]] = {}
     for fault, values in faults.items():
         forms = (form for one in values for form in (one, f'"{one}"'))
