@@ -1,14 +1,15 @@
 """Turns a screening into runs: a row per point, scheduler and seed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ssdlab._ssdlab import ConfigError
 from ssdlab.study.screening.definition import Form, Screening
 from ssdlab.study.store.table import Point as Row
-from ssdlab.study.sweep.axes import Point
-from ssdlab.study.sweep.design import SCREENING
+from ssdlab.study.sweep.axes import Axis, Point
+from ssdlab.study.sweep.design import SCREENING, Design
+from ssdlab.study.sweep.plan import Plan as SweepPlan
+from ssdlab.study.sweep.plan import Question
 from ssdlab.study.work.run import Run
 
 PART, SCHEDULER = "part", "scheduler"
@@ -43,25 +44,16 @@ class Plan:
                     self.runs.setdefault(run.key, run)
                     self.rows.append(Row({PART: part, **point, SCHEDULER: scheduler}, seed, run.key))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the plan of the screening's study, ready for JSON."""
-        levels: Mapping[str, Sequence[str]] = {
-            PART: [*dict.fromkeys(row.values[PART] for row in self.rows)],
-            **{one.name: [*one.levels] for one in self.form.factors},
-            SCHEDULER: [*self.screening.schedulers],
+    def as_sweep(self) -> SweepPlan:
+        """Returns the plan as a sweep over parts, factors and schedulers."""
+        levels: Mapping[str, Iterable[str]] = {
+            PART: dict.fromkeys(row.values[PART] for row in self.rows),
+            **{one.name: one.levels for one in self.form.factors},
+            SCHEDULER: self.screening.schedulers,
         }
-        return {
-            "design": {"name": SCREENING, "samples": None, "resolution": self.form.resolution, "seed": 1},
-            "axes": [
-                {"keys": [name], "levels": [[label] for label in labels], "range": False, "log": False}
-                for name, labels in levels.items()
-            ],
-            # Parts of a screening may differ in their number of seeds, so a point consists of all rows with equal
-            # levels.
-            "seeds": None,
-            "outcomes": [path for one in self.screening.figures for path in one.value.paths],
-            "source": None,
-            "configuration": next(iter(self.runs.values())).config.to_dict(),
-            "columns": [*levels],
-            "points": [([row.values[name] for name in levels], row.seed, row.key) for row in self.rows],
-        }
+        axes = tuple(Axis((name,), tuple({name: label} for label in labels)) for name, labels in levels.items())
+        outcomes = tuple(path for one in self.screening.figures for path in one.value.paths)
+        asked = Question(axes, next(iter(self.runs.values())).config, outcomes=outcomes)
+        design = Design(SCREENING, None, self.form.resolution)
+        # Parts of a screening may differ in their number of seeds, so a point consists of all rows with equal levels.
+        return SweepPlan(asked, design, tuple(levels), tuple(self.rows), self.runs, {"seeds": None})

@@ -39,7 +39,7 @@ def run(
         def watch(_phase: str, done: int, total: int | None, requests: int) -> bool:
             return monitor is not None and bool(monitor(phase, done, total, requests))
 
-        return running.run(planned, folder, jobs=jobs, cluster=cluster, monitor=watch)
+        return running.run(planned.as_sweep(), folder, jobs=jobs, cluster=cluster, monitor=watch)
 
     planned.add(FIRST, [*design.points(axes)], range(1, 1 + planned.form.seeds))
     current = study(FIRST)

@@ -4,7 +4,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.tasks import at_a_time
@@ -28,7 +28,6 @@ from ssdlab.study.sweep.plan import Plan, Question, plan
 from ssdlab.study.sweep.preview import Preview
 from ssdlab.study.work.cluster import DaskWorkers
 from ssdlab.study.work.local import LocalWorkers
-from ssdlab.study.work.run import Run
 from ssdlab.study.work.workers import Workers
 
 Axes = Mapping[str, Values] | Sequence[str | Mapping[str, Values]]
@@ -138,19 +137,8 @@ def workers(jobs: int | None, cluster: str | None) -> Workers:
     return LocalWorkers(at_a_time(jobs)) if cluster is None else DaskWorkers(cluster)
 
 
-class Planned(Protocol):
-    """A study's plan, whose runs can be executed."""
-
-    @property
-    def runs(self) -> Mapping[str, Run]:
-        """Planned runs by key."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the plan in the form stored in the study's folder."""
-
-
 def run(
-    planned: Planned,
+    planned: Plan,
     where: Path | str | None,
     *,
     jobs: int | None,
@@ -173,7 +161,6 @@ def run(
         asked = planned.to_dict()
         store.ask(asked)
         executor = Executor("runs", len(left), monitor=monitor, workers=crew)
-
         try:
             executor.execute(left, store.keep)
         finally:

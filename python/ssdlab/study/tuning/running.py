@@ -260,7 +260,6 @@ def _plan(
         for one in aims.measured
         if one.figure
     ]
-    plan = Plan(asked, asked.design, space.columns, (), {}).to_dict()
     tuning = {
         "axes": [
             [[*axis.keys], [[*level.values()] for level in axis.levels], None if axis.range is None else axis.range.log]
@@ -274,7 +273,8 @@ def _plan(
         "batch": budget.batch,
         "seed": budget.seed,
     }
-    return {**plan, "outcomes": [*dict.fromkeys(plain)], TUNING: tuning}
+    extra = {"outcomes": [*dict.fromkeys(plain)], TUNING: tuning}
+    return Plan(asked, asked.design, space.columns, (), {}, extra).to_dict()
 
 
 def _points(search: Search, runs: Runs, space: Space, seeds: range) -> list[tuple[list[str], int, str]]:
