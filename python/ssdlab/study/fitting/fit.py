@@ -122,10 +122,7 @@ def fit_drive(
         capacity: Capacity of the measured drive in bytes; if None, the capacity of the base.
         source: Names of the files or data sheets that contain the metrics.
         jobs: Number of parallel simulations; one per processor by default.
-        monitor: Called with the progress. If it returns a true value, KeyboardInterrupt is raised.
-
-    Raises:
-        ConfigError: If the metrics determine none of the parameters, or the base has no channels and dies.
+        monitor: Called with the progress; a true return value raises KeyboardInterrupt.
     """
     base = base or Config()
     if capacity is not None:

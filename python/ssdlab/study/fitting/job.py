@@ -60,17 +60,15 @@ def job(device: Path | None = None, *, write: bool = False, random_write: float 
 
 def _head(by_name: bool, write: bool, sections: int) -> list[str]:
     before = "DEVICE=/dev/nvme0n1 " if by_name else ""
-    only = "" if write else "--readonly "
     minutes = round(sections * (SECONDS + RAMP_SECONDS) / 60 + 0.5)
-    about = f"about {minutes} minutes" if not write else (
-        f"about {minutes} minutes, plus the time to write the whole drive four times"
-    )  # fmt: skip
-    danger = (
-        ["# DESTROYS ALL DATA ON THE DEVICE."] if write else ["# Reads only. Fill the whole device with data first."]
-    )
+    if write:
+        warning, only = "DESTROYS ALL DATA ON THE DEVICE.", ""
+        more = ", plus the time to write the whole drive four times"
+    else:
+        warning, only, more = "Reads only. Fill the whole device with data first.", "--readonly ", ""
     return [
-        *danger,
-        f"# Takes {about}:",
+        f"# {warning}",
+        f"# Takes about {minutes} minutes{more}:",
         f"#   {before}fio {only}--output-format=json+ --output=result.json FILE",
         "#   ssdlab fit drive result.json --base client-nvme -o my.toml",
     ]

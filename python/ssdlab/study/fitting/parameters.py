@@ -30,10 +30,6 @@ def times(config: Config, key: str) -> list[float]:
     return [float(_ssdlab.nanos(str(one).strip())) for one in listed]
 
 
-def _nothing(_base: Config, _measured: Sequence[Measured]) -> float | None:
-    return None
-
-
 @dataclass(frozen=True)
 class Parameter:
     """A parameter of a drive that a fit changes."""
@@ -48,7 +44,7 @@ class Parameter:
     high: float
     tell: str
     """Measurement that determines the parameter."""
-    guess: Callable[[Config, Sequence[Measured]], float | None] = _nothing
+    guess: Callable[[Config, Sequence[Measured]], float | None] = lambda _base, _measured: None
     """Estimates the start value of the search; None to start at the base drive's value."""
     shift: float = 0.0
     """Constant that is added to the value before taking the logarithm, for parameters that may be 0."""

@@ -146,10 +146,6 @@ def _gc(policy: str) -> str:
     raise ValueError(f"ssdlab has no counterpart of the reference's policy {policy!r}")
 
 
-def _number(text: str) -> float | None:
-    return float(text) if text else None
-
-
 def rows() -> Iterator[Row]:
     """Yields the rows of the reference table in order."""
     text = Path(__file__).with_name(REFERENCE).read_text(encoding="utf-8")
@@ -172,7 +168,7 @@ def rows() -> Iterator[Row]:
             alpha=exact,
             policy=line["gc_policy"],
             pages_per_block=int(line["pages_per_block"]),
-            analytic=_number(line["analytic_WA"]),
+            analytic=float(line["analytic_WA"]) if line["analytic_WA"] else None,
             simulated=float(line["sim_WA"]),
             hot_spare=hot_spare,
         )
