@@ -51,7 +51,6 @@ class Advice(Finding):
     """Advice based on a sweep over a trace."""
 
     study: Study
-    """Sweep on which the advice is based."""
 
     @property
     def partial(self) -> bool:

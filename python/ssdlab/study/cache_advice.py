@@ -34,7 +34,6 @@ PARTS = (32, 16, 8, 4, 2)
 """Divisors of the trace's footprint for the default memory sizes, which are rounded down to powers of two."""
 
 LEAST_BYTES = 64 << 10
-"""Smallest default memory size."""
 
 REPEAT = {"host.repeat.times.count": 2}
 """Default settings for replaying a trace: the first replay fills the cache, the second is measured."""
@@ -57,7 +56,6 @@ class CacheChoice(NamedTuple):
     """A simulated cache above a simulated drive. Metrics are means over the seeds."""
 
     levels: Mapping[str, str]
-    """Values of the sweep's axes."""
     memory_bytes: int
     hit_ratio: float | None
     """Share of host page reads that the cache served; None without reads."""

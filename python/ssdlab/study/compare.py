@@ -57,7 +57,6 @@ class Comparison(Finding):
         self.missing = [label for label, results in measured.items() if not results]
         """Names of cases without measurements."""
         self.seeds = seeds
-        """Number of runs per case."""
 
     @property
     def results(self) -> dict[str, Result]:

@@ -40,7 +40,6 @@ class DriveChoice(NamedTuple):
     """A simulated drive and its metrics."""
 
     levels: Mapping[str, str]
-    """Values of the sweep's axes for this drive."""
     flash_bytes: float
     write_amplification: Estimate
     p99_ns: Estimate | None
@@ -71,7 +70,6 @@ class DriveAdvice(Advice):
     dwpd: float | None
     """Drive writes per day set by the user; None to use the write rate of the requests."""
     years: float
-    """Required number of years of service."""
     p99_ns: float | None
     """Required p99 latency in nanoseconds, if any."""
 

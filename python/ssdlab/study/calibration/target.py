@@ -20,7 +20,6 @@ SECONDS = 1.0
 """Default duration of one measurement (one region size and number of requests in flight), in seconds."""
 
 SIZE = "4KiB"
-"""Default size of a request."""
 
 
 @takes(regions=["64MiB"])

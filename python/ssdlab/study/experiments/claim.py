@@ -43,7 +43,6 @@ class Missed:
     claimed: str | None = None
     """Label that should have the best value; if the claim names several labels, the best of them."""
     best: str | None = None
-    """Label that actually has the best value."""
     excess: float | None = None
     """Distance of the value at the claimed label from the best, in percent of the best; None if the best is 0."""
 

@@ -170,7 +170,6 @@ MODELS: Mapping[str, Callable[[Mapping[str, Any]], Summary]] = {
     "compress_bench": compress_bench,
     "page_device": page_device,
 }
-"""Models that compute cells, by name."""
 
 MEASURED = frozenset({"compress_bench", "page_device"})
 """Models that measure this machine, so their values vary from run to run."""

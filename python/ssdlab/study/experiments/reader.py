@@ -28,7 +28,6 @@ from ssdlab.study.experiments.reference import read_reference
 from ssdlab.text import suggestion
 
 FILE = "experiment.toml"
-"""Name of the TOML file in the folder of an experiment."""
 
 EXPERIMENT_KEYS = ("title", "document", "preset", "seeds", "set", "trace", "axis", "table")
 TRACE_KEYS = ("pages", "help", "format", "device")

@@ -49,7 +49,6 @@ ENTRIES = {
     "read_latency": Entry(_latency, "80us", Load("reads, depth 1", (Queue(1, 1.0, 1),)), Figure("read", "p50")),
     "write_latency": Entry(_latency, "15us", Load("writes, depth 1", (Queue(1, 0.0, 1),)), Figure("write", "p50")),
 }  # fmt: skip
-"""Numbers of a data sheet by key."""
 
 CAPACITY = "capacity"
 

@@ -17,7 +17,6 @@ SSD_IQ = "offered_iops_50r50w"
 """Column of the SSD-iq data with the total offered rate, 5,000 requests per second above the background rate."""
 
 LOADS = ("background_iops", SSD_IQ, "depth", "reads", "size", "pattern", "device")
-"""Columns that describe the load of a row."""
 
 EXAMPLE = "columns such as background_iops or depth, and read_p50_us"
 

@@ -32,7 +32,6 @@ VOLUMES, STUDY = "volumes", "study"
 """Subfolders of a fleet's folder: the split trace, and the study of its drives."""
 
 DRIVE = "drive"
-"""Name of the only axis of a fleet's study."""
 
 Traces = str | os.PathLike[str] | TraceFile | Sequence[str | os.PathLike[str]]
 """The trace of a fleet: files, or folders of files."""

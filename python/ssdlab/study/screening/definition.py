@@ -115,7 +115,6 @@ class Screening:
     settings: Settings
     below: Settings
     schedulers: Mapping[str, Level]
-    """Settings of the schedulers, by name."""
     tested: str
     """Name of the scheduler that is compared to all others."""
     figures: tuple[Figure, ...]

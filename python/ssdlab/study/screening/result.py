@@ -27,7 +27,6 @@ class Part:
 
     name: str
     factors: tuple[str, ...]
-    """Names of the factors that this part varies."""
     kept: Point
     """Levels of the factors that are not varied."""
     results: Results
@@ -53,7 +52,6 @@ class Answer(NamedTuple):
     screened: int
     """Number of points in the first part of the screening, which varies all factors."""
     reached: int
-    """Number of points whose mean gain reaches the claimed gain."""
     telling: Mapping[str, tuple[str, int]]
     """Level of each factor that is significantly overrepresented among the points that reach the claimed gain, and how
     many of them have it. Factors without such a level are omitted.
@@ -91,7 +89,6 @@ class Screened(Finding):
     form: str
     overrides: Sequence[str]
     study: Study
-    """Study with every run of the screening."""
     parts: Sequence[Part]
     """The part that varies all factors, then one part per claim that varies the strongest factors."""
 

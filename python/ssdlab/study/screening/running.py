@@ -15,7 +15,6 @@ from ssdlab.study.sweep import running
 from ssdlab.study.sweep.design import Design
 
 STUDY = "study"
-"""Name of the study's folder inside a screening's folder."""
 
 
 def run(

@@ -38,7 +38,6 @@ class Runs(Finding):
 
     def __init__(self, plan: Mapping[str, Any], records: Mapping[str, Record]) -> None:
         self.plan = dict(plan)
-        """The plan, as stored in the study's folder."""
         self.points: tuple[Point, ...] = tuple(points_of(plan))
         """Every requested row; each point has one row per seed."""
         self._all = records

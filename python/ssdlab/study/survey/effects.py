@@ -74,7 +74,6 @@ class Effects(Survey):
     outcome: Outcome
     method: str
     mean: float
-    """Mean over all points of the design."""
     effects: Sequence[Effect]
     shares: Sequence[Share]
     losses: Sequence[Loss]

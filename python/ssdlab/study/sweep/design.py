@@ -21,7 +21,6 @@ DESIGNS = {
     "factorial": "two levels of each axis, in a fraction of all combinations that depends on the resolution",
     "saltelli": "the points for estimating Sobol' indices; the number of samples is a power of two",
 }
-"""Designs that users can choose, with their descriptions."""
 
 SEARCH = "search"
 """Name of the design of `ssdlab tune` studies, which choose points in batches."""

@@ -43,7 +43,6 @@ KINDS: dict[str, tuple[type, ...]] = {
     "resolution": (int,),
     "seed": (int,),
 }
-"""Keys of a sweep file, with their types."""
 
 WORDS = {str: "text", list: "a list", dict: "a table", int: "a whole number"}
 

@@ -24,7 +24,6 @@ SECONDS = 60.0
 """Time limit for all pilot runs, in seconds."""
 
 MAX_CHECKS = 8
-"""Maximum number of pilot runs that check the model."""
 
 LOADING_SECONDS = 1.0
 """A faster first run is repeated, because it spent much of its time starting the worker process."""

@@ -64,7 +64,6 @@ class Plan:
     question: Question
     design: Design
     columns: tuple[str, ...]
-    """Keys that the axes vary."""
     rows: tuple[Row, ...]
     runs: Mapping[str, Run]
     """Runs by key; points with identical settings share a run."""

@@ -17,7 +17,6 @@ _RATES = {"/s": 1, "k/s": 1000, "M/s": 1_000_000}
 LIMIT = 1e290
 """Upper limit of numbers with a unit. A larger number might overflow when converted to base units."""
 SHARE = "share"
-"""Name of the base unit of percentages."""
 
 
 class Quantity(NamedTuple):

@@ -21,7 +21,6 @@ class Goal(NamedTuple):
     name: str
     value: Value
     large: bool
-    """True if a larger value is better."""
 
     @classmethod
     def of(cls, written: str) -> "Goal":

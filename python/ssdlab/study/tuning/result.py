@@ -61,7 +61,6 @@ class Tuned(Finding):
     repeats: int
     """Number of fresh seeds for repeating the best points (finalists)."""
     asked: int
-    """Number of requested trials."""
     exhausted: bool
     """True if every point of the space was tried."""
     trials: Sequence[Trial]

@@ -35,7 +35,6 @@ from ssdlab.study.work.run import TraceRef
 from ssdlab.study.work.workers import Workers
 
 DATABASE = "trials.db"
-"""File of Optuna's database in the study's folder."""
 
 TRIALS, BATCH, REPEATS = 100, 4, 5
 """Default number of trials, of points per batch, and of repeats."""

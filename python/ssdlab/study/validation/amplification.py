@@ -23,7 +23,6 @@ from ssdlab.study.executor import Executor
 
 REFERENCE = "waf_reference.csv"
 TOLERANCE = 0.01
-"""Maximum relative deviation from the reference value."""
 
 PAGE_BYTES = 4096
 BLOCKS = {64: 10_000, 128: 6_000, 256: 4_000}

@@ -38,7 +38,6 @@ STATISTICS = {
     "read_distinct": ("distinct bytes read", "MiB"),
     "write_distinct": ("distinct bytes written", "MiB"),
 }
-"""Statistics of requests: description and unit."""
 
 REQUESTS = {"fileserver": 211_261, "webserver": 378_540, "varmail": 459_750, "oltp": 72_282}
 """Number of requests in each capture, including flushes."""
@@ -130,7 +129,6 @@ class Row:
     statistic: str
     captured: float
     tolerance: float
-    """Maximum accepted difference."""
     reason: str
     """Reason for a wide tolerance; may be empty."""
 

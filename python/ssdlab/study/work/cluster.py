@@ -42,7 +42,6 @@ LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio"
 """Loggers to which Dask writes tracebacks of failed connections."""
 
 FETCH_SECONDS = 2.0
-"""Time limit in seconds for fetching a result."""
 
 CHUNK_BYTES = 4 << 20
 """Bytes of a trace in each message."""
