@@ -124,12 +124,9 @@ def _below(prefix: str) -> tuple[Parameter, ...]:
     for key, help_text, _, _ in _ssdlab.options():
         explained = _ssdlab.explain(key) if key.startswith(prefix) else None
         if explained is not None:
-            parameters.append(Parameter(key.removeprefix(prefix), _plain(explained[2]), help_text))
+            default = explained[2].replace("`", "").replace('"', "")
+            parameters.append(Parameter(key.removeprefix(prefix), default, help_text))
     return tuple(parameters)
-
-
-def _plain(words: str) -> str:
-    return words.replace("`", "").replace('"', "")
 
 
 def _caches(known: Sequence[CachePolicy] | Sequence[CacheAdmission]) -> tuple[Entry, ...]:

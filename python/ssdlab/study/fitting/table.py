@@ -2,14 +2,14 @@
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.study.fitting.job import BACKGROUND_READS, DEPTH, PROBE_IOPS, WRITERS
-from ssdlab.study.fitting.load import RATE, Figure, Load, Measured, Queue
+from ssdlab.study.fitting.load import Figure, Load, Measured, Queue
 
 FIGURE = re.compile(r"(read|write)_(iops|mean|p\d+(?:\.\d+)?)(?:_us)?")
 
@@ -74,20 +74,11 @@ class _Row:
             raise ConfigError(f"{self.where}: {name}: {text.path(written)} is not a number above 0")
         return value
 
-    def share(self) -> float:
-        written = self.row.get("reads", "")
-        if not written:
-            return 1.0
+    def parsed(self, name: str, default: str, parse: Callable[[str], float]) -> float:
         try:
-            return float(_ssdlab.share(written))
+            return parse(self.row.get(name) or default)
         except ConfigError as error:
-            raise ConfigError(f"{self.where}: reads: {error}") from None
-
-    def size(self) -> int:
-        try:
-            return int(_ssdlab.size(self.row.get("size") or "4KiB"))
-        except ConfigError as error:
-            raise ConfigError(f"{self.where}: size: {error}") from None
+            raise ConfigError(f"{self.where}: {name}: {error}") from None
 
     def load(self) -> Load:
         background = self.number("background_iops")
@@ -107,9 +98,10 @@ class _Row:
         if pattern not in ("random", "sequential"):
             raise ConfigError(f"{self.where}: pattern: {text.path(pattern)} is neither random nor sequential")
         kind: Literal["random", "sequential"] = "random" if pattern == "random" else "sequential"
-        reads = self.share()
+        reads = self.parsed("reads", "100%", _ssdlab.share)
+        size = int(self.parsed("size", "4KiB", _ssdlab.size))
         name = {1.0: "reads", 0.0: "writes"}.get(reads, f"{100 * reads:g} % reads")
-        return Load(f"{name}, depth {depth:g}", (Queue(1, reads, int(depth)),), kind, self.size())
+        return Load(f"{name}, depth {depth:g}", (Queue(1, reads, int(depth)),), kind, size)
 
     def measured(self) -> Measured:
         load = self.load()
@@ -119,13 +111,9 @@ class _Row:
         for name in self.row:
             match = FIGURE.fullmatch(name)
             value = self.number(name) if match else None
-            if match is None or value is None:
-                continue
-            op: Literal["read", "write"] = "read" if match[1] == "read" else "write"
-            if match[2] == RATE:
-                figures[Figure(op, RATE)] = value
-            else:
-                figures[Figure(op, _percentile(match[2]))] = 1000 * value
+            if match and value is not None:
+                figure = Figure("read" if match[1] == "read" else "write", _percentile(match[2]))
+                figures[figure] = value if figure.is_rate else 1000 * value
         if not figures:
             raise ConfigError(f"{self.where}: has no measured value; fill in {EXAMPLE}")
         return Measured(load, figures)

@@ -225,7 +225,7 @@ class Fleet(Finding):
         return "trace" if self.seconds > 0 else "replay"
 
     def _with_lives(self, study: Study) -> Study:
-        """Returns the study with each drive's lifetime at the write rate `rate`, even if the drive is slower."""
+        """Returns the study with each drive's lifetime at the write rate `rate`, even if the drive cannot keep up."""
         known = {*study.table.column_names}
         if LIFE in known or not {TBW, WRITTEN} <= known:
             return study

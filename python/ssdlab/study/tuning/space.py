@@ -149,7 +149,7 @@ def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
     """Yields every value of an axis as the sampler represents it, starting at a random one."""
     values: Sequence[Parameter]
     if axis.range is None:
-        values = range(len(axis.levels)) if _ordered(axis) else _labels(axis)
+        values = _choices(axis)
         first = draw.randrange(len(values))
     else:
         low, high = axis.range.low.value, axis.range.high.value
@@ -202,8 +202,9 @@ def _ordered(axis: Axis) -> bool:
     return True
 
 
-def _labels(axis: Axis) -> list[str]:
-    return [" ".join(level.values()) for level in axis.levels]
+def _choices(axis: Axis) -> Sequence[Parameter]:
+    """Returns the values of an axis without a range as the sampler represents them: numbers if they are ordered."""
+    return range(len(axis.levels)) if _ordered(axis) else [" ".join(level.values()) for level in axis.levels]
 
 
 def _distribution(axis: Axis) -> Any:
@@ -215,7 +216,7 @@ def _distribution(axis: Axis) -> Any:
         return kinds.FloatDistribution(low, high, log=axis.range.log)
     if _ordered(axis):
         return kinds.IntDistribution(0, len(axis.levels) - 1)
-    return kinds.CategoricalDistribution(_labels(axis))
+    return kinds.CategoricalDistribution(_choices(axis))
 
 
 def _suggested(trial: Any, axis: Axis) -> Parameter:
@@ -226,7 +227,7 @@ def _suggested(trial: Any, axis: Axis) -> Parameter:
         return float(trial.suggest_float(axis.name, low, high, log=axis.range.log))
     if _ordered(axis):
         return int(trial.suggest_int(axis.name, 0, len(axis.levels) - 1))
-    return str(trial.suggest_categorical(axis.name, _labels(axis)))
+    return str(trial.suggest_categorical(axis.name, _choices(axis)))
 
 
 def _value(axis: Axis, parameter: Parameter) -> Point:
@@ -236,8 +237,7 @@ def _value(axis: Axis, parameter: Parameter) -> Point:
         # Rounds the value to a few digits. More points then coincide, and fewer runs are needed.
         value = float(parameter) if _whole(axis.range) else float(f"{parameter:.{DIGITS}g}")
         return {axis.keys[0]: axis.range.nearest(min(max(value, low.value), high.value))}
-    at = parameter if isinstance(parameter, int) else _labels(axis).index(str(parameter))
-    return axis.levels[at]
+    return axis.levels[_choices(axis).index(parameter)]
 
 
 def _parameter(axis: Axis, values: Mapping[str, str]) -> Parameter | None:
@@ -250,7 +250,7 @@ def _parameter(axis: Axis, values: Mapping[str, str]) -> Parameter | None:
         return int(ours.value) if _whole(axis.range) else ours.value
     for at, level in enumerate(axis.levels):
         if all(_same(value, values[key]) for key, value in level.items()):
-            return at if _ordered(axis) else _labels(axis)[at]
+            return _choices(axis)[at]
     return None
 
 

@@ -98,8 +98,7 @@ class ClusterWorker:
         """Returns pending runs to start on this worker now, as one task; empty if the worker cannot take one.
 
         A task executes its runs one after the other, so it needs the memory of its largest run. A busy worker gets its
-        next
-        task in advance only if that task is full.
+        next task in advance only if that task is full.
         """
         if self.alone or self.load >= AHEAD:
             return []
