@@ -1,6 +1,7 @@
 """Lists the names of presets, policies, schedulers, formats and so on, from their registries."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -58,7 +59,6 @@ class Group(NamedTuple):
 def catalogue() -> list[Group]:
     """Returns all groups of the catalogue."""
     keys = [key for key, _, _, variants in _ssdlab.options() if variants]
-    named = {key: name for name, key in KNOWN_AS.items()}
     return [
         Group("settings", "tables of the configuration; see 'ssdlab config explain NAME'", _sections()),
         Group("presets", "drive presets, for --preset", tuple(Entry(one.name, one.title) for one in presets())),
@@ -69,7 +69,7 @@ def catalogue() -> list[Group]:
         Group("formats", "trace formats, for --format", tuple(Entry(one.name, one.help) for one in all_formats())),
         Group("scenes", "example scenes that 'ssdlab explain' can show", _scenes()),
         Group("experiments", "published tables that 'ssdlab experiment run' reproduces", _experiments()),
-        *(_choice(key, key) for key in keys if key not in named),
+        *(_choice(key, key) for key in keys if key not in KNOWN_AS.values()),
     ]
 
 
@@ -101,10 +101,7 @@ def _not_listed(name: str, groups: Iterable[str]) -> str:
 
 
 def _sections() -> tuple[Entry, ...]:
-    counts: dict[str, int] = {}
-    for key, *_ in _ssdlab.options():
-        table = key.partition(".")[0]
-        counts[table] = counts.get(table, 0) + 1
+    counts = Counter(key.partition(".")[0] for key, *_ in _ssdlab.options())
     described = json.loads(config_schema())["properties"]
     return tuple(
         Entry(name, f"{described[name]['description']} {counted(count, 'settings')}.") for name, count in counts.items()

@@ -2,8 +2,7 @@
 
 Throughput rises while more requests in flight occupy idle parts of a drive. Then it stays flat, or falls if requests
 conflict. The knee is the smallest number of requests in flight that reaches 95 % of the best throughput. Unlike a rule
-based on curvature, this rule needs no smooth curve, and does not depend on how many points after the knee were
-measured.
+based on curvature, this rule needs no smooth curve, and does not depend on the number of points after the knee.
 """
 
 from collections.abc import Mapping

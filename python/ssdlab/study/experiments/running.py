@@ -54,7 +54,7 @@ class _Plan:
 
     def __init__(self, experiment: Experiment, library: Library, sets: Sequence[str]) -> None:
         self._experiment, self._library, self._sets = experiment, library, sets
-        self._configs: dict[str, Config] = {}
+        self.configs: dict[str, Config] = {}
         self.groups: dict[Key, Group] = {}
         self.cells: dict[str, Cells] = {}
 
@@ -74,21 +74,16 @@ class _Plan:
             cells[cell] = [self._run(name, *configs) for configs in zip_longest(above, below)]
 
     def _run(self, name: str | None, config: Config, below: Config | None) -> Key:
-        config = self._configs.setdefault(config.to_toml(), config)
+        config = self.configs.setdefault(config.to_toml(), config)
         source = None if name is None else self._library.find(name, config)
         key: Key = config.to_toml(), name if source is None else id(source), None
         group = self.groups.setdefault(key, Group(config, source)) if name is None or source else None
         if below is not None:
-            below = self._configs.setdefault(below.to_toml(), below)
+            below = self.configs.setdefault(below.to_toml(), below)
             key = below.to_toml(), key[1], config.to_toml()
             if group is not None:
                 group.replays[key] = below
         return key
-
-    def check(self) -> None:
-        """Checks all configurations before the first run starts."""
-        for config in self._configs.values():
-            config.check()
 
 
 def run(
@@ -107,7 +102,8 @@ def run(
     for table in needed.values():
         if table.simulated:
             plan.add(table)
-    plan.check()
+    for config in plan.configs.values():
+        config.check()
     paths = {path for table in needed.values() for value in table.values for path in value.paths}
     finished = _simulate(plan, paths, jobs, monitor)
     results: dict[str, TableResult] = {}

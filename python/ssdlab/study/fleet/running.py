@@ -41,7 +41,6 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
     """Plans the runs of a fleet."""
     base.check()
     replayed = base.for_trace()
-    given = {key: value for key, value, _ in replayed.settings}
     # Volumes must fit into the drive's capacity only if `host.fit` is `error`. Otherwise, the addresses or the capacity
     # are adapted.
     room = _ssdlab.size(str(base["device.capacity"])) if replayed["host.fit"] == "error" else None
@@ -54,7 +53,7 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
         paths = [volumes.path(one) for one in drive.volumes]
         names = [f"volume {text.path(one.name)}" for one in drive.volumes]
         trace = TraceRef.of(TraceFile(*paths, merge=len(paths) > 1, names=names))
-        sized = None if "device.capacity" in given else drive.touched_bytes
+        sized = None if "device.capacity" in replayed else drive.touched_bytes
         run = Run.of(base, trace, sized)
         rows.append(Row({DRIVE: drive.name}, seed, run.key))
         runs.setdefault(run.key, run)

@@ -1,10 +1,9 @@
 """Screenings, which find the conditions under which one scheduler differs from others.
 
-A screening is a TOML file with factors at two levels, the tested scheduler, other schedulers, and a paper's claims.
-A two-level fractional factorial over all factors finds the strongest factors. Then all combinations of the strongest
+A screening is a TOML file with factors at two levels, the tested scheduler, other schedulers, and a paper's claims. A
+two-level fractional factorial over all factors finds the strongest factors. Then all combinations of the strongest
 factors run with fresh seeds, around the point with the largest gain of the tested scheduler. `definition.py` defines a
-screening, `reader.py` reads it, `plan.py` and `running.py` run it as a study, `contrast.py` and `result.py` evaluate
-it.
+screening, `reader.py` reads it, `plan.py` and `running.py` run it, `contrast.py` and `result.py` evaluate it.
 """
 
 import os

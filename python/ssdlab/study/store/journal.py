@@ -20,15 +20,14 @@ CHECKSUM = 8
 """Number of hexadecimal digits of the checksum before each line."""
 
 
-def _line(text: str) -> bytes:
-    body = text.encode()
+def _line(body: bytes) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
 def _text(line: bytes) -> str | None:
     """Returns the text of a journal line; None if the line is incomplete."""
     body = line[CHECKSUM + 1 : -1]
-    return body.decode() if line == b"%08x %s\n" % (zlib.crc32(body), body) else None
+    return body.decode() if line == _line(body) else None
 
 
 def entries(path: Path) -> Iterator[str]:
@@ -64,7 +63,7 @@ class Journal:
 
     def append(self, text: str) -> None:
         """Appends a line, which must not contain line breaks. On OSError the journal is unchanged."""
-        line = _line(text)
+        line = _line(text.encode())
         with self._lock, naming(self._path):
             try:
                 written = os.write(self._file, line)

@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from ssdlab import text
@@ -23,8 +22,6 @@ MANY = 100_000
 
 AXIS = "axis"
 """Default prefix of error messages about the settings that an axis varies."""
-
-NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 
 MAX_FAULTS = 30
 
@@ -190,7 +187,7 @@ def listed(faults: Mapping[str, Collection[str]]) -> str:
 class Builder:
     """Builds the configurations of points from `base`; `written` has the prefix of messages about each axis."""
 
-    def __init__(self, base: Config, written: Mapping[str, str] = NOWHERE_ELSE) -> None:
+    def __init__(self, base: Config, written: Mapping[str, str] = {}) -> None:
         self._base, self._written = base, written
 
     def of(self, point: Point, number: int, *, replays: bool) -> tuple[Config, int]:

@@ -84,11 +84,8 @@ class Runs:
 
     def do(self, points: Sequence[Point], seeds: range) -> bool:
         """Executes runs whose results are missing in the folder. Returns False if the monitor stopped the search."""
-        left: dict[str, Run] = {}
-        for point in points:
-            for run in self._runs(point, seeds):
-                if run.key not in self._store.records:
-                    left[run.key] = run
+        runs = [run for point in points for run in self._runs(point, seeds)]
+        left = {run.key: run for run in runs if run.key not in self._store.records}
         asked = len(points) * len(seeds)
         self._finished += asked - len(left)
 
@@ -99,7 +96,6 @@ class Runs:
         executor = Executor(
             self._phase, len(left), monitor=None if self._monitor is None else watch, workers=self._workers
         )
-
         executor.execute(left.values(), self._store.keep)
         self._finished += len(left)
         # The executor does not call the monitor if all runs of the batch were already known, so it is called here.
