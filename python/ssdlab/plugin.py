@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 
 from ssdlab._ssdlab import BlockRequest, Flash
 from ssdlab.model.conformance import Counterexample, check
-from ssdlab.model.plugins import Plugin, PluginUse, load
+from ssdlab.model.plugin_run import Plugin
+from ssdlab.model.plugins import PluginUse, load
 
 __all__ = [
     "BlockRequest", "CachePolicy", "Counterexample", "Ftl", "IoScheduler", "Placement", "Plugin", "PluginUse",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ssdlab._ssdlab import ConfigError, SimulationError
 from ssdlab.model.config import Config
-from ssdlab.model.plugins import TIMED_OUT, Plugin
+from ssdlab.model.plugin_run import TIMED_OUT, Plugin
 from ssdlab.model.simulation import simulate
 from ssdlab.model.trace import Trace
 

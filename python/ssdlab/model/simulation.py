@@ -24,7 +24,7 @@ from ssdlab.model.trace import Trace, Workload
 from ssdlab.model.trace_file import Given, job_file, source_of
 
 if TYPE_CHECKING:
-    from ssdlab.model.plugins import Plugin
+    from ssdlab.model.plugin_run import Plugin
 
 _LOG = logging.getLogger("ssdlab")
 

@@ -78,8 +78,11 @@ class TraceFile(Source):
         if self.paths.count(STDIN) > 1:
             raise TraceError("standard input (-) is given twice; pass it only once")
         self.format = _ssdlab.named(format, ["parquet"]) or format if format is not None else None
-        if PLUGIN in (self.format or "") or (self.format is None and os.environ.get(PLUGIN_FILES)):
-            room("model.plugins").register_format(self.format)
+        if PLUGIN in (self.format or ""):
+            room("model.plugins").register_named([("format", f"={self.format}")])
+        elif self.format is None and os.environ.get(PLUGIN_FILES):
+            # Formats in these files take part in the detection.
+            room("model.plugins").register_files()
         self.columns = _spelled(columns)
         self.files = "concat" if concat else "merge" if merge else None
         if action is not None:

@@ -111,7 +111,7 @@ pub fn take_calls() -> Vec<CallRow> {
 /// A Python component (plug-in) that a run uses.
 struct Running {
     calls: Py<Calls>,
-    /// Python object of the class `ssdlab.model.plugins.Running`, which turns faults into exceptions.
+    /// Python object of the class `ssdlab.model.plugin_run.Running`, which turns faults into exceptions.
     inner: Py<PyAny>,
     plugin: Py<PyAny>,
     /// Thread of the last call.
