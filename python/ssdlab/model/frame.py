@@ -27,9 +27,7 @@ SPELLINGS: dict[str, dict[str, int | None]] = {
     "stream": dict.fromkeys(("stream", "process", "pid", "comm"), 1),
     "device": dict.fromkeys(("volume", "volume_id", "device", "device_id", "disk", "lun"), 1),
 }  # fmt: skip
-"""Accepted names for each trace column, each with the unit of its values in nanoseconds or bytes; None if the data type
-implies the unit.
-"""
+"""Names of each trace column with their units in ns or bytes; None if the data type implies the unit."""
 
 REQUIRED = ("op", "offset", "bytes")
 
@@ -131,11 +129,6 @@ class Frame:
         """Maps each trace column to the table's name for it."""
         return {column: name for column, (name, _) in self.held.items()}
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the table's columns that are used as trace columns."""
-        return [name for name, _ in self.held.values()]
-
     def columns(self, table: "pa.Table | pa.RecordBatch") -> dict[str, Any]:
         """Returns the columns of a batch as arguments of `from_columns`."""
         return {column: self._column(column, table) for column in self.held if column != "device"}
@@ -147,9 +140,7 @@ class Frame:
         return _words(self._values("device", table))
 
     def _values(self, column: str, table: "pa.Table | pa.RecordBatch") -> "pa.Array":
-        """Returns the values of a column. Empty values are allowed only for stream names, and for offset and size of
-        flushes.
-        """
+        """Returns a column, where only stream names, and offset and size of flushes, may be empty."""
         name, _ = self.held[column]
         values = table.column(name)
         if isinstance(values, pa.ChunkedArray):
@@ -226,9 +217,7 @@ def _words(values: "pa.Array") -> Words:
 
 
 def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "npt.NDArray[Any]":
-    """Converts a column from the table's unit to nanoseconds or bytes, rounding floats. Error messages quote the
-    table's unit.
-    """
+    """Converts a column to nanoseconds or bytes, rounding floats. Error messages quote the table's unit."""
     if unit == 1:
         return values
     # A float may be rounded up when it is converted to the base unit, so the maximum for floats is lower by one. NaN

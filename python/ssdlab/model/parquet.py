@@ -16,7 +16,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, pa, pq
 from ssdlab.model.frame import Frame, Words
-from ssdlab.model.requests import BATCH, OPS, comparable, from_columns, moments
+from ssdlab.model.requests import BATCH, OPS, comparable, from_columns, ingest_report, moments
 
 STREAMS_KEY = b"ssdlab.streams"
 ROW_GROUP = 1 << 20
@@ -36,9 +36,7 @@ def _begins(path: Path, *marks: bytes) -> bool:
 
 
 def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
-    """True if all files are Parquet; false if none is. Raises an error for a mixture. `named` pairs each file with the
-    name that messages show.
-    """
+    """True if all files are Parquet, false if none is. Messages show the second path of each pair."""
     for path, name in named:
         if _begins(path, b"ARROW1", b"FEA1"):
             shown, made = text.path(name), text.path(name.with_suffix(".parquet"))
@@ -99,12 +97,8 @@ class ParquetRows:
     """The rows of the Parquet files of a trace, in order."""
 
     def __init__(self, named: Sequence[tuple[Path, Path]], *, epoch: bool = False) -> None:
-        """Opens the Parquet files of a trace.
-
-        Args:
-            named: The files.
-            epoch: True to count dates from 1970, so that the times of several files have a common origin; otherwise
-                only differences between times matter.
+        """Opens the Parquet files of a trace. If `epoch` is true, dates count from 1970, so that the times of several
+        files have a common origin; otherwise only differences between times matter.
         """
         self._epoch = epoch
         self._names = [name for _, name in named]
@@ -123,14 +117,13 @@ class ParquetRows:
         self._done = 0
         self._began = 0
         self._pending: pa.RecordBatch | None = None
-        self._name = self._names[0]
         self.names_devices = any("device" in frame.held for frame in self._frames)
         """True if a column of at least one file names devices."""
         self.devices: Words | None = None
         """Device of each request in the batch read last; None if the file has no device names."""
         self.file = 0
         """Index of the file from which the latest requests were read."""
-        self.place = (text.path(self._name), 0)
+        self.place = (text.path(self._names[0]), 0)
         """File name and first row of the requests that were read last."""
 
     @staticmethod
@@ -145,10 +138,10 @@ class ParquetRows:
 
     def _iterate(self) -> "Iterator[pa.RecordBatch]":
         for number, (name, file, frame) in enumerate(zip(self._names, self._opened, self._frames, strict=True)):
-            self.file, self._name, self._frame = number, name, frame
+            self.file, self._frame = number, frame
             self._began = self._done
             try:
-                yield from file.iter_batches(BATCH, columns=frame.names)
+                yield from file.iter_batches(BATCH, columns=[*frame.called.values()])
             except (OSError, pa.ArrowException) as error:
                 reason = str(error).splitlines()[0].rstrip(".")
                 raise TraceError(f"{text.path(name)}: reading failed: {reason}; copy the file again") from None
@@ -160,7 +153,7 @@ class ParquetRows:
             if self._pending is None:
                 return _ssdlab.Requests.concatenate([])
         batch, self._pending = self._pending.slice(0, max), self._pending.slice(max)
-        first = self._done - self._began
+        name, first = text.path(self._names[self.file]), self._done - self._began
         try:
             columns = self._frame.columns(batch)
             if "time_ns" in columns:
@@ -171,19 +164,10 @@ class ParquetRows:
             # The error numbers rows from the start of the batch, but the message must number them from the start of the
             # file.
             why = re.sub(r"^row (\d+)", lambda row: f"row {first + int(row[1])}", str(error))
-            raise TraceError(f"{text.path(self._name)}: {why}") from None
-        self.place = (text.path(self._name), first)
+            raise TraceError(f"{name}: {why}") from None
+        self.place = (name, first)
         self._done += batch.num_rows
         return requests
-
-    def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that extends past the end of the device; None if there is no such
-        request.
-        """
-        while len(batch := self.read(BATCH)):
-            if (fault := batch.beyond(capacity_bytes, *self.place)) is not None:
-                return fault
-        return None
 
     def _times(self, values: Any) -> Any:
         """Converts the times of a batch to unsigned integers that sort in the same order."""
@@ -215,14 +199,11 @@ def order_report(format: str, requests: int, order: _ssdlab.InOrder) -> dict[str
     """Returns the report on reading a table, with the numbers of rows that `order` found out of order."""
     out_of_order, late = order.counts()
     counts = {"requests": requests, "out_of_order": out_of_order, "late": late}
-    rows = [(*counter, counts.get(counter[0], 0)) for counter in _ssdlab.ingest_counters()]
-    return {"format": format, "device": None, "counts": rows, "other_devices": [], "first_bad": None, "notes": []}
+    return ingest_report(format, [(*counter, counts.get(counter[0], 0)) for counter in _ssdlab.ingest_counters()])
 
 
 class TableReader(ABC):
-    """A pass over table rows that sorts them by time, as for the lines of text files. The times of each file continue
-    from the end of the previous file.
-    """
+    """A pass over table rows that sorts them by time. The times of a file continue from the end of the previous one."""
 
     def __init__(self, rows: ParquetRows) -> None:
         """Creates a reader that starts at the first row."""
@@ -281,10 +262,11 @@ class ParquetReader(TableReader):
         return requests if len(requests) else None
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that extends past the end of the device; None if there is no such
-        request.
-        """
-        return self._rows.beyond(capacity_bytes)
+        """Describes the first request past the end of the device; None if all fit."""
+        while len(batch := self._rows.read(BATCH)):
+            if (fault := batch.beyond(capacity_bytes, *self._rows.place)) is not None:
+                return fault
+        return None
 
     def streams(self) -> list[str]:
         """Returns the names of the streams seen so far."""

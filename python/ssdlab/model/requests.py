@@ -25,9 +25,7 @@ replayed requests.
 
 
 class Ending:
-    """Wraps a monitor and records whether it ended the work, so that its KeyboardInterrupt is not mistaken for
-    Ctrl-C.
-    """
+    """Records whether the wrapped monitor ended the work, to tell its KeyboardInterrupt from Ctrl-C."""
 
     def __init__(self, monitor: Monitor | None) -> None:
         self._monitor = monitor
@@ -47,12 +45,19 @@ class RequestSource(Protocol):
         """Returns at most `max` next requests; an empty batch at the end."""
 
     def progress(self) -> tuple[int, int | None]:
-        """Returns the amount read so far, and the total amount if known, in the source's own unit (such as bytes or
-        rows).
-        """
+        """Returns the amount read so far, and the total if known, in the source's own unit."""
 
     def streams(self) -> list[str]:
         """Returns the names of the streams (processes) seen so far."""
+
+
+def ingest_report(
+    format: str, counts: Sequence[tuple[str, str, str, int]], notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Returns a report on reading a trace of one device, without malformed lines."""
+    return {
+        "format": format, "device": None, "counts": counts, "other_devices": [], "first_bad": None, "notes": [*notes],
+    }  # fmt: skip
 
 
 def batches(
@@ -150,13 +155,7 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
 
 
 def moments(name: str, values: object) -> "npt.NDArray[Any]":
-    """Converts a column of times to an array. The times may be nanoseconds, durations, or dates with times, in any
-    order.
-
-    Args:
-        name: Name of the column in messages.
-        values: The times.
-    """
+    """Converts a column of times in any order (nanoseconds, durations or dates with time) to an array."""
     times = array(name, values)
     if times.dtype.kind not in "mM":
         return unsigned(name, times, "uint64")
@@ -167,13 +166,7 @@ def moments(name: str, values: object) -> "npt.NDArray[Any]":
 
 
 def comparable(name: str, values: object) -> "npt.NDArray[np.uint64]":
-    """Converts times, which need not be sorted, to unsigned nanoseconds. The order of times and the differences between
-    them are preserved, even for dates before 1970.
-
-    Args:
-        name: Name of the column in messages.
-        values: The times: nanoseconds, durations, or dates with time.
-    """
+    """Converts times in any order to unsigned nanoseconds that keep order and differences, even before 1970."""
     times = moments(name, values)
     if times.dtype.kind not in "mM":
         return times
@@ -181,12 +174,7 @@ def comparable(name: str, values: object) -> "npt.NDArray[np.uint64]":
 
 
 def since_first(name: str, values: object) -> "npt.NDArray[np.uint64]":
-    """Returns the times of a whole trace in nanoseconds since its first request.
-
-    Args:
-        name: Name of the column in messages.
-        values: The times: nanoseconds, durations, or dates with time.
-    """
+    """Returns the times of a whole trace in nanoseconds since its first request."""
     times = moments(name, values)
     back = np.flatnonzero(times[1:] < times[:-1])
     if back.size:

@@ -20,7 +20,7 @@ from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, npt
 from ssdlab.model.frame import Words
 from ssdlab.model.parquet import ParquetRows, are_parquet
-from ssdlab.model.requests import BATCH, Monitor
+from ssdlab.model.requests import BATCH, Monitor, ingest_report
 from ssdlab.model.source import ingest_dict
 from ssdlab.model.trace_file import TraceFile
 
@@ -30,9 +30,7 @@ SHAPE = 1
 INDEX = "volumes.json"
 
 PART_REQUESTS = 1 << 20
-"""Number of requests in a batch, which is sorted by volume. A batch takes about 28 MB; at most three batches exist at
-once.
-"""
+"""Requests in a batch, which is sorted by volume and takes about 28 MB; at most three exist at once."""
 
 
 class Volume(NamedTuple):
@@ -135,9 +133,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
 
 
 def _described(trace: TraceFile, paths: Sequence[Path]) -> dict[str, Any]:
-    """Returns a description of a trace: its files and reading options. A dataset that stores an equal description was
-    made from the same trace.
-    """
+    """Returns files and reading options of a trace; the dataset of the same trace has an equal description."""
     about = trace.describe() | {"paths": [str(path.absolute()) for path in paths]}
     try:
         states = [path.stat() for path in paths]
@@ -197,9 +193,7 @@ def _check_volumes(reader: "_ParquetVolumes | _ssdlab.VolumeReader", paths: Sequ
 
 
 class _ParquetVolumes:
-    """Reads Parquet files one by one. A column names the volume of each request; without such a column, each file is a
-    volume.
-    """
+    """Reads Parquet files one by one; a file without a column of volume names is a volume."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
@@ -265,6 +259,4 @@ class _ParquetVolumes:
 
     def report(self) -> dict[str, Any]:
         """Returns the report on reading the trace."""
-        counts = [("requests", "requests", "Requests handed out.", self._rows)]
-        return {"format": "parquet", "device": None, "counts": counts, "other_devices": [], "first_bad": None,
-                "notes": []}  # fmt: skip
+        return ingest_report("parquet", [("requests", "requests", "Requests handed out.", self._rows)])

@@ -15,7 +15,7 @@ from ssdlab.model.fio import parse
 from ssdlab.model.fio.job import MOST_BYTES, Job, jobs_of
 from ssdlab.model.fio.requests import JobStream
 from ssdlab.model.pipe import name_of
-from ssdlab.model.requests import OPS, Monitor, RequestSource
+from ssdlab.model.requests import OPS, Monitor, RequestSource, ingest_report
 from ssdlab.model.source import Source
 
 PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
@@ -30,9 +30,7 @@ BOUNDS = {
 Buckets = tuple["npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]"]
 Moments = tuple[float, float, int, int]
 Outcome = tuple[int, int, Sequence[tuple[int, Buckets, Moments]]]
-"""Start and end time of a job, followed by an entry per operation: its bytes, latency histogram, and mean, standard
-deviation, minimum and maximum of its latency.
-"""
+"""Start and end of a job; for each operation, its bytes, latency histogram, mean, standard deviation, min and max."""
 
 
 class FioJob(Source):
@@ -57,11 +55,7 @@ class FioJob(Source):
         return self._resolved[0]
 
     def configured(self, config: Config) -> Config:
-        """Returns the configuration with the settings that the job file implies.
-
-        Raises:
-            ConfigError: If a setting contradicts the job file.
-        """
+        """Returns the configuration with the job file's settings; rejects user settings that contradict them."""
         where = f"fio job {name_of(self.path)}"
         if config["time"] != "event" and "time" in config.made:
             raise ConfigError(f'time: {where} runs its jobs concurrently; set time to "event"')
@@ -113,22 +107,11 @@ class FioJob(Source):
         return {"kind": "trace", "paths": [str(self.path)], "format": "fio-job"}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any]:
-        """Returns the report on reading the job file. The report contains notes on options; its list of counters is
-        empty.
-        """
-        return {
-            "format": "fio-job",
-            "device": None,
-            "counts": [],
-            "other_devices": [],
-            "first_bad": None,
-            "notes": [*self._resolved[1]],
-        }
+        """Returns the report on reading the job file, which has notes on options and no counters."""
+        return ingest_report("fio-job", [], self._resolved[1])
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first job whose region extends past the end of the device; None if there is no
-        such job.
-        """
+        """Describes the first job that extends past the end of the device; None if all fit."""
         for job in self.jobs:
             if job.base + job.size > capacity_bytes:
                 return (
