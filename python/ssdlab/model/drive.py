@@ -6,7 +6,6 @@ import re
 import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self, SupportsIndex
 
 from ssdlab import _ssdlab, text
@@ -79,21 +78,14 @@ be as small as a few MiB. The default drive of simulations needs at least 256 Mi
 half as many small writes per second.
 """
 WITH_RESERVE = ("default", 'device.reserve = "extra"\n')
-"""Default settings of drives that store data. The FTL's reserve is added to the spare blocks, so that even small drives
-have enough blocks.
-"""
+"""Default settings of drives that store data: the FTL's reserve is added, so small drives have enough blocks."""
 
 OF_DEFAULT_DRIVE = "default (preset "
 """Prefix of the origins of settings that come from the default drive."""
 
 
 def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Config:
-    """Returns the given configuration of a drive. If it is None, returns the configuration of the drive in the file at
-    `path`.
-
-    Raises:
-        OSError: If the file is not a drive file, or `path` is a dangling link.
-    """
+    """Returns the given configuration of a drive; if it is None, the configuration of the drive in the file."""
     if path is not None and path.is_symlink() and not path.exists():
         why = f"is a link to {text.path(path.readlink())}, which does not exist; fix the link, or pass another path"
         raise OSError(errno.ENOENT, why, os.fspath(path))
@@ -125,11 +117,7 @@ def _spared(config: Config, path: Path | None) -> Config:
 
 
 def _bytes_of(data: object) -> memoryview:
-    """Returns a view of the bytes of a buffer.
-
-    Raises:
-        TypeError: If the data is not a buffer, holds objects, or is not contiguous.
-    """
+    """Returns a view of a buffer's bytes; raises TypeError if it holds objects, or is not a contiguous buffer."""
     # Type checkers recognize arrays as buffers only from Python 3.12 on.
     view = memoryview(data)  # type: ignore[arg-type]
     # In a buffer's format, `O` stands for Python objects, except in field names, which are enclosed in colons. Field
@@ -198,7 +186,7 @@ class Drive:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         self._opened = None

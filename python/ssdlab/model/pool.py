@@ -10,7 +10,6 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, Self
 
 from ssdlab import _ssdlab, text
@@ -36,26 +35,17 @@ class Loader(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a page cache."""
+    """Settings of a page cache; the constructor of `Pool` describes them."""
 
     budget_bytes: int
-    """Memory for uncompressed and compressed pages, tables and buffers, in bytes."""
     page_bytes: int
-    """Size of a page, a power of two."""
     codec: str = CODEC
-    """Name of a codec, such as `lz4` or `zstd:3`."""
     share: str = SHARE
-    """Share of the budget that compressed pages may take: a percentage, or `adaptive`."""
     policy: str = POLICY
-    """Replacement policy of uncompressed pages, such as `lru` or `lru-k:k=3`; see `Pool`."""
     compressed_policy: str = COMPRESSED_POLICY
-    """Replacement policy of compressed pages."""
     workers: int = 1
-    """Number of threads that compress in the background. With 0, the threads that call the cache compress pages."""
     miss_us: float | None = None
-    """Time to load a page, in microseconds. Needed if the compressed share is adaptive."""
     restore_us: float | None = None
-    """Time to restore a page and compress another, in microseconds. Needed if the compressed share is adaptive."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +117,10 @@ class Pool:
                 without parameters.
             compressed_policy: Replacement policy of compressed pages. It has little effect, because hit pages leave the
                 compressed pool.
-            workers: Number of threads that compress in the background. With none and a single calling thread, the cache
-                is deterministic.
-            miss_us: Microseconds to load a page.
-            restore_us: Microseconds to restore a page and compress another.
+            workers: Number of threads that compress in the background. With none, calling threads compress; with a
+                single calling thread, the cache is then deterministic.
+            miss_us: Microseconds to load a page; needed if the share is adaptive.
+            restore_us: Microseconds to restore a page and compress another; needed if the share is adaptive.
 
         Raises:
             ConfigError: If an argument is invalid.
@@ -216,9 +206,7 @@ class Pool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -5,7 +5,6 @@ import os
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from ssdlab import _ssdlab
@@ -214,7 +213,5 @@ class DriveServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
