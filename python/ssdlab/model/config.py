@@ -206,15 +206,11 @@ class Config(Mapping[str, Any]):
         return rebuilt(self._preset, self._files, [*self._sets, set_by("overrides", overrides)])
 
     def changed(self, changes: Mapping[str, str]) -> "Config":
-        """Returns the same drive with `changes`. If a change selects another variant (such as another FTL), the old
-        variant's parameters are dropped.
-        """
+        """Returns the same drive with `changes`; a change of variant, such as another FTL, drops the old parameters."""
         return rebuilt(None, [("configuration", self.to_toml())], [set_by("change", changes)])
 
     def what_if(self, name: str) -> dict[str, str]:
-        """Returns the settings that a what-if change of a diagnosis alters, each with its new value. Empty if the
-        change does not apply to this drive.
-        """
+        """Returns the settings that a what-if change alters, with their new values; empty if it does not apply."""
         return dict(self._inner.what_if(name))
 
     def for_trace(self) -> "Config":
@@ -244,8 +240,7 @@ class Config(Mapping[str, Any]):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Returns every setting with its `value` and `origin`, in a form ready for JSON."""
-        # The TOML scalars that settings use are also valid JSON, so the JSON parser can read them.
-        return {key: {"value": json.loads(value), "origin": origin} for key, value, origin in self.settings}
+        return {key: {"value": self[key], "origin": origin} for key, _, origin in self.settings}
 
     def to_toml(self, origins: bool = False) -> str:
         """Returns the whole configuration as TOML; reading it gives the same configuration.
@@ -278,9 +273,7 @@ class Config(Mapping[str, Any]):
 
     @property
     def _extent(self) -> int | None:
-        """Assumed extent of the trace in bytes, for checks without a trace; None if the drive does not depend on the
-        trace.
-        """
+        """Assumed extent of a trace in bytes, for checks; None if the drive does not depend on it."""
         return 0 if self._inner.needs_extent() else None
 
     def _repr_html_(self) -> str:
@@ -294,9 +287,7 @@ class Config(Mapping[str, Any]):
 def layered(
     preset: str | None, files: Iterable[str | os.PathLike[str]], sets: list[Sets], where: str = PRESET_GIVEN
 ) -> Config:
-    """Builds a configuration from a preset, files and settings. `where` is the origin that messages give for the
-    preset's name.
-    """
+    """Builds a configuration. `where` is the origin that messages give for the preset's name."""
     return rebuilt(preset, [_read(path) for path in files], sets, where)
 
 
@@ -318,9 +309,7 @@ def _resolved(
 
 
 def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
-    """Converts the result of `Config.to_dict` back to a configuration; None if this version of ssdlab has different
-    defaults, presets or settings, so that it cannot rebuild the same configuration.
-    """
+    """Converts the result of `Config.to_dict` back; None if defaults, presets or settings of this version differ."""
     made = [
         (setting["origin"], f"{key}={json.dumps(setting['value'], ensure_ascii=False)}")
         for key, setting in settings.items()

@@ -48,17 +48,17 @@ def remedy(
         times = (evidence["capacities_needed"] - before) / capacities
     if generated and (requests := _requests(config, summary, times)) is not None:
         return Remedy(by_requests(requests), "", requests)
-    rest = _rest(config) if generated else None
+    whole = _unfinished(config) if generated else None
     # `--fit compact` sizes the drive for the trace, so fewer replays suffice, unless the user set the capacity.
     sizable = not sized and not summary["precondition"]["runs_pages_written"]
     packable = sizable and not generated and config["host.fit"] != "compact"
-    replays = _fewest(summary["device"], capacities * (rest.times if rest else 1)) if known else 0
+    replays = _fewest(summary["device"], capacities * (whole / _made(config) if whole else 1)) if known else 0
     if not packable and replays > (most := _most_replays()):
-        of_all = f" of all {text.count(rest.requests)} requests" if rest else ""
+        of_all = f" of all {text.count(whole)} requests" if whole else ""
         least = f"; steady state takes at least {text.count(replays)} replays{of_all}"
         return Remedy(least, f"; steady state takes more than {most} replays")
     options = [
-        *([f"--set workload.requests={rest.requests}"] if rest else []),
+        *([f"--set workload.requests={whole}"] if whole else []),
         *(["--fit compact"] if packable else []),
         *(["--repeat until-steady"] if config["host.repeat"] != "until-steady" else []),
     ]
@@ -84,25 +84,14 @@ def _fewest(device: Mapping[str, Any], capacities: float) -> int:
     return replays
 
 
-class Rest(NamedTuple):
-    """Size of a finite workload of which a run executed only a part."""
-
-    requests: int
-    """Number of requests of the whole workload."""
-    times: float
-    """Number of requests of the whole workload, divided by the number that ran."""
-
-
-def _rest(config: Mapping[str, Any]) -> Rest | None:
+def _unfinished(config: Mapping[str, Any]) -> int | None:
+    """Returns the number of requests of a finite workload of which a run executes only a part; otherwise None."""
     whole = _whole(config)
-    made = _made(config)
-    return Rest(whole, whole / made) if whole is not None and made < whole else None
+    return whole if whole is not None and _made(config) < whole else None
 
 
 def _whole(config: Mapping[str, Any]) -> int | None:
-    """Returns the number of requests of a workload that ends by itself, such as copying files; None for an endless
-    workload.
-    """
+    """Returns the number of requests of a workload that ends by itself; None if it is endless."""
     copied = "workload.pattern.copy_files"
     if config["workload.pattern"] != "copy_files":
         return None

@@ -1,6 +1,5 @@
 """Traces in memory, and generated workloads."""
 
-import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -197,9 +196,7 @@ class Trace(Source):
         return _InMemory(self)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that extends past the end of its device; None if there is no such
-        request.
-        """
+        """Describes the first request past the end of its device; None if all fit."""
         return self._requests.beyond(capacity_bytes, source_text(self.about), 0)
 
     @property
@@ -259,9 +256,8 @@ class Workload(Source):
     def about(self) -> dict[str, Any]:
         """Describes the generated workload by its settings."""
         prefix = "workload."
-        settings = [one for one in self._config.settings if one.key.startswith(prefix)]
-        # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
-        return {"kind": "workload", **{one.key.removeprefix(prefix): json.loads(one.value) for one in settings}}
+        settings = {key.removeprefix(prefix): value for key, value in self._config.items() if key.startswith(prefix)}
+        return {"kind": "workload", **settings}
 
     def has_times(self) -> bool:
         """True if the workload generates arrival times."""
