@@ -185,9 +185,7 @@ def main() -> int:
 
 
 def _write_no_more() -> None:
-    """Redirects standard output to the null device. Otherwise Python would report an error at exit if standard output
-    is closed or full.
-    """
+    """Redirects standard output to the null device, because Python reports an error at exit if it is closed or full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -18,9 +18,7 @@ class _Bars(Progress):
         super().__init__(*columns, **more)
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """Yields the renderable above the bars, if any, then the bars. Yields only a blank line once the display has
-        ended.
-        """
+        """Yields the renderable above the bars, if any, then the bars; a blank line once the display has ended."""
         if self._ended:
             yield Text("")
             return

@@ -97,9 +97,7 @@ def plan(
 
 
 def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[float, float]]:
-    """Reads a miss-ratio curve, which must be for the plan's page size. Returns (cache size, hit ratio) pairs; cache
-    sizes are shares of the data.
-    """
+    """Reads a miss-ratio curve: pairs of the cache size, as a share of the data, and the hit ratio."""
     whole = max(1, _ssdlab.size(data))
     try:
         reader = csv.DictReader(io.StringIO(read_utf8(path, f"--curve {text.path(path)}")))

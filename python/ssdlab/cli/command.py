@@ -43,9 +43,7 @@ class App:
         self.commands[command.name or ""] = command
 
     def command(self, name: str | None = None, *, examples: str = "") -> Callable[[Function], Function]:
-        """Declares a function as a command. The function's docstring becomes the help; `examples` are command lines
-        that the help shows.
-        """
+        """Declares a function as a command, whose help is the docstring followed by `examples`."""
 
         def declare(function: Function) -> Function:
             called = name or function.__name__
@@ -56,10 +54,7 @@ class App:
 
 
 class Later(click.Command):
-    """A command or group whose module below `cli` is loaded only when it is called.
-
-    The help of the command begins with `summary`.
-    """
+    """A command or group whose module below `cli` is loaded only when called. Its help begins with `summary`."""
 
     def __init__(self, name: str, summary: str, module: str | None = None) -> None:
         super().__init__(name, help=summary)
@@ -177,9 +172,7 @@ class Group(click.Group):
 
 @contextmanager
 def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
-    """Adds a suggestion to the error for an unknown option: a setting with that name if there is one, otherwise the
-    option with the most similar name.
-    """
+    """Adds to the error for an unknown option a setting with this name, or else the most similar option."""
     try:
         yield
     except click.NoSuchOption as error:

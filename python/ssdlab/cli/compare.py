@@ -30,8 +30,8 @@ NAMED = ("ftl", "ftl.page.map", "ftl.page.gc")
 
 
 def _chosen(case: str, word: str) -> str | None:
-    """Returns the setting that has a value called `word`, or None. If a preset has the same name as an FTL or a map,
-    `word` means the FTL or the map, because cases mostly differ in the FTL.
+    """Returns the setting that has a value called `word`, or None. A preset of the same name as an FTL or a map is not
+    meant, because cases mostly differ in the FTL.
     """
     keys = [key for key in NAMED if word in (name for name, _ in variants(key))]
     if len(keys) > 1:

@@ -45,9 +45,7 @@ def show(settings: Settings = group(), json: bool = options.JSON) -> None:
 
 
 def _without_defaults(written: str) -> str:
-    """Removes default settings and empty tables from a configuration; adds a comment with the number of removed
-    settings at the end.
-    """
+    """Removes default settings and empty tables; a comment at the end gives the number of removed settings."""
     kept, defaults = re.subn(r"^.*  # default( .*)?\n", "", written, flags=re.MULTILINE)
     tables = re.sub(r"^\[.*\]\n(?=\n|\Z)", "", kept, flags=re.MULTILINE)
     more = f"# --all shows {text.counted(defaults, 'more settings')} with default values"

@@ -46,9 +46,7 @@ class Declared(NamedTuple):
 
 
 def option(written: str, help: str, panel: str | None = None, **more: Any) -> Any:
-    """Declares an option. `written` is the option as help shows it, such as `--config -c FILE`; `more` are fields of
-    `Declared`.
-    """
+    """Declares an option as help shows it, such as `--config -c FILE`; `more` are fields of `Declared`."""
     words = written.split()
     names = tuple(word for word in words if word.startswith("-"))
     metavar = " ".join(word for word in words if word not in names)
@@ -56,16 +54,12 @@ def option(written: str, help: str, panel: str | None = None, **more: Any) -> An
 
 
 def argument(metavar: str, help: str, **more: Any) -> Any:
-    """Declares an argument. `metavar` is the argument's name in help, such as `NAME`. The argument is required unless
-    `more` has a default.
-    """
+    """Declares an argument by its name in help, such as `NAME`; it is required unless `more` has a default."""
     return Declared((), metavar, help, **{"default": ..., **more})
 
 
 def group(**replaced: Declared) -> Any:
-    """Declares a parameter as a group of options. An option in `replaced` replaces the option of the same name in the
-    group.
-    """
+    """Declares a parameter as a group of options; an option in `replaced` replaces the option of the same name."""
     return replaced
 
 
@@ -97,9 +91,7 @@ def parameters(function: Callable[..., Any]) -> list[click.Parameter]:
 
 
 def bound(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the arguments for a command's function. The values of a group of options are combined in an instance of
-    the group's dataclass.
-    """
+    """Returns a function's arguments; the values of a group of options become an instance of its dataclass."""
     return {
         own.name: own.annotation(**{name: given[name] for name, *_ in _members(own)})
         if isinstance(own.annotation, type) and is_dataclass(own.annotation)
@@ -119,7 +111,9 @@ def _members(own: inspect.Parameter) -> Iterator[tuple[str, Any, Declared]]:
 
 
 def _parameter(name: str, kind: Any, declared: Declared) -> click.Parameter:
-    kind = _without_none(kind)
+    # In Python, `Literal[...] | None` is a `typing.Union`, whereas other unions are of type `types.UnionType`.
+    if get_origin(kind) in (Union, UnionType):
+        kind = next(member for member in get_args(kind) if member is not NoneType)
     several = get_origin(kind) is list
     if several:
         (kind,) = get_args(kind)
@@ -133,12 +127,6 @@ def _parameter(name: str, kind: Any, declared: Declared) -> click.Parameter:
         return Argument(name, declared.help, nargs=-1 if several else 1, type=_type(kind, declared), **more)
     shape = {"is_flag": True} if kind is bool else {"multiple": several, "type": _type(kind, declared)}
     return Option([*declared.names, name], declared.panel, help=declared.help, **shape, **more)
-
-
-def _without_none(kind: Any) -> Any:
-    # In Python, `Literal[...] | None` is a `typing.Union`, whereas other unions are of type `types.UnionType`.
-    is_union = get_origin(kind) in (Union, UnionType)
-    return next(member for member in get_args(kind) if member is not NoneType) if is_union else kind
 
 
 def _type(kind: Any, declared: Declared) -> Any:

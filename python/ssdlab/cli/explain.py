@@ -40,9 +40,7 @@ def _scene(
     skip: int,
     most: int,
 ) -> steps.Scene:
-    """Returns a scene with the user's requests or trace. Calling `configs` with default settings returns the
-    configurations of the drives; the user's settings override these defaults.
-    """
+    """Returns a scene with the user's requests or trace. `configs` returns configurations for default settings."""
     if bool(requests) == bool(source):
         raise ConfigError("a custom scene needs requests; add either --requests or --trace")
     if source is None:

@@ -41,9 +41,7 @@ def find(
 
 
 def _names() -> Iterator[Named]:
-    """Yields all searchable names: settings and their values, presets and other catalogue entries, metrics, and
-    terms.
-    """
+    """Yields all searchable names: settings, their values, other catalogue entries, metrics and terms."""
     keys = {key for key, *_ in _ssdlab.options()}
     yield from (Named(key, "setting", help_text) for key, help_text, *_ in _ssdlab.options())
     for group in catalogue():

@@ -1,6 +1,5 @@
 """The command `ssdlab fit`."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from ssdlab import text
@@ -31,9 +30,7 @@ TOML = ".toml"
 
 
 def _target(written: str) -> Path:
-    """Returns the path given in --out: a directory, or a file ending in .toml. Raises an error if it cannot be
-    written.
-    """
+    """Returns the path in --out: a directory, or a file ending in .toml. Rejects a path that cannot be written."""
     if not written.endswith(TOML):
         return options.writable(written)
     path = Path(written)
@@ -104,7 +101,7 @@ def drive(
             loads,
             base,
             capacity=None if capacity is None else int(capacity),
-            source=_sources(data, sheet_values),
+            source=[*(path.name for path in data), *(["a data sheet"] if sheet_values else [])],
             jobs=jobs,
             monitor=watch,
         )
@@ -117,10 +114,6 @@ def drive(
     if target is not None and output.out is None and not output.json:
         print(f"\nwritten to {text.path(target)}; use it with --config {text.path(target)}")
     return status
-
-
-def _sources(data: Sequence[Path], sheet_values: Sequence[str]) -> list[str]:
-    return [*(path.name for path in data), *(["a data sheet"] if sheet_values else [])]
 
 
 def _print_job(device: str | None, write: bool, random_write: float | None, json: bool) -> int:

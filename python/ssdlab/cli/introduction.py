@@ -24,9 +24,7 @@ STOP = (
 def introduce(
     server: DriveServer, listen: str | None, scraped: "Endpoint | None", file: Path | None, start: str | None
 ) -> None:
-    """Prints the addresses of the served drive, and warnings. `start` is the option, if any, that sets the contents of
-    a new drive.
-    """
+    """Prints the drive's addresses and warnings. `start` is the option, if any, for the contents of a new drive."""
     uri = server.uris[0]
     page, report = room("view.pages.service"), server.service().report
     print(f"serving {text.size(report['capacity_bytes'])} at {uri}")

@@ -34,9 +34,7 @@ def list_group(
 
 
 def listing(name: str | None, *, json: bool) -> None:
-    """Lists the catalogue group with the given name. If the name is None, lists all groups, each with its first
-    entries.
-    """
+    """Lists a group of the catalogue or, without a name, all groups, each with its first entries."""
     groups = catalogue() if name is None else [group(name)]
     if json:
         print_json("catalogue", [_plain(shown) for shown in groups])
@@ -51,9 +49,7 @@ def listing(name: str | None, *, json: bool) -> None:
 
 
 def _overview(groups: Sequence[Group]) -> list[str]:
-    """Returns one line for each group, such as `caches`, with the number of its entries and the first entries. The last
-    line lists other settings with named values.
-    """
+    """Returns a line for each group with the number of its entries, then a line with other settings."""
     keys = {key for key, *_ in _ssdlab.options()}
     headings = [one for one in groups if one.name not in keys]
     width = max(len(one.name) for one in headings)

@@ -21,9 +21,7 @@ LEAST_RATIO = 1.0
 
 
 def facts(requests_per_s: float, write_amplification: float | None, latency: Mapping[str, Any] | None) -> list[str]:
-    """Returns the main metrics of a drive as short phrases; `latency` is the response-time distribution of all
-    requests.
-    """
+    """Returns the main metrics of a drive as short phrases; `latency` covers all requests."""
     parts = [f"{text.short_count(requests_per_s)} requests/s"]
     if write_amplification is not None:
         parts.append(f"write amplification {text.ratio(write_amplification)}")
@@ -61,9 +59,7 @@ class View:
             self._sampled, self._sampled_at = figures, at
 
     def _restarted(self) -> bool:
-        """True if the metrics were reset to zero since the last sample, because the measured phase began. Also true
-        before the first sample.
-        """
+        """True before the first sample, and if the measured phase began since the last one and reset the metrics."""
         now, before = self._now, self._sampled
         return now is None or before is None or (now["elapsed_ns"] or 0) < (before["elapsed_ns"] or 0)
 

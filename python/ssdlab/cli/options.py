@@ -44,9 +44,7 @@ def formats() -> list[tuple[str, str]]:
 
 
 def complete_set(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yields settings whose key starts with `incomplete`; if `incomplete` contains `=`, yields values of the
-    setting.
-    """
+    """Yields settings whose key starts with `incomplete`; after `=`, yields values of the setting."""
     key, equals, begun = incomplete.partition("=")
     for setting, help_text, example, variants in _ssdlab.options():
         if equals and setting == key:
@@ -217,9 +215,7 @@ def replay_sets(replay: str | None, speed: str | None) -> settings.Sets:
 
 
 def writable(written: str) -> Path:
-    """Returns the directory given with --out, without creating it yet. Raises an error if the directory cannot be
-    written, before a long run starts.
-    """
+    """Returns the directory given with --out. Rejects a directory that cannot be written before a long run starts."""
     if not written:
         raise ConfigError("--out '': the directory name is empty; use --out DIR, or omit --out")
     if "://" in written:
@@ -333,9 +329,7 @@ def blaming(option: str) -> Iterator[None]:
 
 @contextmanager
 def given_as(keyword: str) -> Iterator[None]:
-    """In the messages of errors raised inside the block, replaces the name `keyword` of an argument by the option
-    `--keyword`.
-    """
+    """Replaces the argument name `keyword` by the option `--keyword` in the messages of errors raised in the block."""
     try:
         yield
     except ConfigError as error:

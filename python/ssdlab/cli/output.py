@@ -63,9 +63,7 @@ def status_of(partial: bool) -> int:
 
 
 def print_json(kind: str, result: object, **about: Any) -> None:
-    """Prints a result as JSON in the common envelope, for results that are not findings; `about` is passed to
-    `envelope`.
-    """
+    """Prints a result that is not a finding as JSON in the common envelope; `about` is passed to `envelope`."""
     shape = room("model.envelope")
     print(shape.written(shape.envelope(kind, result, **about)), end="")
 

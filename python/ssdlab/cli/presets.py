@@ -41,9 +41,7 @@ def show(
 
 
 def _as_file(name: str, written: str) -> str:
-    """Returns a configuration file with the settings of a preset and with wrapped comments. The file has the key
-    `preset`; without this key it would extend the default drive.
-    """
+    """Returns a file with a preset's settings. Without its key `preset`, the file would extend the default drive."""
     paragraphs = re.compile(r"^# .*(?:\n# (?!source:).*)*", re.MULTILINE)
     written = paragraphs.sub(lambda found: text.folded(found[0].replace("\n# ", " "), hang="# "), written)
     title, _, rest = written.partition("\n\n")

@@ -116,9 +116,7 @@ def _clock(seconds: float) -> str:
 
 
 class Display:
-    """Progress on standard error. On a terminal, shows bars below the renderable `above`; otherwise prints a line of
-    text every few seconds.
-    """
+    """Progress on standard error: bars below `above` on a terminal, otherwise a line of text every few seconds."""
 
     def __init__(self, request: Request, above: "RenderableType | None" = None) -> None:
         self.began = time.monotonic()

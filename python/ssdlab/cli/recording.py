@@ -12,9 +12,7 @@ from ssdlab.model.service import DriveServer
 
 @contextmanager
 def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
-    """Yields a function that appends a server's new requests to the trace file `record`. The file has a temporary name
-    until the context ends.
-    """
+    """Yields a function that appends a server's new requests to `record`, whose name is temporary until the end."""
     if record is None:
         yield lambda _server: None
         return

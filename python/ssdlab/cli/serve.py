@@ -227,9 +227,7 @@ class _Asked:
             self._stops += 1
 
     def report(self, _signal: int, _frame: FrameType | None) -> None:
-        """Records the request for a report. `report_if_asked` prints the report later, because a signal may interrupt
-        the program at any point.
-        """
+        """Records the request for a report, which `report_if_asked` prints at a safe point."""
         self._to_report = True
 
     def report_if_asked(self) -> None:
@@ -251,9 +249,7 @@ class _Asked:
 
 @contextmanager
 def _signals(json: bool) -> Iterator[_Asked]:
-    """Makes Ctrl-C, SIGTERM and SIGHUP stop a server, and SIGUSR1 print a report. Afterwards SIGUSR1 is ignored, so
-    that it cannot end the program while it writes the summary.
-    """
+    """Makes signals stop a server or print a report; afterwards ignores SIGUSR1, which would end the program."""
     asked = _Asked(json)
     signal.signal(signal.SIGUSR1, asked.report)
     try:
