@@ -96,9 +96,7 @@ class TraceError(SsdlabError):
     """Invalid trace. The message is one line that names the file, the location in the file, the fault and a remedy."""
 
 class SimulationError(SsdlabError):
-    """A simulation cannot start or continue. `capacity_bytes` is set only if the cause is a request past the end of the
-    device.
-    """
+    """A simulation cannot start or continue. `capacity_bytes` is set only for a request past the device's end."""
 
     capacity_bytes: int
 
@@ -108,9 +106,7 @@ class InternalError(SsdlabError):
     config: str | None
 
 def drive_file(path: Path) -> Literal["bytes", "state"] | None:
-    """Returns the kind of a drive file: `bytes` for a drive that stores bytes, `state` for a saved drive. Returns None
-    for other files.
-    """
+    """Returns the kind of a drive file: `bytes` if it stores bytes, `state` for a saved drive; None for other files."""
 
 def drive_settings(path: Path) -> list[tuple[str, str]]: ...
 
@@ -339,14 +335,10 @@ def cache_policies() -> list[tuple[str, str, list[tuple[str, str, int, int, int,
     """Returns all replacement policies as `(name, help, parameters, sizes, needs_future, one_pass)`."""
 
 def cache_admissions() -> list[tuple[str, str, list[tuple[str, str, int, int, int, str]], bool]]:
-    """Returns all admission policies as `(name, help, parameters, sizes)`. The parameter `admission` of a replacement
-    policy is an index into this list.
-    """
+    """Returns `(name, help, parameters, sizes)` of each admission policy; the parameter `admission` is their index."""
 
 def check_cache(name: str, changes: Sequence[tuple[str, int]], one_size: bool) -> None:
-    """Raises an error if the policy is unknown, lacks a parameter named in `changes`, or requires items of equal size
-    although `one_size` is False.
-    """
+    """Raises an error if the policy is unknown, lacks a parameter in `changes`, or needs items of one size."""
 
 _Asked: TypeAlias = tuple[str, Sequence[tuple[str, int]], int]
 _Point: TypeAlias = tuple[float, float, float, float, int]
@@ -445,9 +437,7 @@ def bench_codecs(
     """Measures codecs on the contents of files."""
 
 def modelled_codec(text: str) -> tuple[float, float, float] | None:
-    """Returns the compression ratio of a modelled codec, and its times to compress and to restore a page, in
-    microseconds. Returns None for other codecs; raises an error if the codec is unknown.
-    """
+    """Returns a modelled codec's ratio and µs to compress and to restore a page; None for other codecs."""
 
 def codecs() -> list[tuple[str, str, str]]:
     """Returns name, help and syntax of every codec."""

@@ -12,9 +12,7 @@ __all__ = [
 ]  # fmt: skip
 
 TYPE_CHECKING = False
-"""Replaces `typing.TYPE_CHECKING`, because `typing` is slow to import and this module is loaded before Ctrl-C is
-handled.
-"""
+"""Replaces `typing.TYPE_CHECKING`: `typing` is slow to import, and this module loads before Ctrl-C is handled."""
 
 if TYPE_CHECKING:
     from concurrent import futures
@@ -42,9 +40,7 @@ if TYPE_CHECKING:
 else:
 
     class _Module:
-        """A module loaded on first use. `extra` is the optional extra that installs the module (`ssdlab[extra]`); it is
-        empty for a required module.
-        """
+        """A module loaded on first use. `extra` is the extra that installs it; empty if it is required."""
 
         def __init__(self, name: str, extra: str = "") -> None:
             self._name, self._extra = name, extra

@@ -64,9 +64,7 @@ class VictimPolicy(Plugin):
     )  # fmt: skip
 
     choose: Callable[..., int]
-    """Returns the number of the block to collect next. See the class documentation for the arguments that the method
-    may take.
-    """
+    """Returns the number of the block to collect next. The class documents the arguments that it may take."""
 
 
 class Placement(Plugin):

@@ -24,9 +24,7 @@ WIDTH = 100
 
 
 def columns() -> int:
-    """Returns the width of printed lines: the width of the terminal, but at most `WIDTH`. Without a terminal, returns
-    `WIDTH`.
-    """
+    """Returns the width of printed lines: at most `WIDTH`, or less on a narrow terminal."""
     return min(shutil.get_terminal_size((WIDTH, 0)).columns, WIDTH)
 
 
@@ -53,9 +51,7 @@ def path(name: object) -> str:
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Maps each name to the text that figures show for it. Long names are shortened in the middle. If two names
-    would then be equal, all names are kept in full.
-    """
+    """Maps names to texts for figures: shortened in the middle, or all in full if two would be equal."""
     whole = dict.fromkeys(names)
     half = longest // 2
     short = {name: name if len(name) <= longest else f"{name[:half]}…{name[half + 1 - longest :]}" for name in whole}
@@ -182,8 +178,6 @@ def short_count(value: float) -> str:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Returns a suggestion such as `; did you mean greedy?` for a misspelt word, or an empty string if no known word is
-    similar.
-    """
+    """Returns a suggestion such as `; did you mean greedy?`; empty if no known word is similar."""
     nearest = _ssdlab.nearest(word, list(known))
     return f"; did you mean {nearest}?" if nearest else ""

@@ -29,9 +29,7 @@ def shown(given: object) -> str:
 
 
 class Kind(NamedTuple):
-    """A type that an argument may have: the noun and the remedy that messages show for it, and a function that checks
-    whether a value has this type.
-    """
+    """A type that an argument may have: noun and remedy for messages, and a function that checks a value."""
 
     noun: str
     remedy: str
@@ -77,9 +75,7 @@ class Kinds(NamedTuple):
     optional: bool
 
     def words(self, plural: str = "") -> str:
-        """Describes the allowed types in words. For a list, describes the types of its items, because a single item may
-        stand for a list.
-        """
+        """Describes the allowed types; for a list the types of its items, because a single item may stand for it."""
         own = " or ".join(f"{kind.noun}{plural}" for kind in self.simple)
         return own if own or self.items is None else self.items.words(plural)
 

@@ -29,9 +29,7 @@ class LatencyColumns(NamedTuple):
 
 
 class IntervalColumns(NamedTuple):
-    """Histograms of request times, one for each time interval; a request counts in the interval in which it completed.
-    uint64 arrays of equal length.
-    """
+    """Histograms of request times by interval of completion; uint64 arrays of equal length."""
 
     interval: "npt.NDArray[np.uint64]"
     """Index of the time interval, in ascending order; interval 0 starts at the beginning of the measured phase."""
@@ -65,9 +63,7 @@ class CourseColumns(NamedTuple):
     interval_ns: int
     """Length of each time interval in nanoseconds."""
     times: "dict[tuple[str, str], IntervalColumns]"
-    """Histograms by interval. Each key consists of an operation (`read`, `write`) and the kind of time (`response`,
-    `waiting`).
-    """
+    """Histograms by interval; keys are operation (`read`, `write`) and kind (`response`, `waiting`)."""
     slowest: SlowColumns
     """Slowest read and slowest write of each interval."""
     parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
@@ -90,9 +86,7 @@ class LogColumns(NamedTuple):
     utilisation: "npt.NDArray[np.uint64]"
     """Entry i counts log blocks that left the log with i programmed pages."""
     reclaim_copies: "npt.NDArray[np.uint64]"
-    """Pages copied by a reclaim. The `reclaim_` columns have one row per distinct combination of pages copied, blocks
-    erased and duration.
-    """
+    """Pages copied by a reclaim. Each distinct combination of copies, erases and duration has one row."""
     reclaim_erases: "npt.NDArray[np.uint64]"
     reclaim_ns: "npt.NDArray[np.uint64]"
     """Duration of the reclaim in nanoseconds; 0 if time is not modelled."""
@@ -167,9 +161,7 @@ class ActivityColumns(NamedTuple):
 
 @dataclass(frozen=True)
 class Columns:
-    """Functions that compute the columns of a result on demand. Each is called at most once. `Result` describes the
-    columns.
-    """
+    """Functions that compute the columns of a `Result` on demand. Each is called at most once."""
 
     series: "Callable[[], dict[str, npt.NDArray[np.uint64]]]"
     erase_counts: "Callable[[], npt.NDArray[np.uint32]]"
@@ -202,9 +194,7 @@ def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":
 
 
 def histograms_of(table: "pa.Table") -> dict[str, LatencyColumns]:
-    """Converts the Arrow table that `histograms_arrow` returns back to histograms. An operation without rows gets an
-    empty histogram.
-    """
+    """Converts the table of `histograms_arrow` back. An operation without rows gets an empty histogram."""
     ops = table["op"].to_numpy()
     columns = [table[name].to_numpy() for name in LatencyColumns._fields]
     return {op: LatencyColumns(*(column[ops == op] for column in columns)) for op in OPS}
@@ -226,9 +216,7 @@ def course_of(intervals: "pa.Table", slowest: "pa.Table", parts: "pa.Table") -> 
 
 
 def _intervals_arrow(interval_ns: int, by_interval: "Mapping[tuple[str, str], IntervalColumns]") -> "pa.Table":
-    """Returns a table with the columns op, time, begin_ns, end_ns, lower_ns, upper_ns, requests. `interval_ns` is in
-    its metadata.
-    """
+    """Returns op, time, begin_ns, end_ns, lower_ns, upper_ns, requests; `interval_ns` is in the metadata."""
     tables = [
         table(
             {
@@ -260,9 +248,7 @@ def _intervals_of(table: "pa.Table") -> "tuple[int, dict[tuple[str, str], Interv
 
 
 def _parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArray[np.uint64]]") -> "pa.Table":
-    """Returns a table with the columns op, part, begin_ns, end_ns, sum_ns. Its metadata also has the names of all
-    parts.
-    """
+    """Returns op, part, begin_ns, end_ns, sum_ns; the names of all parts are in the metadata."""
     begin = [np.arange(len(sums), dtype=np.uint64) * np.uint64(interval_ns) for sums in parts_ns.values()]
     nothing = np.zeros(0, np.uint64)
     return table(
@@ -285,9 +271,8 @@ def _parts_of(table: "pa.Table") -> "dict[tuple[str, str], npt.NDArray[np.uint64
 
 
 def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str | None = None) -> "pa.Table":
-    """Converts sums per bin, or per row and bin, to an Arrow table with the columns begin_ns, end_ns and the sums.
-    `value` is the name of the column of sums. `row`, if given, is the name of an additional first column with the row
-    numbers. The metadata contains `bin_ns`.
+    """Converts sums per bin, or per row and bin, to a table with begin_ns, end_ns and the sums, in a column named
+    `value`. `row`, if given, is the name of a first column with the row numbers. `bin_ns` is in the metadata.
     """
     edges = np.arange(sums.shape[-1] + 1, dtype=np.uint64) * np.uint64(bin_ns)
     begin, end = (np.broadcast_to(edge, sums.shape).ravel() for edge in (edges[:-1], edges[1:]))

@@ -136,9 +136,7 @@ def _problem(component: Plugin | type[Plugin], world: World) -> str:
 
 
 def _reduced(world: World, fails: Callable[[World], bool]) -> World:
-    """Reduces a failing world to a smaller one that still fails: removes operations, at first many at once and then
-    fewer, and finally shortens the remaining operations.
-    """
+    """Reduces a failing world: removes operations, at first many at once, and shortens the remaining ones."""
     step = len(world.operations) // 2
     while step:
         at, before = 0, len(world.operations)

@@ -60,9 +60,7 @@ def _to_write(name: str) -> str:
 
 
 def format_of(path: str | os.PathLike[str], option: str) -> str:
-    """Returns the format implied by the name of a file to write. `option` is the name that messages use for the option
-    that sets the format.
-    """
+    """Returns the format implied by a file name. `option` is the option for the format that messages name."""
     suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".zst")]
     if suffixes and suffixes[-1] == ".parquet":
         return "parquet"

@@ -24,9 +24,7 @@ def no_devices(device: str | None, where: str) -> None:
 def chosen(
     requests: _ssdlab.Requests, devices: Words, streams: Sequence[str], device: str | None
 ) -> tuple[_ssdlab.Requests, list[str], dict[str, Any]]:
-    """Returns the requests of the selected devices in order of time, the names of their streams, and a report on
-    reading.
-    """
+    """Returns the requests of the selected devices by time, the names of their streams, and a report on reading."""
     names: dict[str, int] = {}
     table = _ssdlab.Parted.of(requests, devices.numbered(names), list(names), list(streams))
     choice = _ssdlab.Devices(device)
@@ -41,9 +39,7 @@ def chosen(
 
 
 def _with_order(report: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
-    """Adds to the report how many requests of the selected devices were out of order, and how many of them came too
-    late to be sorted.
-    """
+    """Adds to the report how many requests were out of order, and how many came too late to be sorted."""
     ordered = {row[0]: row for row in order["counts"] if row[0] in ("out_of_order", "late")}
     counts = [ordered.get(row[0], row) for row in report["counts"]]
     return {**order, **report, "format": order["format"], "counts": counts}
@@ -53,13 +49,7 @@ class DeviceReader(TableReader):
     """A pass over the requests of the selected devices in Parquet files."""
 
     def __init__(self, rows: ParquetRows, device: str | None, otherwise: str) -> None:
-        """Creates a reader that starts at the first row.
-
-        Args:
-            rows: Rows of all devices.
-            device: A name, `"all"`, `"overlay"`, or None for the device of the first request.
-            otherwise: Name of the device for requests from files without device names.
-        """
+        """Creates a reader. Requests from files without device names belong to the device `otherwise`."""
         self._device, self._otherwise = device, otherwise
         super().__init__(rows)
 
@@ -90,9 +80,7 @@ class DeviceReader(TableReader):
         return self._devices.take(batch)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that extends past the end of its device; None if there is no such
-        request.
-        """
+        """Describes the first request past the end of its device; None if all fit."""
         while (batch := self._part()) is not None:
             if (found := self._devices.beyond(batch, capacity_bytes, *self._rows.place)) is not None:
                 return found

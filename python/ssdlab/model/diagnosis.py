@@ -111,9 +111,7 @@ class Diagnosis(TraceFinding):
         return sorted(found[:causes], key=gain, reverse=True) + found[causes:]
 
     def _gains(self, what_if: WhatIf) -> dict[str, float]:
-        """Returns the factors by which a what-if change improves the metrics, by subject. Empty if the change was not
-        run.
-        """
+        """Returns the factors by which a what-if change improves metrics, by subject; empty if it was not run."""
         if what_if.summary is None:
             return {}
         before, after = _figures(self.summary), _figures(what_if.summary)
@@ -126,9 +124,7 @@ class Diagnosis(TraceFinding):
 
     @staticmethod
     def _ranked(finding: dict[str, Any], gains: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-        """Returns a copy of the finding with its changes sorted by gain, largest first. Untried changes count as having
-        no effect (a gain of 1) and keep their original order.
-        """
+        """Returns the finding with its changes sorted by gain; untried ones have a gain of 1, and keep their order."""
 
         def gain(name: str) -> float:
             return gains.get(name, {}).get(finding["about"], 1.0)

@@ -67,11 +67,7 @@ def _hidden(parent: Path) -> Iterator[Path]:
 
 @contextmanager
 def _locked(file: Path, access: int) -> Iterator[None]:
-    """Holds a lock on a file while the context lasts.
-
-    Raises:
-        OSError: If the directory is locked or missing, or the file system does not support locks.
-    """
+    """Holds a lock on a file; raises OSError if it is locked or missing, or locks are not supported."""
     opened = os.open(file, access | os.O_NOFOLLOW)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -99,11 +95,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def filling(directory: Path) -> Iterator[Path]:
-    """Yields a hidden directory inside `directory`, which is created if missing; on success, moves its files there.
-
-    Raises:
-        OSError: If `directory` cannot be written.
-    """
+    """Yields a hidden directory inside `directory`, created if missing; on success, moves its files there."""
     directory.mkdir(parents=True, exist_ok=True)
     with _hidden(directory) as hidden:
         yield hidden
@@ -117,12 +109,7 @@ def filling(directory: Path) -> Iterator[Path]:
 
 
 def try_filling(directory: Path) -> None:
-    """Checks that `filling` can write to the directory; otherwise raises the error that `filling` would raise. Leaves
-    no files behind: missing directories are created only inside a hidden directory.
-
-    Raises:
-        OSError: If `directory` cannot be created or written.
-    """
+    """Raises the error that `filling` would raise. Creates missing directories only inside a hidden directory."""
     whole = directory.absolute()
     existing = next(path for path in (whole, *whole.parents) if os.path.lexists(path))
     with _hidden(existing) as hidden:
@@ -130,11 +117,7 @@ def try_filling(directory: Path) -> None:
 
 
 def refuse_drive(path: Path, named: str) -> None:
-    """Raises an error if `path` is a drive file, which a trace must not overwrite. Messages show the file as `named`.
-
-    Raises:
-        OSError: If the file cannot be read.
-    """
+    """Rejects a drive file, which a trace must not overwrite. Messages show the file as `named`."""
     with naming(path):
         is_drive = drive_file(path) is not None
     if is_drive:

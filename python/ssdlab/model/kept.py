@@ -40,9 +40,7 @@ _LOG = logging.getLogger("ssdlab")
 
 
 def directory() -> Path | None:
-    """Returns the cache directory: `SSDLAB_CACHE_DIR`, or else `ssdlab` in `XDG_CACHE_HOME` or `~/.cache`; None if
-    disabled.
-    """
+    """Returns the cache directory, by default `ssdlab` in `XDG_CACHE_HOME` or `~/.cache`; None if disabled."""
     named = os.environ.get(DIRECTORY)
     if named is not None:
         if os.path.lexists(named) and not Path(named).is_dir():
@@ -84,11 +82,7 @@ def _files() -> list[tuple[Path, os.stat_result]]:
 
 
 def clear() -> None:
-    """Removes all cached drives.
-
-    Raises:
-        OSError: If a file cannot be removed.
-    """
+    """Removes all cached drives."""
     for path, _ in _files():
         path.unlink(missing_ok=True)
     kept = directory()
@@ -124,9 +118,7 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Holds a lock on the cache, so that processes and threads do not evict drives at the same time and remove too
-    many.
-    """
+    """Locks the cache, so that processes and threads do not evict at the same time and remove too many."""
     try:
         held = os.open(directory, os.O_RDONLY)
     except OSError:
@@ -149,10 +141,7 @@ def _build() -> str:
 
 
 def _evict(used: Path, limit: int) -> None:
-    """Removes least recently used drives until the cache is within the size limit.
-
-    If the drive `used` alone exceeds the limit, it is removed before all other drives. Incomplete files do not count.
-    """
+    """Removes the least recently used drives if the cache exceeds its limit. Incomplete files do not count."""
     files = _files()
     total = sum(status.st_size for path, status in files if path.suffix == _SUFFIX)
     # The drive `used` is removed first if it alone exceeds the limit. The sort is stable, so all other drives stay in

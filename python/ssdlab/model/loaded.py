@@ -65,11 +65,7 @@ TYPES = {**dict.fromkeys(("op", "time", "part", "kind", "cause"), "string"), "bu
 
 
 class LoadedResult(Result):
-    """A saved result whose columns are read from files on first use.
-
-    Args:
-        path: The directory of the result, or its JSON file.
-    """
+    """A saved result whose columns are read on first use. `path` is its directory or its JSON file."""
 
     def __init__(self, path: Path) -> None:
         file = path / self._json if path.is_dir() else path
@@ -108,9 +104,7 @@ class LoadedResult(Result):
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
-    """Wraps a function that reads columns. If the columns are malformed, the wrapper raises an error that names the
-    folder.
-    """
+    """Makes a function that reads columns raise an error that names the folder if they are malformed."""
 
     @wraps(read)
     def column(saved: "_Saved") -> Column:
@@ -126,9 +120,7 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
 
 
 def _fault(name: str, table: "pa.Table") -> str | None:
-    """Describes how the column names and types of a table differ from the ones that ssdlab saves under this name; None
-    if they match.
-    """
+    """Describes how column names and types differ from the table that ssdlab saves; None if they match."""
     if table.column_names != [*TABLES[name]]:
         return f"has the columns {', '.join(table.column_names)} instead of {', '.join(TABLES[name])}"
     for field, column in zip(table.schema, table.columns, strict=True):
@@ -194,9 +186,7 @@ class _Saved:
         return course
 
     def _requests(self, op: str) -> int:
-        """Returns the number of requests with the given operation. If time is not modelled, only the number for `all`
-        is known.
-        """
+        """Returns the number of requests; if time is not modelled, only the number for `all` is known."""
         if self._summary["latency"] is not None:
             found = self._summary["latency"][op]
             return 0 if found is None else found["count"]

@@ -40,9 +40,7 @@ class Metric:
     """A metric: one key of a result, with its unit, label and format."""
 
     name: str
-    """Dotted path of the metric in the result. A metric with a `compute` function is not in the result; pages compute
-    and show it.
-    """
+    """Dotted path in the result; a metric with a `compute` function is only on pages."""
     unit: str = ""
     label: str = ""
     """Label of the metric on pages; empty if the metric appears only in the JSON."""
@@ -134,9 +132,7 @@ SPREAD = tuple(Metric(name, "share of 1", name, f"{name} over all dies or channe
 
 def _times(section: str, place: str, prefix: str, columns: tuple[str, ...], better: Better | None, *,
            quiet: bool = True) -> tuple[Metric, ...]:  # fmt: skip
-    """Returns the metrics of a time distribution, one per column. `place` is the path of the distribution in the
-    result.
-    """
+    """Returns a metric for each column of the time distribution at the path `place` in the result."""
     labels = {column: f"{prefix} {column}" for column in columns}
     return tuple(
         Metric(f"{place}.{QUANTILES[column]}", "ns", label, better=better, quiet=quiet, section=section)
@@ -171,9 +167,7 @@ def _reads_beside_writes(summary: Summary) -> float | None:
 
 
 def _per_day(rate: str) -> Callable[[Summary], float | None]:
-    """Returns a function that looks up how many bytes the host writes per day. The function returns None if the run's
-    lifetime is based on a write rate other than `rate`.
-    """
+    """Returns a function for the host's bytes per day, or None if the lifetime assumes another rate than `rate`."""
 
     def value(summary: Summary) -> float | None:
         lifetime: Mapping[str, Any] = summary["lifetime"]

@@ -9,11 +9,7 @@ from ssdlab._ssdlab import ConfigError
 
 
 def whole(name: str, given: SupportsIndex) -> int:
-    """Returns the value, which may be a NumPy integer, as a Python integer.
-
-    Raises:
-        ConfigError: If the value is not an integer; the message names the argument.
-    """
+    """Returns an integer, which may be NumPy's, as a Python integer; messages name the argument."""
     try:
         return int(operator.index(given))
     except TypeError:
@@ -21,11 +17,7 @@ def whole(name: str, given: SupportsIndex) -> int:
 
 
 def within(name: str, given: SupportsIndex, least: int, most: int) -> int:
-    """Returns the value as an integer, after checking that it is from `least` to `most`.
-
-    Raises:
-        ConfigError: If the value is not an integer in the range; the message names the argument.
-    """
+    """Returns the value as an integer, after checking that it is from `least` to `most`."""
     number = whole(name, given)
     if not least <= number <= most:
         raise ConfigError(f"{name}: {number:,} is not between {least:,} and {most:,}")
@@ -33,11 +25,7 @@ def within(name: str, given: SupportsIndex, least: int, most: int) -> int:
 
 
 def above_zero(name: str, given: float) -> float:
-    """Returns the value, after checking that it is a number above 0; an integer stays an integer.
-
-    Raises:
-        ConfigError: If the value is not a number above 0; the message names the argument.
-    """
+    """Returns the value, after checking that it is above 0; an integer stays an integer."""
     number = int(given) if isinstance(given, Integral) else float(given) if isinstance(given, Real) else math.nan
     if not 0 < number < math.inf:
         shown = f"{given:g}" if isinstance(given, Real) else repr(given)

@@ -11,9 +11,7 @@ SHOWN = 40
 
 
 class Part(dict[str, Any]):
-    """A JSON object read from a file; objects nested in it also have this class. Access to a missing key raises
-    ConfigError.
-    """
+    """A JSON object read from a file, with the objects in it; a missing key raises ConfigError."""
 
     def __init__(self, place: str, node: dict[str, Any]) -> None:
         super().__init__((key, _placed(f"{place}{key}", value)) for key, value in node.items())

@@ -29,9 +29,7 @@ from ssdlab.model.plugin_run import TIMED_OUT, Overran, Plugin, Running, declare
 HOW = "write FILE.CLASS after python:, such as python:mine.Oldest for the class Oldest in mine.py"
 
 LOST = "(...)"
-"""Placeholder in a plug-in's name for constructor arguments that cannot be written as text. Other runs cannot create
-such a plug-in.
-"""
+"""Placeholder for constructor arguments that cannot be written as text; other runs cannot create such a plug-in."""
 
 LOADING_SECONDS = 60.0
 """Time limit for executing a file with plug-ins, in seconds; long enough to import large libraries."""
@@ -285,9 +283,7 @@ def _find(name: str) -> Source:
 
 
 def _module(name: str) -> tuple[ModuleType, Path | None]:
-    """Returns the module of a plug-in: a file listed in `SSDLAB_PLUGINS`, a file in the current directory, or an
-    installed module.
-    """
+    """Returns a plug-in's module: a file of `SSDLAB_PLUGINS` or the current directory, or an installed module."""
     imported = _imported(name)
     if imported is not None:
         return imported, None
@@ -352,9 +348,7 @@ def _print(*values: object, **options: Any) -> None:
 
 
 def _source(cls: type[Plugin], path: Path | None = None) -> Source:
-    """Returns the description of a plug-in class, after checking its required methods, its attributes and the arguments
-    of its first method.
-    """
+    """Describes a plug-in class, after checking its methods, its attributes and its first method's arguments."""
     for name in cls.methods:
         if not callable(getattr(cls, name, None)):
             raise ConfigError(f"{_defined(cls)}: {cls.__name__} has no method {name}; define it")
@@ -394,9 +388,7 @@ def _register(name: str, source: Source) -> None:
 
 
 class Named:
-    """Reference to a plug-in, for the Rust extension. It stores the plug-in's name and looks up the class on use,
-    because loading a changed file replaces the class.
-    """
+    """Reference to a plug-in by name, because loading a changed file replaces the class. For the Rust extension."""
 
     def __init__(self, name: str) -> None:
         self._name = name

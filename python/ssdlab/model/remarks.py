@@ -42,9 +42,7 @@ class Remark(NamedTuple):
     case: str = ""
     """Detail of the remark that differs from run to run."""
     requests: int | None = None
-    """Number of requests that must be generated to avoid the remark. If a remark covers several runs, the largest
-    number is shown.
-    """
+    """Number of requests to generate to avoid the remark; remarks on several runs show the largest."""
 
 
 class Spare(NamedTuple):
@@ -236,9 +234,7 @@ def remarks_on(result: Result) -> list[Remark]:
 
 
 def over_runs(found: Sequence[Sequence[Remark]]) -> list[str]:
-    """Merges the remarks of many runs that have the same wording `summed`, and adds to each the number of runs that it
-    applies to. Omits remarks without this wording.
-    """
+    """Merges remarks with the same wording `summed`, each with its number of runs; omits remarks without it."""
     alike: dict[str, list[tuple[int, Remark]]] = {}
     for run, remark in ((run, remark) for run, remarks in enumerate(found) for remark in remarks):
         if remark.summed is not None:

@@ -42,9 +42,7 @@ def replay_text(source: Mapping[str, Any], settings: Mapping[str, Any], summary:
 
 
 def modes_text(summaries: Iterable[Summary]) -> str:
-    """Returns a title suffix that lists the replay modes of the runs whose requests have timestamps; empty if there are
-    no such runs.
-    """
+    """Returns a title suffix with the replay modes of the runs with timestamps; empty if there are none."""
     timed = (one for one in summaries if one["drive"] is not None and one["replay"]["recorded_ns"])
     modes = dict.fromkeys(mode(one) for one in timed)
     return f", {' or '.join(modes)}" if modes else ""
@@ -55,9 +53,7 @@ OVERLOADED = "the drive cannot keep up: response times include a growing queue; 
 
 
 def overload(summary: Summary) -> str | None:
-    """Describes by how much the arrival rate of requests exceeded the drive's rate of serving them; None if the drive
-    kept up.
-    """
+    """Describes by how much the arrival rate exceeded the rate of serving; None if the drive kept up."""
     replay = summary["replay"]
     sustained = replay["sustained_speed"]
     if sustained is None:

@@ -126,11 +126,7 @@ SAVED: _Object = {
 
 
 def check(place: str, value: Any, kind: Any) -> None:
-    """Checks a value, and all values nested in it, against a type.
-
-    Raises:
-        ConfigError: For the first value that is missing or has the wrong type; the message names the key.
-    """
+    """Checks a value, and all values nested in it, against a type; the error names the key."""
     if isinstance(kind, Maybe):
         if value is None:
             return
@@ -150,9 +146,7 @@ def check(place: str, value: Any, kind: Any) -> None:
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """True if a value has the given type; always false if the type is a dict or a list. Booleans do not count as
-    numbers.
-    """
+    """True if a value has the given type, not a dict or a list. Booleans do not count as numbers."""
     if isinstance(kind, dict | list):
         return False
     if isinstance(kind, tuple):
@@ -166,9 +160,7 @@ def has_figure(path: str) -> bool:
 
 
 def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
-    """Yields the dotted paths of all numbers in a result. Omits keys that differ between results, such as names of
-    counters.
-    """
+    """Yields the dotted paths of all numbers in a result, except names of counters and the like."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if isinstance(kind, dict):
         for name in (key for key in kind if key is not ...):
@@ -233,6 +225,4 @@ def _is_number(kind: Any) -> bool:
 
 
 _COUNTS = _Counts.of({**RESULT, "below": Maybe(RESULT)})
-"""Counts that a saved result may omit. Its entry `below`, which holds the result of the second drive, may omit the same
-counts.
-"""
+"""Counts that a saved result, and the result of a second drive in its entry `below`, may omit."""

@@ -177,9 +177,7 @@ def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], No
 
 
 def savable(path: Path, given: str) -> Path:
-    """Returns the resolved path of a file to write. Called before a long run; raises an error if the file cannot be
-    written. `given` is the option that messages name.
-    """
+    """Resolves a file to write; rejects it, naming the option `given`, before a long run if it cannot be written."""
     # os.path.realpath is used, because Path.resolve fails on circular links.
     target = Path(os.path.realpath(path))
     folder = target.parent

@@ -1,6 +1,4 @@
-"""Remarks on drives whose capacity is derived from the trace. They give the capacity, and name the drive for which
-lifetimes are computed.
-"""
+"""Remarks on drives whose capacity is derived from the trace: the capacity, and the drive with the lifetimes."""
 
 import math
 from collections.abc import Iterable
@@ -94,9 +92,7 @@ def _model(nominal: str, capacity: str, summaries: list[Summary]) -> str:
 
 
 def _full(capacity: str, capacity_bytes: int) -> str:
-    """Formats a capacity for use as a setting. A long number is rounded up to whole GiB, so that the drive is not
-    smaller than the nominal drive.
-    """
+    """Formats a capacity as a setting. A long number is rounded up to whole GiB, so the drive is not too small."""
     return capacity if len(capacity) <= MAX_CAPACITY else f"{math.ceil(capacity_bytes / 2**30)}GiB"
 
 

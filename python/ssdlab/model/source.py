@@ -50,9 +50,7 @@ class Source(ABC):
         """Starts a pass over the requests."""
 
     def open_objects(self, granularity: str) -> RequestSource:
-        """Starts a pass over accesses to cache objects. By default the same as `open`, because only trace files
-        distinguish cache objects from drive requests.
-        """
+        """Starts a pass over accesses to cache objects, which only trace files distinguish from drive requests."""
         return self.open()
 
     def open_addresses(self, instead: str = CACHES_INSTEAD) -> RequestSource:
@@ -62,9 +60,7 @@ class Source(ABC):
         return reader
 
     def refuse_objects(self, ingest: Mapping[str, Any] | None, instead: str = CACHES_INSTEAD) -> None:
-        """Raises an error if the report of a pass (`ingest`) says that the trace contains cache objects. `instead` is
-        the remedy in the message.
-        """
+        """Rejects the report of a pass over cache objects. `instead` is the remedy in the message."""
         objects = objects_of(ingest)
         if objects is not None:
             raise TraceError(
@@ -91,9 +87,7 @@ class Source(ABC):
         return self.report_of(reader)
 
     def at_times(self, config: "Config") -> "Config":
-        """Returns the configuration for these requests. Requests with timestamps are replayed at these times, unless
-        the user chose another replay mode.
-        """
+        """Returns the configuration, with replay at the timestamps, if any, unless the user chose another mode."""
         timed = config.at_times()
         return timed if timed is not config and self.has_times() else config
 
@@ -127,9 +121,7 @@ class Source(ABC):
 
     @abstractmethod
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that extends past the end of its device; None if there is no such
-        request.
-        """
+        """Describes the first request past the end of its device; None if all fit."""
 
     def profile(self) -> dict[str, Any]:
         """Profiles the requests in one pass: volumes, sizes, footprint, sequentiality, and number of named `streams`.
@@ -142,9 +134,7 @@ class Source(ABC):
         return profile.figures()
 
     def address_space(self, config: "Config", monitor: Monitor | None = None) -> _ssdlab.AddressSpace | None:
-        """Finds the addresses of the requests in a separate pass; returns None if `host.fit` does not need
-        addresses.
-        """
+        """Finds the addresses in a separate pass; returns None if `host.fit` does not need them."""
         if not config._inner.needs_extent():
             return None
         space = _ssdlab.AddressSpace(config._inner)
@@ -207,18 +197,14 @@ def source_text(source: Mapping[str, Any]) -> str:
 
 
 def identified(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the source with the SHA-256 of each file, computed now unless already recorded. A file such as a pipe has
-    no digest.
-    """
+    """Returns the source with the SHA-256 of each file, computed unless recorded; None for a pipe."""
     if "paths" not in source or "sha256" in source:
         return dict(source)
     return {**source, "sha256": [_digest(Path(path)) for path in source["paths"]]}
 
 
 def identify_meanwhile(source: Mapping[str, Any]) -> None:
-    """Starts a thread that precomputes the digests for `identified` while the caller reads the files for another
-    purpose.
-    """
+    """Computes the digests for `identified` on a thread, while the caller reads the files."""
 
     def identify() -> None:
         # Errors are ignored here, because the reader of the file reports them.
@@ -242,9 +228,7 @@ def _digest(path: Path) -> str | None:
 
 @lru_cache(maxsize=256)
 def _digest_of(path: Path, _size: int, _changed_ns: int) -> str:
-    """Returns the SHA-256 of a file. The result is cached by size and modification time, so the file is read again only
-    if it has changed.
-    """
+    """Returns the SHA-256 of a file; the cached digest is valid for this size and modification time."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -287,9 +271,7 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
 
 
 def nothing_in(about: Mapping[str, Any], ingest: Mapping[str, Any] | None) -> str:
-    """Returns the error message for a trace without reads and writes, with the remarks on reading the trace. The caller
-    may append a remedy.
-    """
+    """Returns the error for a trace without reads and writes, with the remarks on reading it."""
     remarks = "; ".join(ingest_remarks(ingest))
     return f"{source_text(about)}: the trace has no reads and no writes{f' ({remarks})' if remarks else ''}"
 

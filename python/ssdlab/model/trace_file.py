@@ -134,9 +134,7 @@ class TraceFile(Source):
         return ParquetReader(rows)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that extends past the end of its device; None if there is no such
-        request.
-        """
+        """Describes the first request past the end of its device; None if all fit."""
         return self.open().beyond(capacity_bytes)
 
     def load(self) -> Trace:

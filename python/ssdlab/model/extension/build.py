@@ -68,11 +68,7 @@ class Built(NamedTuple):
 
 
 def build(directories: Iterable[Path]) -> Built:
-    """Builds the extension with the plug-ins in the given directories, unless it is cached.
-
-    Raises:
-        ConfigError: If a plug-in cannot be built or loaded.
-    """
+    """Builds the extension with the plug-ins in the given directories, unless it is cached."""
     source = root()
     plugins = [_plugin(directory, source) for directory in dict.fromkeys(map(Path.resolve, directories))]
     names: dict[str, Plugin] = {}
@@ -238,11 +234,7 @@ fn extension(module: &Bound<'_, PyModule>) -> PyResult<()> {{
 
 
 def _compile(arguments: Sequence[str], plugins: Sequence[Plugin]) -> None:
-    """Runs cargo and shows its messages.
-
-    Raises:
-        ConfigError: If a crate does not build; the message names its file.
-    """
+    """Runs cargo and shows its messages. The error for a crate that does not build names its file."""
     colour = "always" if sys.stderr.isatty() else "never"
     # The extension works with any Python from 3.11 on, so the build needs no Python interpreter.
     environment = {**os.environ, "PYO3_NO_PYTHON": "1", "CARGO_TERM_COLOR": colour}
@@ -284,9 +276,7 @@ def _install(directory: Path, plugins: Sequence[Plugin], extension: Path) -> Non
 
 
 def _check(built: Built) -> None:
-    """Tries to load the built extension, because some faults, such as duplicate component names, appear only on
-    loading.
-    """
+    """Loads the built extension, because faults such as duplicate component names appear only then."""
     environment = {**os.environ, EXTENSION: str(built.directory)}
     code = [sys.executable, "-c", "import ssdlab._ssdlab"]
     done = subprocess.run(code, env=environment, capture_output=True, text=True, check=False)
@@ -320,9 +310,7 @@ def _started(command: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
 
 
 def _first_error(messages: str) -> str:
-    """Condenses cargo's error output to one line: the causes that it lists, if any; otherwise its first line, prefixed
-    with the line number of the error if known.
-    """
+    """Returns the causes that cargo lists, or else its first line with the line number of the error, if known."""
     causes = re.findall(r"^Caused by:\n\s*(.*)$", messages, re.MULTILINE)
     place = re.search(r"^ *--> .*?:(\d+):", messages, re.MULTILINE)
     first = (messages.strip().splitlines() or ["cargo cannot read this file"])[0].removeprefix("error: ")

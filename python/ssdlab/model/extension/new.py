@@ -66,11 +66,7 @@ _TAKEN = re.compile(
 
 
 def create(kind: str, name: str) -> Path:
-    """Creates a directory `name` that contains a crate with a component of the given kind and name.
-
-    Raises:
-        ConfigError: If the name cannot be used, or the directory exists.
-    """
+    """Creates a directory `name` that contains a crate with a component of the given kind and name."""
     template = (TEMPLATES / f"{kind.replace('-', '_')}.rs").read_text(encoding="utf-8")
     directory, names = Path(name), _names(name)
     words = {*re.findall(r"\w+", template)} - {*_names("mine").values()}
@@ -118,8 +114,6 @@ def _read(file: str) -> str:
 
 
 def _names(name: str) -> dict[str, str]:
-    """Returns the replacement for each placeholder in the templates: the names of the crate, the type and the static
-    variable.
-    """
+    """Returns the names of crate, type and static variable, by their placeholders in the templates."""
     camel = "".join(word.capitalize() for word in name.split("_"))
     return {"mine": name, "Mine": camel, "MINE": name.upper()}

@@ -14,11 +14,7 @@ WHAT = "a clone of ssdlab or its unpacked source distribution"
 
 
 def root() -> Path:
-    """Returns the directory with the Rust sources of this version.
-
-    Raises:
-        ConfigError: If no sources are found, or if they are from a different version of ssdlab.
-    """
+    """Returns the directory with the Rust sources of this version of ssdlab."""
     named = os.environ.get(SOURCE)
     found = Path(named).absolute() if named else Path(__file__).resolve().parents[4]
     try:

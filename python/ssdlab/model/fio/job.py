@@ -153,11 +153,8 @@ class Job:
 
 
 def jobs_of(sections: Sequence[Section], capacity: int | None) -> tuple[list[Job], list[str]]:
-    """Returns the jobs of the sections, and notes on options that are not replayed as written.
-
-    Args:
-        sections: The sections in order.
-        capacity: Capacity of the drive, for jobs without a size; None if it is unknown.
+    """Returns the jobs of the sections, and notes on options that are not replayed as written. `capacity` is the
+    drive's, for jobs without a size; None if it is unknown.
     """
     unknown: dict[str, None] = {}
     by_file: dict[str, list[int]] = {}
@@ -228,9 +225,7 @@ class _Options:
         return 0 if option is None else option.time_ns(unit)
 
     def by_op(self, name: str) -> dict[int, str]:
-        """Returns the value for each operation of an option such as bs=4k,8k. The last value applies to the remaining
-        operations.
-        """
+        """Returns an option's value for each operation; the last value applies to the remaining operations."""
         option = self.given(name)
         if option is None:
             return {}
@@ -241,9 +236,7 @@ class _Options:
         return {op: value for op, value in values.items() if value}
 
     def job(self, clone: int, capacity: int | None, group: int, report: int, name: str) -> Job:
-        """Returns the job for the clone with the given index. `base` of the returned job is relative to the start of
-        its file.
-        """
+        """Returns the job of a clone. Its `base` is relative to the start of its file."""
         depth = self._depth()
         ops, is_random, add, run = self._rw()
         splits, ranges = self._sizes()

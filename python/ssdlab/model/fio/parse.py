@@ -112,11 +112,7 @@ class Section(NamedTuple):
 
 
 def read(path: Path) -> list[Section]:
-    """Reads the job sections of a file in order.
-
-    Raises:
-        TraceError: If the file cannot be read or a line is malformed; the message has file, line, option and remedy.
-    """
+    """Reads the job sections of a file in order."""
     try:
         lines = path.read_bytes().decode("utf-8").splitlines()
     except OSError as error:

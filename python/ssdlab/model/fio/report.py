@@ -25,11 +25,7 @@ SAMPLES = {
 
 
 def written(result: Result) -> str:
-    """Returns the result as JSON text in the form of `fio --output-format=json`.
-
-    Raises:
-        ConfigError: If the result does not come from a run of a fio job file.
-    """
+    """Returns the result of a fio job file as JSON text in the form of `fio --output-format=json`."""
     jobs = result.summary.get("jobs")
     if jobs is None:
         raise ConfigError("--json fio: this format requires a run of a fio job file; run a job file, or use --json")

@@ -10,15 +10,11 @@ from ssdlab.model.fio.job import READ, TRIM, WRITE, Distribution, Job
 FLUSH, FUA = 3, 8
 BATCH = 4096
 TABLE = 1 << 20
-"""Number of top ranks of a Zipf distribution for which probabilities are computed exactly; an integral approximates the
-probabilities of all other ranks.
-"""
+"""Number of top ranks of a Zipf distribution with exact probabilities; an integral approximates the others."""
 
 
 class Permutation:
-    """A permutation of 0 to n - 1 in constant memory: a Feistel network over the next power of 4. Results of n or more
-    are passed through the network again.
-    """
+    """A permutation of 0 to n - 1 in constant memory: a Feistel network over a power of 4, repeated until below n."""
 
     def __init__(self, n: int, key: int) -> None:
         self.n = n
@@ -249,9 +245,7 @@ class JobStream:
         )  # fmt: skip
 
     def _times(self, ops: "npt.NDArray[np.uint8]", sizes: "npt.NDArray[np.uint64]") -> "npt.NDArray[np.uint64]":
-        """Returns the earliest start times of requests in nanoseconds. A rate limit spaces out the requests of an
-        operation.
-        """
+        """Returns the earliest start times of requests in ns; a rate limit spaces out the requests of an operation."""
         job = self.job
         times = np.zeros(len(ops), np.float64)
         for op, rate in job.rate.items():
