@@ -17,7 +17,7 @@ import ssdlab
 from forked import PATIENCE_SECONDS
 from nbd_client import NbdError, connected
 from serving import EAGER, PAGE, PROTECTED, SMALL, served, sets, small
-from ssdlab.cli.recording import recording
+from ssdlab.cli.serve import recording
 from ssdlab.model import parquet
 
 

@@ -6,11 +6,11 @@ import sys
 import tempfile
 import threading
 import time as clock
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
@@ -22,14 +22,11 @@ from ssdlab.cli.live import facts
 from ssdlab.cli.options import Settings
 from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import QUIET_SECONDS
-from ssdlab.cli.recording import recording
 from ssdlab.interrupt import handled
 from ssdlab.lazy import room
 from ssdlab.leaving import STATUS
+from ssdlab.model.files import naming, refuse_drive, replacing
 from ssdlab.model.service import LEAST_SCALE, DriveServer, Service
-
-if TYPE_CHECKING:
-    from ssdlab.view.scrape import Endpoint
 
 app = App()
 
@@ -117,7 +114,9 @@ def serve(
             # Opens the trace file and the endpoint first, because opening them may fail and creating the drive may take
             # long.
             write = opened.enter_context(recording(record))
-            scraped = opened.enter_context(_listening(metrics))
+            # Prometheus reads metrics from this endpoint.
+            endpoint = nullcontext() if metrics is None else room("view.scrape").Endpoint(metrics)
+            scraped = opened.enter_context(endpoint)
             with _opening(file):
                 server = opened.enter_context(
                     DriveServer(
@@ -287,9 +286,27 @@ def _refuse_same(named: Mapping[str, Path | None]) -> None:
             raise ConfigError(f"{name} {text.path(path)}: {before} has the same path; choose another path")
 
 
-def _listening(place: str | None) -> "AbstractContextManager[Endpoint | None]":
-    """Opens the endpoint from which Prometheus reads metrics."""
-    return nullcontext() if place is None else room("view.scrape").Endpoint(place)
+@contextmanager
+def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
+    """Yields a function that appends a server's new requests to `record`, whose name is temporary until the end."""
+    if record is None:
+        yield lambda _server: None
+        return
+    named = f"--record {text.path(record)}"
+    with naming(record):
+        refuse_drive(record, named)
+        with replacing(record) as hidden:
+            with room("model.parquet").ParquetWriter(hidden) as writer:
+
+                def write(server: DriveServer) -> None:
+                    requests = server.take_record()
+                    if len(requests):
+                        with naming(record):
+                            writer.write(requests)
+
+                yield write
+            # A drive file may have been created at the trace's path in the meantime; it must not be overwritten.
+            refuse_drive(record, named)
 
 
 class _Line:
