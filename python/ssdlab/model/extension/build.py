@@ -107,7 +107,10 @@ def _plugin(directory: Path, source: Path) -> Plugin:
     shown = text.path(manifest)
     if not manifest.is_file():
         raise ConfigError(f"{shown}: does not exist; pass a crate directory, such as one created by 'ssdlab new'")
-    done = _cargo(["metadata", "--no-deps", "--format-version", "1", "--manifest-path", str(manifest)])
+    if shutil.which("cargo") is None:
+        raise ConfigError("compiling plug-ins needs cargo, which is not installed; get Rust from https://rustup.rs")
+    metadata = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--manifest-path", str(manifest)]
+    done = subprocess.run(metadata, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ConfigError(f"{shown}: {_first_error(done.stderr)}; correct the file")
     packages = json.loads(done.stdout)["packages"]
@@ -121,9 +124,8 @@ def _plugin(directory: Path, source: Path) -> Plugin:
 
 
 def _checked_dependency(shown: str, dependencies: Sequence[Mapping[str, Any]], source: Path) -> bool:
-    """Checks that a plug-in depends on this version of the crate `ssdlab`, either from the directory `source` or from
-    crates.io. Returns true if it is from crates.io. A plug-in that uses another copy of the crate would register its
-    components only in that copy.
+    """Checks that a plug-in depends on this version of the crate `ssdlab`, because it would register its components
+    only in another copy. Returns true if the dependency is from crates.io instead of the directory `source`.
     """
     used = [one for one in dependencies if one["name"] == "ssdlab" and one["kind"] is None]
     ours = library(source)
@@ -239,7 +241,7 @@ def _compile(arguments: Sequence[str], plugins: Sequence[Plugin]) -> None:
     # The extension works with any Python from 3.11 on, so the build needs no Python interpreter.
     environment = {**os.environ, "PYO3_NO_PYTHON": "1", "CARGO_TERM_COLOR": colour}
     failed, error = set(), ""
-    with _started(["cargo", *arguments], stderr=subprocess.PIPE, env=environment) as cargo:
+    with subprocess.Popen(["cargo", *arguments], text=True, stderr=subprocess.PIPE, env=environment) as cargo:
         for line in cargo.stderr or ():
             print(line, end="", file=sys.stderr, flush=True)
             failed.update(_FAILED.findall(line))
@@ -292,21 +294,6 @@ def _locked(directory: Path) -> Iterator[None]:
     with (directory / "lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield
-
-
-def _cargo(arguments: Sequence[str]) -> "subprocess.CompletedProcess[str]":
-    with _started(["cargo", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as cargo:
-        output, errors = cargo.communicate()
-    return subprocess.CompletedProcess(arguments, cargo.returncode, output, errors)
-
-
-def _started(command: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
-    try:
-        return subprocess.Popen(command, text=True, **options)
-    except FileNotFoundError:
-        raise ConfigError(
-            "compiling plug-ins needs cargo, which is not installed; get Rust from https://rustup.rs"
-        ) from None
 
 
 def _first_error(messages: str) -> str:
