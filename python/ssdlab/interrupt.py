@@ -178,11 +178,7 @@ class Request:
 
 @contextmanager
 def asked_for() -> Iterator[Request]:
-    """Makes Ctrl-C ask the work to end.
-
-    Raises:
-        KeyboardInterrupt: At the end of the block, if the work finished without noticing the request.
-    """
+    """Makes Ctrl-C ask the work to end. If the work ends without noticing, the block raises KeyboardInterrupt."""
     request = Request()
     with handled(request._on_ctrl_c):
         on_alarm = signal.signal(signal.SIGALRM, request._unless_heard)

@@ -65,11 +65,8 @@ else:
 
 
 def room(module: str) -> "Any":
-    """Imports the module `ssdlab.{module}` on demand and returns it. This lets a package call a package in a higher
-    layer.
-
-    Raises:
-        ConfigError: If the module needs matplotlib, which is not installed.
+    """Imports the module `ssdlab.{module}` on demand and returns it, so that a package can call a package in a higher
+    layer. If the module needs matplotlib, the error shows how to install it.
     """
     try:
         return import_module(f"ssdlab.{module}")

@@ -24,10 +24,7 @@ STATUS = 130
 
 
 def handle(handler: "Handler") -> "dict[int, Any]":
-    """Makes Ctrl-C, SIGTERM and SIGHUP call `handler`; returns the former handlers.
-
-    If SIGHUP is ignored, as under `nohup`, it stays ignored.
-    """
+    """Makes Ctrl-C, SIGTERM and SIGHUP (unless ignored, as under `nohup`) call `handler`; returns the old handlers."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)

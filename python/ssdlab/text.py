@@ -29,13 +29,8 @@ def columns() -> int:
 
 
 def folded(words: str, indent: str = "", hang: str | None = None) -> str:
-    """Wraps text at spaces to fit `columns()`. Never separates a number from its percent sign, or an option without
-    inner hyphens from the word after it.
-
-    Args:
-        words: Text to wrap; may contain line breaks.
-        indent: Indent of each line.
-        hang: Indent of continuation lines; `indent` by default.
+    """Wraps text at spaces to fit `columns()`; `hang`, by default `indent`, indents continuation lines. Never separates
+    a number from its percent sign, or an option without inner hyphens from the word after it.
     """
     fill = textwrap.TextWrapper(
         columns(), initial_indent=indent, subsequent_indent=indent if hang is None else hang, break_long_words=False,

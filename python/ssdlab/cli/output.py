@@ -82,16 +82,8 @@ def deliver(
 ) -> int:
     """Prints a finding as JSON or as a page, saves it in `out`, and returns the exit status.
 
-    Args:
-        found: The finding.
-        json: True to print only JSON.
-        table: Format in which to print only the tables.
-        rows: Names of the rows to print; all rows if empty.
-        out: Directory in which to save the finding.
-        figures: Format in which to save figures as well.
-        only: Names of the figures to save; all figures if empty.
-        earlier: True for a loaded finding, which may be partial although this command was not interrupted.
-        written: JSON text to print instead of the finding.
+    `table`, `rows` and `only` restrict what is printed or saved; empty means all. A finding that was loaded (`earlier`)
+    may be partial although this command was not interrupted. `written` is JSON text to print instead.
     """
     is_json = json or written is not None
     try:

@@ -121,14 +121,8 @@ def _kinds(annotation: object) -> Kinds | None:
 
 
 def takes(**examples: object) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Makes a function, or the constructor of a class, reject arguments of types that its annotations do not allow.
-
-    Args:
-        examples: Example values to show in messages, keyed by argument name; needed if the default value is not a good
-            example.
-
-    Raises:
-        ConfigError: If an argument has a wrong type; the message names the argument.
+    """Makes a function, or the constructor of a class, reject arguments of types that its annotations do not allow. The
+    error names the argument, and shows a value of `examples` or, without one, the default value.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:

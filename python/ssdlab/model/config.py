@@ -214,9 +214,8 @@ class Config(Mapping[str, Any]):
         return dict(self._inner.what_if(name))
 
     def for_trace(self) -> "Config":
-        """Returns the configuration for replaying a trace.
-
-        If neither `device.capacity` nor `host.fit` is set, the trace sizes the drive (`host.fit = "compact"`).
+        """Returns the configuration for replaying a trace, which sizes the drive (`host.fit = "compact"`) if neither
+        `device.capacity` nor `host.fit` is set.
         """
         if not self._has_defaults("host.fit", "device.capacity"):
             return self

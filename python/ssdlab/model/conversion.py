@@ -80,18 +80,12 @@ def write(
     option: str = "format=",
     ingest: Mapping[str, Any] | None = None,
 ) -> list[Count]:
-    """Writes batches of requests to a file atomically.
+    """Writes batches of requests to a file atomically. Returns counters of the requests, and of details that the format
+    could not store.
 
-    Args:
-        batches: The requests.
-        path: File to write; compressed if its name ends in `.gz` or `.zst` (Parquet is always compressed).
-        format: Name of the format; if None, implied by the name of the file.
-        streams: Called after each batch; returns the names of the streams.
-        option: Name of the option that sets the format, for messages.
-        ingest: Report on reading the requests, if they come from a trace.
-
-    Returns:
-        Counters of the requests written, and of details that the format could not store.
+    The file is compressed if its name ends in `.gz` or `.zst` (Parquet always is). Without a format, its name implies
+    one. `streams` is called after each batch, because names may appear late. Messages name the option `option`.
+    `ingest` is the report on reading the requests, if they come from a trace.
     """
     refuse_drive(Path(path), text.path(path))
     chosen = _to_write(format) if format else format_of(path, option)

@@ -25,16 +25,10 @@ def envelope(
     notes: Sequence[str] = (),
     partial: bool = False,
 ) -> dict[str, Any]:
-    """Wraps a result with its source, configuration and version.
+    """Wraps a result, ready for JSON, with its source, configuration and version.
 
-    Args:
-        kind: Kind of result: `result`, `comparison`, `catalogue` and so on.
-        result: The result, ready for JSON.
-        source: Source of the requests: a `kind`, such as `trace`, `memory` or `workload`, and further keys. If it names
-            files, their SHA-256 is added.
-        configuration: Resolved configuration, from `Config.to_dict`; None for a result without a configuration.
-        notes: Caveats to read together with the results.
-        partial: True if the work was stopped before its end.
+    If `source` names files, their SHA-256 is added. `configuration` comes from `Config.to_dict`. `notes` are caveats to
+    read together with the results. `partial` is true if the work was stopped before its end.
     """
     return {
         "version": {"ssdlab": _ssdlab.__version__, "shape": SHAPE},

@@ -81,9 +81,6 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yields a path with the same name in a hidden directory next to `path`; on success, moves it to `path`.
 
     Leaves nothing behind on an error. Replaces the target of a link, but never a device or a directory.
-
-    Raises:
-        OSError: If `path` is not a regular file, or its directory cannot be written.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
@@ -125,12 +122,7 @@ def refuse_drive(path: Path, named: str) -> None:
 
 
 def read_utf8(path: Path, shown: str) -> str:
-    """Returns the text of a file with LF line ends; messages show the file as `shown`.
-
-    Raises:
-        OSError: If the file cannot be read.
-        UnicodeDecodeError: If the file is not UTF-8.
-    """
+    """Returns the UTF-8 text of a file with LF line ends; messages show the file as `shown`."""
     # The file is read only once, because it may be a pipe.
     content = path.read_bytes()
     head = content[:64]

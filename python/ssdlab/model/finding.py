@@ -46,9 +46,8 @@ class Drawable:
 
 
 class Plot:
-    """A plot method of a finding. A function in a module of `ssdlab.view.charts` supplies the data.
-
-    The module is loaded only when the figure is drawn or Python's help for the method is requested.
+    """A plot method of a finding; a function in `ssdlab.view.charts` supplies the data. Its module is loaded only when
+    the figure is drawn, or Python's help for the method is requested.
     """
 
     def __init__(self, function: str) -> None:
@@ -83,10 +82,8 @@ REPORT = "report.html"
 
 
 class Finding(ABC):
-    """Base class of all findings.
-
-    A subclass defines its report page, its output files, its data (`to_dict`, `_tables`) and its figures (one `Plot`
-    per figure).
+    """Base class of all findings. A subclass defines its report page, its output files, its data (`to_dict`, `_tables`)
+    and its figures (one `Plot` per figure).
     """
 
     _page: ClassVar[str]

@@ -93,8 +93,7 @@ def clear() -> None:
 @contextmanager
 def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path | None]:
     """Yields the path at which the preconditioned drive of `config` is or will be cached; None if it cannot be cached.
-
-    Afterwards evicts the least recently used drives beyond the limit.
+    Afterwards evicts the least recently used drives if the cache exceeds its limit.
     """
     kept = directory()
     limit = limit_bytes()

@@ -214,13 +214,8 @@ def uses(
     run_seconds: float,
     ingest: Mapping[str, Any] | None = None,
 ) -> list[PluginUse]:
-    """Returns usage statistics for each plug-in of a run, including trace formats.
-
-    Args:
-        config: The configuration.
-        calls: For each plug-in of the configuration, its name, number of decisions and the seconds that they took.
-        run_seconds: Time that the run took.
-        ingest: Report on reading the trace, if the requests come from a trace.
+    """Returns usage statistics for each plug-in of a run, including trace formats. `calls` has the name of each
+    plug-in, its number of decisions and the seconds that they took.
     """
     total: dict[str, tuple[int, float]] = {}
     for name, decisions, seconds in calls:

@@ -190,14 +190,8 @@ def _unsteady(count: int, when: str, key: str) -> Remark:
 def remarks(
     config: Config, summary: Summary, ingest: Mapping[str, Any] | None, varied: Iterable[str] = (), *, generated: bool
 ) -> list[Remark]:
-    """Returns the remarks on a run.
-
-    Args:
-        config: Configuration of the run.
-        summary: Result of the run.
-        ingest: Report on reading the trace, if a trace was replayed.
-        varied: Settings that a study varies.
-        generated: True for a generated workload.
+    """Returns the remarks on a run, in which a study varied the settings `varied`. `ingest` is the report on reading
+    the trace, if one was replayed.
     """
     same = ingest_remarks(ingest)
     if measured(summary) == 0 and not summary["partial"]:

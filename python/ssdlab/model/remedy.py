@@ -24,14 +24,8 @@ class Remedy(NamedTuple):
 def remedy(
     config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, float], *, generated: bool, sized: bool
 ) -> Remedy:
-    """Returns the remedy for a drive that has not reached steady state.
-
-    Args:
-        config: Values of all settings.
-        summary: Result of the run.
-        evidence: Evidence that the drive has not reached steady state.
-        generated: True for a generated workload.
-        sized: True if the user set the capacity.
+    """Returns the remedy for a drive that has not reached steady state. `config` maps all settings to their values,
+    `generated` is true for a generated workload, and `sized` if the user set the capacity.
     """
     if not summary["host"]["pages_written"]:
         # Results saved by earlier versions may contain this finding even if the run wrote nothing.

@@ -63,14 +63,9 @@ def ingest_report(
 def batches(
     source: RequestSource, monitor: Monitor | None = None, phase: str = "scan", *, ahead: bool = False
 ) -> Iterator[_ssdlab.Requests]:
-    """Yields the rest of `source` in batches.
+    """Yields the rest of `source` in batches. Raises KeyboardInterrupt if the monitor returns a true value.
 
-    Args:
-        source: The requests.
-        monitor: Progress callback after each batch. If it returns a true value, KeyboardInterrupt is raised.
-        phase: Phase reported to the monitor.
-        ahead: True to read the next batch ahead on another thread. Nothing else may use the source until the iteration
-            ends.
+    With `ahead`, another thread reads the next batch; nothing else may use the source until the iteration ends.
     """
     requests = 0
     for batch, progress in (_read_ahead if ahead else _read)(source):
@@ -113,13 +108,7 @@ def from_columns(
     *, op: object, called: Mapping[str, str] | None = None, in_order: bool = True, **columns: object
 ) -> _ssdlab.Requests:
     """Builds requests from columns of equal length, in the form that `Trace.from_columns` accepts; a missing column
-    counts as all 0.
-
-    Args:
-        op: The operations.
-        called: Names that messages use for columns, where they differ from the argument names.
-        in_order: True to reject times that decrease.
-        columns: The other columns.
+    counts as all 0. Messages name columns as in `called`. With `in_order`, rejects times that decrease.
     """
     names = called or {}
     numbers = _op_numbers(names.get("op", "op"), op)

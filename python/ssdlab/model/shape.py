@@ -170,9 +170,8 @@ def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
 
 
 def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a result in which each missing count is 0, so that means and bounds can be computed.
-
-    Null is kept for values that were not modelled, and for ratios and times of events that did not occur.
+    """Returns a result in which each missing count is 0, so that means and bounds can be computed. Values that were not
+    modelled stay null, and so do ratios and times of events that did not occur.
     """
     return _COUNTS.complete(summary)
 

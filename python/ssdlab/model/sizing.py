@@ -42,11 +42,8 @@ def lifetime_title(summary: Summary) -> str:
 
 
 def sizing(runs: Iterable[tuple[Config, Summary]], *, lifetimes: bool = True) -> list[str]:
-    """Returns notes on drives whose capacity was derived from the trace; empty if the user set the capacity.
-
-    Args:
-        runs: Configurations and results of the runs.
-        lifetimes: True for pages that show lifetimes.
+    """Returns notes on drives whose capacity was derived from the trace, for pages with or without lifetimes; empty if
+    the user set the capacity.
     """
     # Runs are grouped by configuration, because many runs share a few configurations.
     drives = dict[int, tuple[Config, list[Summary]]]()

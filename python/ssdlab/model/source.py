@@ -104,9 +104,8 @@ class Source(ABC):
 
     @contextmanager
     def placing(self) -> Iterator[None]:
-        """Adds the position in the trace to errors about requests beyond the device.
-
-        Reads the trace again to find the line of the request, because a replay counts requests instead of lines.
+        """Adds the position in the trace to errors about requests beyond the device. Reads the trace again for it,
+        because a replay counts requests instead of lines.
         """
         try:
             yield

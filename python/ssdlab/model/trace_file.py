@@ -103,10 +103,8 @@ class TraceFile(Source):
         return self._open(None)
 
     def open_objects(self, granularity: str) -> FileReader:
-        """Starts a pass over requests for cache objects. Keys may be text, and sizes may be 0 if they do not matter.
-
-        Args:
-            granularity: `"objects"` or `"sized-objects"`.
+        """Starts a pass over `"objects"` or `"sized-objects"`. Keys may be text, and sizes may be 0 if they do not
+        matter.
         """
         return self._open(granularity)
 

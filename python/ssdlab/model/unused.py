@@ -40,16 +40,10 @@ def _conditions(key: str) -> tuple[Condition, ...]:
 
 
 def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, replayed: bool = False) -> list[str]:
-    """Returns remarks on settings that the user set, or that a study varies, and that have no effect.
+    """Returns remarks on settings without effect that the user set, or that a study varies, except `but`.
 
     A setting from a file gets no remark if the same file also sets the other setting on which it depends, because the
     file may hold a complete configuration.
-
-    Args:
-        config: The configuration.
-        varied: Settings that a study varies.
-        but: Settings to exclude from the remarks.
-        replayed: True if a trace is replayed.
     """
     keys = [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]
     # Workload settings from a file get no remark when a trace is replayed, because the same file may also be used for

@@ -102,16 +102,8 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volumes:
-    """Returns the dataset of a trace in a folder; creates it if it does not exist.
-
-    Args:
-        trace: Files, and folders of files, read one after the other.
-        folder: The folder.
-        monitor: Progress callback, called with the phase `part`. If it returns a true value, KeyboardInterrupt is
-            raised.
-
-    Raises:
-        OSError: If the folder cannot be written.
+    """Returns the dataset of a trace in a folder; creates it if it does not exist. The monitor, called with the phase
+    `part`, may return a true value to raise KeyboardInterrupt.
     """
     if trace.device is not None or trace.files is not None:
         raise TraceError("a fleet uses all devices in its files; omit device, concat and merge")
