@@ -127,16 +127,14 @@ LOOKUPS = (
     Metric("hits", "look-ups", "", "look-ups that found their entry in RAM"),
 )
 
-SPREAD = tuple(Metric(name, "share of 1", name, f"{name} over all dies or channels") for name in ("mean", "min", "max"))
 
-
-def _times(section: str, place: str, prefix: str, columns: tuple[str, ...], better: Better | None, *,
+def _times(section: str, places: Mapping[str, str], columns: tuple[str, ...], better: Better | None, *,
            quiet: bool = True) -> tuple[Metric, ...]:  # fmt: skip
-    """Returns a metric for each column of the time distribution at the path `place` in the result."""
-    labels = {column: f"{prefix} {column}" for column in columns}
+    """Returns metrics of time distributions. `places` are their paths in the result, by the prefix of their labels."""
     return tuple(
-        Metric(f"{place}.{QUANTILES[column]}", "ns", label, better=better, quiet=quiet, section=section)
-        for column, label in labels.items()
+        Metric(f"{place}.{QUANTILES[column]}", "ns", f"{prefix} {column}", better=better, quiet=quiet, section=section)
+        for prefix, place in places.items()
+        for column in columns
     )
 
 
@@ -253,11 +251,8 @@ METRICS = (
         Metric("host.wrapped_requests", "requests", "requests wrapped around to fit the device", quiet=True),
     ),
     *_group("Below the cache", "cache.below", *(replace(rate, help="", better=None) for rate in _RATES)),
-    *(
-        metric
-        for op in ("read", "write")
-        for metric in _times("Below the cache", f"cache.below.latency.{op}", op, ("mean", "p50", "p99", "p99.9"), None)
-    ),
+    *_times("Below the cache", {op: f"cache.below.latency.{op}" for op in ("read", "write")},
+            ("mean", "p50", "p99", "p99.9"), None),
     *_group("Flash", "",
         Metric("write_amplification", "ratio", "write amplification (WAF)", "pages programmed per page the host "
                "wrote; a partial page counts as one", "less", "if the host wrote nothing"),
@@ -364,8 +359,8 @@ METRICS = (
         Metric("dies", "dies", "dies", "dies in the drive"),
         Metric("planes_per_die", "planes", "planes per die", "planes per die"),
         *(
-            Metric(f"{unit}_utilisation.{metric.name}", "share of 1", f"{unit} utilisation, {metric.name}")
-            for unit in ("die", "channel") for metric in SPREAD
+            Metric(f"{unit}_utilisation.{figure}", "share of 1", f"{unit} utilisation, {figure}")
+            for unit in ("die", "channel") for figure in ("mean", "min", "max")
         ),
         Metric("internal_share", "share of 1", "share of die time spent on internal work", "share of die time spent "
                "on GC, merges and the map", "less"),
@@ -380,18 +375,12 @@ METRICS = (
                "describes the drive only if every stream always has requests waiting", "more",
                "with fewer than two active streams, or more than 256 streams", form="mean"),
     ),
-    *(
-        metric
-        for label, path in (
-            ("read without concurrent writes", "reads_alone"),
-            ("read with concurrent writes", "reads_beside_writes"),
-            ("write without concurrent reads", "writes_alone"),
-            ("write with concurrent reads", "writes_beside_reads"),
-        )
-        for metric in _times(
-            "Interference", f"drive.interference.{path}", f"{label},", ("mean", "p99"), "less", quiet=False
-        )
-    ),
+    *_times("Interference", {
+        "read without concurrent writes,": "drive.interference.reads_alone",
+        "read with concurrent writes,": "drive.interference.reads_beside_writes",
+        "write without concurrent reads,": "drive.interference.writes_alone",
+        "write with concurrent reads,": "drive.interference.writes_beside_reads",
+    }, ("mean", "p99"), "less", quiet=False),
     Metric("reads_beside_writes", "share of 1", "reads with concurrent writes", section="Interference",
            compute=_reads_beside_writes),
     *_group("Cache", "cache",
@@ -473,18 +462,10 @@ METRICS = (
         Metric("throttled_requests", "requests", "requests served while throttled", better="less", quiet=True),
         Metric("highest_temperature", "m°C", "highest temperature", better="less", quiet=True),
     ),
-    *(
-        metric
-        for op in ("read", "write")
-        for metric in _times(
-            "Response time", f"latency.{op}", op, ("mean", "p50", "p99", "p99.9", "p99.99", "max"), "less"
-        )
-    ),
-    *(
-        metric
-        for op in ("read", "write") for part in ("waiting", "service")
-        for metric in _times("Waiting", f"drive.{part}.{op}", f"{op} {part}", ("mean", "p99"), "less")
-    ),
+    *_times("Response time", {op: f"latency.{op}" for op in ("read", "write")},
+            ("mean", "p50", "p99", "p99.9", "p99.99", "max"), "less"),
+    *_times("Waiting", {f"{op} {part}": f"drive.{part}.{op}" for op in ("read", "write")
+                        for part in ("waiting", "service")}, ("mean", "p99"), "less"),
     *_group("Lifetime", "lifetime",
         Metric("host_tbw_bytes", "bytes", "host writes until worn out (TBW)", "host writes until worn out: endurance "
                "x physical pages x bytes written / pages programmed, counting partial pages by their bytes. Pages "
