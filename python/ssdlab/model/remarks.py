@@ -172,10 +172,22 @@ def _in_buffer(summary: Summary) -> list[Remark]:
     ]
 
 
-def _never_asked(summary: Summary) -> list[Remark]:
-    """Returns remarks on plug-ins that the run never called."""
-    names = [use["name"] for use in summary.get("plugins", ()) if use["decisions"] == 0]
-    words = [f"{name} was never called: the run needed no decision from it" for name in names]
+def _observed(summary: Summary) -> list[str]:
+    """Returns remarks on plug-ins, sampled preconditioning and settings of the block layer without effect."""
+    unasked = [use["name"] for use in summary.get("plugins", ()) if use["decisions"] == 0]
+    found = [f"{name} was never called: the run needed no decision from it" for name in unasked]
+    planes, sections = (summary["precondition"][f"sampled_{parts}"] for parts in ("planes", "sections"))
+    setting = "(precondition.overwrite.steady.method)"
+    if planes is not None:
+        found.append(f"the steady state of {planes} planes was copied to the others {setting}")
+    if sections is not None:
+        found.append(f"the steady state of 1/{sections} of each superblock was copied to the rest {setting}")
+    block = (summary["drive"] or {}).get("block")
+    return found if block is None else [*found, *(f"{block['scheduler']}: {rule}" for rule in block["idle_rules"])]
+
+
+def _alike(words: Iterable[str]) -> list[Remark]:
+    """Returns remarks with the same wording for one run and for several runs."""
     return [Remark(one, one) for one in words]
 
 
@@ -196,30 +208,18 @@ def remarks(
     same = ingest_remarks(ingest)
     if measured(summary) == 0 and not summary["partial"]:
         same.append("no request was measured: the trace was empty, or host.warmup covers all of it")
-    found = [
+    behind = overload(summary)
+    return [
+        # This remark comes first, because it affects how to interpret all response times.
+        *([] if behind is None else [Remark(behind, OVERLOADED)]),
+        *_alike(same),
         # A trace in memory has no ingest report; its requests may come from the configured workload.
-        *(Remark(words, words) for words in unused(config, varied, replayed=ingest is not None)),
+        *_alike(unused(config, varied, replayed=ingest is not None)),
         *_rounded_up(config, summary),
         *_state(config, summary, generated),
         *_in_buffer(summary),
-        *_never_asked(summary),
+        *_alike(_observed(summary)),
     ]
-    planes, sections = (summary["precondition"][f"sampled_{parts}"] for parts in ("planes", "sections"))
-    setting = "(precondition.overwrite.steady.method)"
-    if planes is not None:
-        copied = f"the steady state of {planes} planes was copied to the others {setting}"
-        found.append(Remark(copied, copied))
-    if sections is not None:
-        copied = f"the steady state of 1/{sections} of each superblock was copied to the rest {setting}"
-        found.append(Remark(copied, copied))
-    block = (summary["drive"] or {}).get("block")
-    if block is not None:
-        rules = [f"{block['scheduler']}: {rule}" for rule in block["idle_rules"]]
-        found += [Remark(rule, rule) for rule in rules]
-    # This remark comes first, because it affects how to interpret all response times.
-    behind = overload(summary)
-    first = [] if behind is None else [Remark(behind, OVERLOADED)]
-    return [*first, *(Remark(words, words) for words in same), *found]
 
 
 def remarks_on(result: Result) -> list[Remark]:

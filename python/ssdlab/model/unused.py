@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab.model.config import Config
@@ -17,26 +16,19 @@ SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.bu
 """Settings that have a fixed value for every served drive. Setting exactly this value causes no remark."""
 
 
-class Condition(NamedTuple):
-    """Condition under which a setting is used: another setting has, or does not have, a given value."""
-
-    key: str
-    value: str
-    same: bool
-    """True if the other setting must have this value; false if it must have any value except this one."""
-
-
 @cache
-def _conditions(key: str) -> tuple[Condition, ...]:
-    """Returns the conditions under which a setting is used. Empty if the key is not a setting, such as `trace`."""
+def _conditions(key: str) -> list[tuple[str, str, bool]]:
+    """Returns the conditions under which a setting is used: another setting, a value, and whether the other setting
+    must have this value or must not have it. Empty if the key is not a setting, such as `trace`.
+    """
     explanation = _ssdlab.explain(key)
     conditions = []
     for used in () if explanation is None else explanation[4]:
         # A condition is a string in which ` = ` or ` is not ` separates a setting from its value.
         word = " = " if " = " in used else " is not "
         other, _, value = used.partition(word)
-        conditions.append(Condition(other, value, word == " = "))
-    return tuple(conditions)
+        conditions.append((other, value, word == " = "))
+    return conditions
 
 
 def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, replayed: bool = False) -> list[str]:
