@@ -53,7 +53,7 @@ def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
     return short if len({*short.values()}) == len(short) else {name: name for name in whole}
 
 
-def _digits(value: float) -> str:
+def decimal(value: float) -> str:
     """Formats a number with three significant digits, or with all digits of the integer part."""
     if value >= 99.95:
         return f"{value:,.0f}"
@@ -70,7 +70,7 @@ def _scaled(value: float, units: Sequence[str], step: int) -> str:
     while index + 1 < len(units) and value >= step * 0.9995:
         value /= step
         index += 1
-    number = _small(value) if index == 0 else _digits(value)
+    number = _small(value) if index == 0 else decimal(value)
     return f"{number} {units[index]}"
 
 
@@ -89,14 +89,9 @@ def ratio(value: float) -> str:
     return f"{value:.3f}"
 
 
-def decimal(value: float) -> str:
-    """Formats a number with three significant digits."""
-    return _digits(value)
-
-
 def significant(value: float) -> str:
     """Formats a number with three significant digits, however small: `0.00412`."""
-    return f"{value:#.3g}" if 0 < value < 0.995 else _digits(value)
+    return f"{value:#.3g}" if 0 < value < 0.995 else decimal(value)
 
 
 def exact(value: float) -> str:
@@ -148,7 +143,7 @@ def duration(nanoseconds: float) -> str:
         if nanoseconds >= factor * 0.9995:
             unit, scale = name, _SCALES.get(name, factor)
     value = nanoseconds / scale
-    return f"{_small(value) if unit == 'ns' else _digits(value)} {unit}"
+    return f"{_small(value) if unit == 'ns' else decimal(value)} {unit}"
 
 
 def celsius(thousandths: float) -> str:
@@ -161,15 +156,15 @@ def years(value: float) -> str:
     days = value * 365.25
     if 0 < days < 0.1:
         return duration(days * 86_400e9)
-    return f"{_digits(value)} years" if value >= 1 else f"{_digits(days)} days"
+    return f"{decimal(value)} years" if value >= 1 else f"{decimal(days)} days"
 
 
 def short_count(value: float) -> str:
     """Formats a count in short form, such as `1.23 M` for 1234567, for rates and axes."""
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= scale * 0.9995:
-            return f"{_digits(value / scale)} {unit}"
-    return _small(value) if value < 0.995 or float(value).is_integer() else _digits(value)
+            return f"{decimal(value / scale)} {unit}"
+    return _small(value) if value < 0.995 or float(value).is_integer() else decimal(value)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

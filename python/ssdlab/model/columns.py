@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab.lazy import np, npt, pa
 from ssdlab.model.arrow import table
@@ -11,8 +10,6 @@ from ssdlab.model.requests import OPS
 
 if TYPE_CHECKING:
     from ssdlab.model.trace import Trace
-
-T = TypeVar("T")
 
 MOVING = OPS[:2]
 """Operations that transfer data: reads and writes. Only these operations have per-interval columns."""
@@ -179,11 +176,10 @@ class Columns:
 
 
 def _computed(*columns: Any) -> Columns:
-    return Columns(*(partial(_itself, column) for column in columns))
+    def held(column: Any) -> Callable[[], Any]:
+        return lambda: column
 
-
-def _itself(column: T) -> T:
-    return column
+    return Columns(*map(held, columns))
 
 
 def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":
@@ -212,7 +208,7 @@ def course_arrow(course: CourseColumns) -> "dict[str, pa.Table]":
 def course_of(intervals: "pa.Table", slowest: "pa.Table", parts: "pa.Table") -> CourseColumns:
     """Converts the Arrow tables that `course_arrow` returns back to columns."""
     interval_ns, times = _intervals_of(intervals)
-    return CourseColumns(interval_ns, times, SlowColumns(**_columns(slowest, SlowColumns._fields)), _parts_of(parts))
+    return CourseColumns(interval_ns, times, SlowColumns(**columns_of(slowest, SlowColumns._fields)), _parts_of(parts))
 
 
 def _intervals_arrow(interval_ns: int, by_interval: "Mapping[tuple[str, str], IntervalColumns]") -> "pa.Table":
@@ -286,12 +282,7 @@ def bins_of(table: "pa.Table", rows: int | None = None) -> "tuple[int, npt.NDArr
     return int(table.schema.metadata[b"bin_ns"]), sums if rows is None else sums.reshape(rows, -1)
 
 
-def gantt_of(table: "pa.Table") -> GanttColumns:
-    """Converts a table of recorded flash operations back to Gantt columns."""
-    return GanttColumns(**_columns(table, GanttColumns._fields))
-
-
-def _columns(table: "pa.Table", names: Sequence[str]) -> dict[str, Any]:
+def columns_of(table: "pa.Table", names: Sequence[str]) -> dict[str, Any]:
     """Returns the named columns of an Arrow table: text columns as lists, numeric columns as arrays."""
     columns = {name: table[name] for name in names}
     return {

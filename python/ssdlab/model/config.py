@@ -155,10 +155,16 @@ class Config(Mapping[str, Any]):
         overrides: Overrides = (),
     ) -> None:
         paths = [file] if isinstance(file, str | os.PathLike) else list(file)
-        self._preset = preset
-        self._files = [_read(path) for path in paths]
-        self._sets = [set_by("overrides", overrides)]
-        self._inner = _resolved(preset, self._files, self._sets)
+        self._resolve(preset, [_read(path) for path in paths], [set_by("overrides", overrides)])
+
+    def _resolve(
+        self, preset: str | None, files: list[tuple[str, str]], sets: list[Sets], where: str = PRESET_GIVEN
+    ) -> None:
+        self._preset, self._files, self._sets = preset, files, sets
+        texts = [*files, *(setting for layer in sets for setting in layer)]
+        if any(PLUGIN in written for _, written in texts):
+            room("model.plugins").register_named(texts)
+        self._inner = _ssdlab.Config(None if preset is None else (where, preset), files, sets)
 
     @property
     def settings(self) -> list[Setting]:
@@ -293,18 +299,8 @@ def layered(
 def rebuilt(preset: str | None, files: list[tuple[str, str]], sets: list[Sets], where: str = PRESET_GIVEN) -> Config:
     """Builds a configuration from layers that were already read; also used by pickle and copy."""
     config = Config.__new__(Config)
-    config._preset, config._files, config._sets = preset, files, sets
-    config._inner = _resolved(preset, files, sets, where)
+    config._resolve(preset, files, sets, where)
     return config
-
-
-def _resolved(
-    preset: str | None, files: list[tuple[str, str]], sets: list[Sets], where: str = PRESET_GIVEN
-) -> _ssdlab.Config:
-    texts = [*files, *(setting for layer in sets for setting in layer)]
-    if any(PLUGIN in written for _, written in texts):
-        room("model.plugins").register_named(texts)
-    return _ssdlab.Config(None if preset is None else (where, preset), files, sets)
 
 
 def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:

@@ -19,9 +19,9 @@ from ssdlab.model.columns import (
     SlowColumns,
     bins_arrow,
     bins_of,
+    columns_of,
     course_arrow,
     course_of,
-    gantt_of,
     histograms_of,
 )
 from ssdlab.model.config import Config, recorded
@@ -242,7 +242,7 @@ class _Saved:
             *self._bins("activity_queue", "outstanding_ns"),
             waiting=histograms_of(self._table("activity_waiting")),
             course=None if drive["response"] is None else self._course(),
-            gantt=gantt_of(gantt),
+            gantt=GanttColumns(**columns_of(gantt, GanttColumns._fields)),
             gantt_truncated=gantt.schema.metadata[b"truncated"] == b"true",
         )
 
@@ -252,4 +252,4 @@ class _Saved:
         if not block or not self._config["block.record"]:
             return None
         table = self._table("dispatched")
-        return Trace(requests_of(table), stream_names(table.schema))
+        return Trace(requests_of(table), stream_names(table.schema.metadata))

@@ -8,7 +8,7 @@ file's metadata. Files are streamed by row group.
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -51,12 +51,9 @@ def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
     return bool(yes)
 
 
-def stream_names(schema: "pa.Schema") -> list[str]:
-    """Returns the names of the streams in a schema's metadata."""
-    return _parse_names((schema.metadata or {}).get(STREAMS_KEY))
-
-
-def _parse_names(text: bytes | None) -> list[str]:
+def stream_names(metadata: Mapping[bytes, bytes] | None) -> list[str]:
+    """Returns the names of the streams in the metadata of a file or table."""
+    text = (metadata or {}).get(STREAMS_KEY)
     try:
         names = json.loads(text) if text else []
     except ValueError:
@@ -109,7 +106,7 @@ class ParquetRows:
         self._streams = self._frames[0].streams
         for frame in self._frames:
             frame.streams = self._streams
-        self._tables = [_parse_names((file.metadata.metadata or {}).get(STREAMS_KEY)) for file in self._opened]
+        self._tables = [stream_names(file.metadata.metadata) for file in self._opened]
         if len({tuple(table) for table in self._tables if table}) > 1:
             raise TraceError("the Parquet files number their streams differently; convert them to ssdlab-csv first")
         self._rows = self._iterate()

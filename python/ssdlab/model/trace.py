@@ -119,7 +119,7 @@ class Trace(Source):
         columns = frame.columns(table)
         if "time_ns" in columns:
             columns["time_ns"] = comparable(frame.held["time_ns"][0], columns["time_ns"])
-        streams = frame.streams.listed or stream_names(table.schema)
+        streams = frame.streams.listed or stream_names(table.schema.metadata)
         requests = from_columns(**columns, called=frame.called, in_order=False)
         devices = frame.devices(table)
         if devices is not None:
