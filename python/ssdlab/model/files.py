@@ -41,13 +41,13 @@ def _hidden(parent: Path) -> Iterator[Path]:
     hidden directory stays locked until it is removed.
     """
     for left in parent.glob(f"{_UNFINISHED}*"):
-        with suppress(OSError), _locked(left / _LOCK, os.O_RDONLY):
+        with suppress(OSError), locked(left / _LOCK, os.O_RDONLY):
             shutil.rmtree(left, ignore_errors=True)
     while True:
         made = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=parent))
         with ExitStack() as held:
             try:
-                held.enter_context(_locked(made / _LOCK, os.O_RDWR | os.O_CREAT))
+                held.enter_context(locked(made / _LOCK, os.O_RDWR | os.O_CREAT))
             except (BlockingIOError, FileNotFoundError):
                 # Another process mistook the new directory for an abandoned one and is removing it.
                 continue
@@ -66,11 +66,13 @@ def _hidden(parent: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _locked(file: Path, access: int) -> Iterator[None]:
-    """Holds a lock on a file; raises OSError if it is locked or missing, or locks are not supported."""
+def locked(file: Path, access: int, *, wait: bool = False) -> Iterator[None]:
+    """Holds a lock on a file, after waiting for it if `wait` is true; otherwise raises OSError for a locked file. Also
+    raises OSError for a missing file or a link, and if the file system does not support locks.
+    """
     opened = os.open(file, access | os.O_NOFOLLOW)
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(opened, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(opened)

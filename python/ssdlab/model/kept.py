@@ -4,18 +4,18 @@ Preconditioning a large drive takes minutes. The resulting state is saved in a f
 checksum of everything that the state depends on, including this build of ssdlab. Results do not depend on the cache.
 """
 
-import fcntl
 import hashlib
 import logging
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config
+from ssdlab.model.files import locked
 
 DIRECTORY = "SSDLAB_CACHE_DIR"
 """Environment variable for the directory of the cache; an empty value disables the cache."""
@@ -104,7 +104,10 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
     with suppress(OSError):
         # If the directory cannot be created, the run reports that the drive is not cached.
         kept.mkdir(parents=True, exist_ok=True)
-    path = kept / (hashlib.sha256(f"{_build()}\n{key}".encode()).hexdigest()[:32] + _SUFFIX)
+    # Another build of ssdlab may precondition drives to other states.
+    build = Path(_ssdlab.__file__).stat()
+    version = f"{_ssdlab.__version__} {build.st_size} {build.st_mtime_ns}"
+    path = kept / (hashlib.sha256(f"{version}\n{key}".encode()).hexdigest()[:32] + _SUFFIX)
     yield path
     with _locked(kept):
         # Sets the time of use explicitly, because two runs may fall in the same tick of the file system's clock.
@@ -118,25 +121,11 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
     """Locks the cache, so that processes and threads do not evict at the same time and remove too many."""
-    try:
-        held = os.open(directory, os.O_RDONLY)
-    except OSError:
-        # Without the cache directory, there is nothing to lock.
-        yield
-        return
-    try:
-        # Network file systems may not support locks; then too many drives may be evicted.
+    with ExitStack() as held:
+        # The directory may be missing. Network file systems may not support locks; then too many may be evicted.
         with suppress(OSError):
-            fcntl.flock(held, fcntl.LOCK_EX)
+            held.enter_context(locked(directory.resolve(), os.O_RDONLY, wait=True))
         yield
-    finally:
-        os.close(held)
-
-
-def _build() -> str:
-    """Identifies this build of ssdlab, because other builds may precondition drives to other states."""
-    status = Path(_ssdlab.__file__).stat()
-    return f"{_ssdlab.__version__} {status.st_size} {status.st_mtime_ns}"
 
 
 def _evict(used: Path, limit: int) -> None:

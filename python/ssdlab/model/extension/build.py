@@ -5,7 +5,6 @@ the extension (`crates/py/src/compiled.rs`). A separate command starts ssdlab wi
 holds an extension and a command for each set of plug-ins; they are built again when a source file has changed.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -15,7 +14,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +21,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model import kept
 from ssdlab.model.extension.sources import library, root
+from ssdlab.model.files import locked
 
 EXTENSION = "SSDLAB_EXTENSION"
 """Environment variable for the directory of the extension to load; `ssdlab/__init__.py` reads it."""
@@ -84,12 +83,15 @@ def build(directories: Iterable[Path]) -> Built:
             f"{kept.DIRECTORY} is empty, but building needs a directory; unset the variable, or set it to a directory"
         )
     places = json.dumps([str(source), sys.executable, *(str(plugin.manifest) for plugin in plugins)])
-    built = Built(cache / "extensions" / hashlib.sha256(places.encode()).hexdigest()[:16], plugins)
+    extensions = cache / "extensions"
+    built = Built(extensions / hashlib.sha256(places.encode()).hexdigest()[:16], plugins)
     key = json.dumps([_identity(source), *(plugin.sha256 for plugin in plugins)])
-    with _locked(cache / "extensions"):
+    extensions.mkdir(parents=True, exist_ok=True)
+    # One process builds at a time.
+    with locked(extensions / "lock", os.O_RDWR | os.O_CREAT, wait=True):
         stamp = built.directory / "key"
         if not stamp.is_file() or stamp.read_text(encoding="utf-8") != key:
-            _install(built.directory, plugins, _compiled(source, cache / "extensions" / "crate", plugins))
+            _install(built.directory, plugins, _compiled(source, extensions / "crate", plugins))
             _check(built)
             stamp.write_text(key, encoding="utf-8")
     return built
@@ -124,8 +126,8 @@ def _plugin(directory: Path, source: Path) -> Plugin:
 
 
 def _checked_dependency(shown: str, dependencies: Sequence[Mapping[str, Any]], source: Path) -> bool:
-    """Checks that a plug-in depends on this version of the crate `ssdlab`, because it would register its components
-    only in another copy. Returns true if the dependency is from crates.io instead of the directory `source`.
+    """Checks that a plug-in depends on this version of the crate `ssdlab`, because its components are not registered in
+    another copy. Returns true if the dependency is from crates.io, not from the directory `source`.
     """
     used = [one for one in dependencies if one["name"] == "ssdlab" and one["kind"] is None]
     ours = library(source)
@@ -285,15 +287,6 @@ def _check(built: Built) -> None:
     if done.returncode:
         kind, _, message = (done.stderr.strip().splitlines() or [""])[-1].partition(": ")
         raise ConfigError(message or f"the extension cannot be loaded: {kind}")
-
-
-@contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Lets one process build at a time."""
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "lock").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        yield
 
 
 def _first_error(messages: str) -> str:
