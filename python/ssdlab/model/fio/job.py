@@ -1,6 +1,6 @@
 """Jobs of a fio job file, converted from the options of its sections."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ ASYNC_ENGINES = {
     "libblkio", "guasi", "syslet-rw", "nvme",
 }  # fmt: skip
 """I/O engines that keep iodepth requests outstanding."""
+SYNC_MODES = ("", "0", "1", "none", "sync", "dsync")
 
 USED = frozenset({
     "blockalign", "blocksize_unaligned", "bs", "bsrange", "bssplit", "fdatasync", "filename", "filesize", "fsync",
@@ -153,9 +154,7 @@ class Job:
 
 
 def jobs_of(sections: Sequence[Section], capacity: int | None) -> tuple[list[Job], list[str]]:
-    """Returns the jobs of the sections, and notes on options that are not replayed as written. `capacity` is the
-    drive's, for jobs without a size; None if it is unknown.
-    """
+    """Returns the jobs, and notes on options not replayed as written. `capacity` is None if it is unknown."""
     unknown: dict[str, None] = {}
     by_file: dict[str, list[int]] = {}
     jobs: list[Job] = []
@@ -220,6 +219,13 @@ class _Options:
         option = self.given(name)
         return default if option is None else option.whole(least=least, most=most)
 
+    def choice(self, name: str, allowed: Collection[str], default: str, why: str) -> str:
+        """Returns the value of an option, which must be one of the allowed values."""
+        option = self.given(name)
+        if option is not None and option.value not in allowed:
+            option.refuse(why)
+        return default if option is None else option.value
+
     def time_ns(self, name: str, unit: str) -> int:
         option = self.given(name)
         return 0 if option is None else option.time_ns(unit)
@@ -250,7 +256,8 @@ class _Options:
             self.section.options["time_based"].refuse("needs a runtime; add runtime=10s")
         distribution = self._distribution(size)
         rate, rates_requests = self._rate()
-        is_fua = self._is_fua()
+        sync = self.choice("sync", SYNC_MODES, "none", "is not a sync mode; use none, sync or dsync")
+        process = "is not an arrival process; use linear or poisson"
         number_ios = self.whole("number_ios", 0, most=2**62)
         job = Job(
             section=self.section, name=name, group=group, report=report, is_summed=self.flag("group_reporting"),
@@ -262,7 +269,8 @@ class _Options:
             passes=FOREVER if is_endless or limit else loops,
             number_ios=FOREVER if is_endless or not number_ios else number_ios,
             flush_every=min(filter(None, (self.whole("fsync", 0), self.whole("fdatasync", 0))), default=0),
-            is_fua=is_fua, rate=rate, rates_requests=rates_requests, is_poisson=self._is_poisson(),
+            is_fua=sync not in ("0", "none"), rate=rate, rates_requests=rates_requests,
+            is_poisson=self.choice("rate_process", ("linear", "poisson"), "linear", process) == "poisson",
             think_ns=self.time_ns("thinktime", "us"), think_requests=self.whole("thinktime_blocks", 1, least=1),
             delay_ns=self.time_ns("startdelay", "s"), runtime_ns=runtime_ns or FOREVER,
         )  # fmt: skip
@@ -357,31 +365,17 @@ class _Options:
         found = {op: float(option.size(part)) for op, part in (rates or requests).items()} if option is not None else {}
         return {op: rate for op, rate in found.items() if rate > 0}, bool(requests)
 
-    def _is_poisson(self) -> bool:
-        option = self.given("rate_process")
-        if option is not None and option.value not in ("linear", "poisson"):
-            option.refuse("is not an arrival process; use linear or poisson")
-        return option is not None and option.value == "poisson"
+    def _depth(self) -> int:
+        engines = SYNC_ENGINES | ASYNC_ENGINES
+        engine = self.choice("ioengine", engines, "psync", "is not a supported I/O engine; use libaio or psync")
+        depth = self.whole("iodepth", 1, least=1, most=65_536)
+        return 1 if engine in SYNC_ENGINES else depth
 
     def _read_share(self) -> float:
         reads, writes = self.given("rwmixread"), self.given("rwmixwrite")
         if writes is not None:
             return 1 - writes.whole(most=100) / 100
         return 0.5 if reads is None else reads.whole(most=100) / 100
-
-    def _depth(self) -> int:
-        option = self.given("ioengine")
-        engine = "psync" if option is None else option.value
-        if engine not in SYNC_ENGINES | ASYNC_ENGINES and option is not None:
-            option.refuse("is not a supported I/O engine; use libaio or psync")
-        depth = self.whole("iodepth", 1, least=1, most=65_536)
-        return 1 if engine in SYNC_ENGINES else depth
-
-    def _is_fua(self) -> bool:
-        option = self.given("sync")
-        if option is not None and option.value not in ("", "0", "1", "none", "sync", "dsync"):
-            option.refuse("is not a sync mode; use none, sync or dsync")
-        return option is not None and option.value not in ("0", "none")
 
 
 def _bytes(option: Option, part: str) -> int:

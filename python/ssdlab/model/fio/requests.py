@@ -98,13 +98,9 @@ class JobStream:
         self.min_bytes = min(job.different_sizes)
         self.n = max(1, (job.size - self.min_bytes) // job.align + 1)
         self.blocks = Blocks(job.distribution, self.n, job.align, self.rng)
-        self.issued = self.count = self.passes = self.in_pass = 0
+        self.issued = self.count = self.passes = self.run_at = self.since_flush = 0
         self.is_over = False
-        self.position = dict.fromkeys(job.ops, 0)
-        self.run_left = self.run_at = 0
-        self.drawn: list[int] = []
-        self.mapped = 0
-        self.since_flush = 0
+        self._restart()
         self.paced: dict[int, float] = {}
         self.clock_ns = 0.0
 
@@ -151,7 +147,7 @@ class JobStream:
         """Returns to the start of the region for the next pass."""
         self.position = dict.fromkeys(self.job.ops, 0)
         self.in_pass = self.mapped = self.run_left = 0
-        self.drawn = []
+        self.drawn: list[int] = []
 
     def _ops(self, count: int) -> list[int]:
         job = self.job
