@@ -1,7 +1,5 @@
 """The command `ssdlab diagnose`."""
 
-from pathlib import Path
-
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.diagnose import diagnose as diagnosed
@@ -45,16 +43,12 @@ def diagnose(
             raise ConfigError(f"{name}: is a finished run, so its settings cannot be changed; omit the settings")
         return output.deliver(Result.load(trace.paths[0]).diagnose(), earlier=True)
     for path in trace.paths if trace else ():
-        _refuse_directory(path)
+        if path.is_dir():
+            raise ConfigError(
+                f"{text.path(path)}: has no result.json; use the --out folder of 'ssdlab run', or a trace. "
+                "'ssdlab view' shows results of other commands"
+            )
     config = settings.resolved(settings.shortcuts, workload=workload)
     with watching("diagnose") as watch:
         found = diagnosed(config, trace, what_ifs=not no_what_ifs, monitor=watch)
     return output.deliver(found)
-
-
-def _refuse_directory(path: Path) -> None:
-    if path.is_dir():
-        raise ConfigError(
-            f"{text.path(path)}: has no result.json; use the --out folder of 'ssdlab run', or a trace. "
-            "'ssdlab view' shows results of other commands"
-        )

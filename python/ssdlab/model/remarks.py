@@ -90,7 +90,9 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
     """Returns remarks if the drive was not, or may not have been, in steady state when the measurement began."""
     found = []
     before, repeat = summary["precondition"], summary["repeat"]
-    suspicious = _suspicious(summary)
+    suspicious = {
+        finding["name"]: finding["evidence"] for finding in summary["diagnosis"] if finding["about"] == "input"
+    }
     if before["stable"] is False:
         if before["replays"] is not None:
             found.append(_unsteady(before["replays"], "during preconditioning", "precondition.overwrite.trace.repeat"))
@@ -102,8 +104,11 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             asked, summed = f"{unsteady} (after writing {times} times the capacity); {why}", f"{unsteady}; {why}"
             # The size of a drive can no longer be changed once an earlier run has written to it.
             if not before["runs_pages_written"]:
-                larger = text.exact_size(_larger(summary["device"]["capacity_bytes"]))
-                asked, summed = f"{asked}; use --set device.capacity={larger}", f"{summed}; raise device.capacity"
+                larger = max(SETTLING_BYTES, 1 << (2 * summary["device"]["capacity_bytes"] - 1).bit_length())
+                asked, summed = (
+                    f"{asked}; use --set device.capacity={text.exact_size(larger)}",
+                    f"{summed}; raise device.capacity",
+                )
             found.append(Remark(asked, summed))
     if repeat is not None and repeat["steady"]:
         replays = text.counted(repeat["replays"], "replays")
@@ -138,17 +143,6 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
         )
         found.append(Remark(f"{fault}{words}", f"{not_settled}{summed}", requests=requests))
     return found
-
-
-def _larger(capacity_bytes: int) -> int:
-    """Returns a capacity at which the default drive can reach steady state; at least twice the given capacity."""
-    return max(SETTLING_BYTES, 1 << (2 * capacity_bytes - 1).bit_length())
-
-
-def _suspicious(summary: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
-    """Returns the evidence of the findings about unsuitable input, keyed by finding name."""
-    findings = summary["diagnosis"]
-    return {finding["name"]: finding["evidence"] for finding in findings if finding["about"] == "input"}
 
 
 def changed(name: str, evidence: Mapping[str, float]) -> str:
@@ -202,9 +196,7 @@ def _unsteady(count: int, when: str, key: str) -> Remark:
 def remarks(
     config: Config, summary: Summary, ingest: Mapping[str, Any] | None, varied: Iterable[str] = (), *, generated: bool
 ) -> list[Remark]:
-    """Returns the remarks on a run, in which a study varied the settings `varied`. `ingest` is the report on reading
-    the trace, if one was replayed.
-    """
+    """Returns the remarks on a run. A study varies the settings `varied`; `ingest` is the report on reading a trace."""
     same = ingest_remarks(ingest)
     if measured(summary) == 0 and not summary["partial"]:
         same.append("no request was measured: the trace was empty, or host.warmup covers all of it")

@@ -42,9 +42,7 @@ def lifetime_title(summary: Summary) -> str:
 
 
 def sizing(runs: Iterable[tuple[Config, Summary]], *, lifetimes: bool = True) -> list[str]:
-    """Returns notes on drives whose capacity was derived from the trace, for pages with or without lifetimes; empty if
-    the user set the capacity.
-    """
+    """Returns notes on drives whose capacity was derived from the trace; `lifetimes` is true if a page shows them."""
     # Runs are grouped by configuration, because many runs share a few configurations.
     drives = dict[int, tuple[Config, list[Summary]]]()
     for config, summary in runs:
@@ -82,15 +80,13 @@ def _model(nominal: str, capacity: str, summaries: list[Summary]) -> str:
     needed = [device["scale_model"]["needed_bytes"] for device in devices]
     raised = [bytes for bytes, device in zip(needed, devices, strict=True) if bytes < device["capacity_bytes"]]
     size = f"{has} instead of {_range(raised)}, because smaller models have too few blocks" if raised else has
+    if len(capacity) > MAX_CAPACITY:
+        # Rounds up, so that the drive is not smaller than the nominal drive.
+        capacity = f"{math.ceil(devices[0]['scale_model']['nominal_capacity_bytes'] / 2**30)}GiB"
     return (
         f"Scale model of {nominal}: {size}. Lifetimes are for the nominal drive. Full size: --set "
-        f"device.capacity={_full(capacity, devices[0]['scale_model']['nominal_capacity_bytes'])}"
+        f"device.capacity={capacity}"
     )
-
-
-def _full(capacity: str, capacity_bytes: int) -> str:
-    """Formats a capacity as a setting. A long number is rounded up to whole GiB, so the drive is not too small."""
-    return capacity if len(capacity) <= MAX_CAPACITY else f"{math.ceil(capacity_bytes / 2**30)}GiB"
 
 
 def _range(sizes: Iterable[int]) -> str:

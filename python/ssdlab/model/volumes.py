@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
-from ssdlab.lazy import np, npt
+from ssdlab.lazy import np
 from ssdlab.model.frame import Words
 from ssdlab.model.parquet import ParquetRows, are_parquet
 from ssdlab.model.requests import BATCH, Monitor, ingest_report
@@ -30,7 +30,7 @@ SHAPE = 1
 INDEX = "volumes.json"
 
 PART_REQUESTS = 1 << 20
-"""Requests in a batch, which is sorted by volume and takes about 28 MB; at most three exist at once."""
+"""Requests in a batch, which is sorted by volume and takes about 28 MiB; at most three exist at once."""
 
 
 class Volume(NamedTuple):
@@ -212,7 +212,8 @@ class _ParquetVolumes:
                 self._reader, self._behind = None, self._behind + 1
                 continue
             requests.append(self._renamed(batch, self._reader.streams()))
-            volumes.append(self._volumes(len(batch), self._reader.devices))
+            named = self._reader.devices or Words(np.zeros(len(batch), np.int64), [self._names[self._behind]])
+            volumes.append(named.numbered(self._numbers))
             self._rows += len(batch)
         return _ssdlab.Parted.of(
             _ssdlab.Requests.concatenate(requests),
@@ -220,10 +221,6 @@ class _ParquetVolumes:
             [*self._numbers],
             ["", *self._streams],
         )
-
-    def _volumes(self, rows: int, named: Words | None) -> "npt.NDArray[np.uint32]":
-        volumes = named or Words(np.zeros(rows, np.int64), [self._names[self._behind]])
-        return volumes.numbered(self._numbers)
 
     def _renamed(self, batch: _ssdlab.Requests, names: Sequence[str]) -> _ssdlab.Requests:
         """Returns the requests with stream numbers mapped to numbers that identify the same stream in all files."""
