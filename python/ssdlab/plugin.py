@@ -94,14 +94,10 @@ class Placement(Plugin):
     """Number of open blocks, 1 to 15."""
 
     written: Callable[..., int]
-    """Returns the number of the open block for a page that the host writes. See the class documentation for the
-    arguments that the method may take.
-    """
+    """Returns the number of the open block for a page that the host writes. The class documents the arguments."""
 
     relocated: Callable[[int, int], int]
-    """Returns the number of the open block for a logical page that garbage collection copies. The second argument is
-    the number of host pages written so far.
-    """
+    """Returns the open block for a logical page that garbage collection copies, given the host pages written so far."""
 
     @classmethod
     def wrong(cls) -> str | None:
@@ -218,9 +214,7 @@ class Workload(Plugin):
     """Names of the streams (processes) of the requests; stream 1 is the first."""
 
     requests: Callable[..., Iterable[tuple[Any, ...]]]
-    """Yields `(op, offset, bytes)`, `(op, offset, bytes, time_ns)` or `(op, offset, bytes, time_ns, stream)`. See the
-    class documentation for the arguments that the method may take.
-    """
+    """Yields `(op, offset, bytes)`, optionally with `time_ns` and `stream`. The class documents the arguments."""
 
     @classmethod
     def wrong(cls) -> str | None:

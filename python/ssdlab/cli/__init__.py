@@ -125,8 +125,8 @@ def _usage_error(error: click.ClickException) -> str:
 
 
 def main() -> int:
-    """Runs the command line and returns the exit status: 0 for success, 1 if a check failed, 2 for wrong input, 70 for
-    a bug, 130 if interrupted.
+    """Runs the command line; returns 0 for success, 1 if a check failed, 2 for wrong input, 70 for a bug, 130 for
+    Ctrl-C.
     """
     # Ignores output to standard streams that do not exist.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115

@@ -27,9 +27,7 @@ class _Bars(Progress):
         yield from super().get_renderables()
 
     def stop(self) -> None:
-        """Replaces the display with a blank line before stopping. rich does not cut the last frame to the terminal's
-        height, so the top rows of a tall frame would remain.
-        """
+        """Replaces the display with a blank line, because rich does not cut the last frame to the terminal's height."""
         self._ended = True
         super().stop()
 

@@ -13,9 +13,7 @@ from ssdlab.lazy import np, npt, pa
 def table(
     columns: "Mapping[str, npt.NDArray[Any] | Sequence[str]]", metadata: dict[str, str] | None = None
 ) -> "pa.Table":
-    """Returns an Arrow table of text and NumPy columns. Shares the memory of contiguous NumPy columns instead of
-    copying it, except for Boolean columns.
-    """
+    """Returns an Arrow table of text and NumPy columns; it shares the memory of contiguous columns except Booleans."""
     arrays = [_text(values) if isinstance(values, Sequence) else _numbers(values) for values in columns.values()]
     return pa.Table.from_arrays(arrays, names=list(columns)).replace_schema_metadata(metadata)
 

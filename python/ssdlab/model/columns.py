@@ -64,8 +64,7 @@ class CourseColumns(NamedTuple):
     slowest: SlowColumns
     """Slowest read and slowest write of each interval."""
     parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
-    """Total time in nanoseconds of each part of the response times. Each key consists of an operation (`read`, `write`)
-    and a part; each array has one entry per interval.
+    """Total time of each part of the response times, by operation (`read`, `write`) and part; one entry per interval.
     """
 
     @classmethod
@@ -136,9 +135,7 @@ class ActivityColumns(NamedTuple):
     """Time during which cells were busy with internal work, such as garbage collection, summed over the dies."""
     queue_bin_ns: int
     outstanding_ns: "npt.NDArray[np.uint64]"
-    """Integral of the number of outstanding requests over each bin, in request-nanoseconds. Divide it by the bin length
-    to get the mean queue depth.
-    """
+    """Request-nanoseconds outstanding in each bin; divided by the bin length, this is the mean queue depth."""
     waiting: dict[str, LatencyColumns]
     """Histograms of waiting times, by operation."""
     course: CourseColumns | None
@@ -158,7 +155,7 @@ class ActivityColumns(NamedTuple):
 
 @dataclass(frozen=True)
 class Columns:
-    """Functions that compute the columns of a `Result` on demand. Each is called at most once."""
+    """Functions that compute the columns of a `Result` on demand."""
 
     series: "Callable[[], dict[str, npt.NDArray[np.uint64]]]"
     erase_counts: "Callable[[], npt.NDArray[np.uint32]]"

@@ -282,8 +282,7 @@ class Config(Mapping[str, Any]):
         return 0 if self._inner.needs_extent() else None
 
     def _repr_html_(self) -> str:
-        html: str = room("view.html").in_notebook(room("view.pages.configuration").page(self))
-        return html
+        return str(room("view.html").in_notebook(room("view.pages.configuration").page(self)))
 
     def __repr__(self) -> str:
         return f"<ssdlab.Config with {len(self.settings)} settings, {sum(map(len, self._sets))} overridden>"

@@ -55,9 +55,7 @@ class MountReport:
     """Report on how a drive was mounted."""
 
     full_scan: bool
-    """True if all spare areas were read because the log was lost. Some trimmed pages may then contain their old data
-    again.
-    """
+    """True if the log was lost and all spare areas were read; trimmed pages may then contain old data again."""
     clean: bool
     """True if the drive had been shut down cleanly."""
     log_bytes_read: int
@@ -224,9 +222,7 @@ class Drive:
 
     @property
     def mounted(self) -> MountReport | None:
-        """Report of the latest mount, including the automatic mount when an existing drive is opened; None for a new
-        drive.
-        """
+        """Report of the latest mount, also of the automatic mount of an existing drive; None for a new drive."""
         report = self._drive.mounted()
         return None if report is None else MountReport(**{**report, "operations": Operations(**report["operations"])})
 

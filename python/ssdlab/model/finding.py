@@ -146,13 +146,11 @@ class Finding(ABC):
 
     def report_html(self) -> str:
         """Returns the report as one self-contained HTML page. Identical findings produce identical pages."""
-        html: str = room("view.html").render(self.page(), self._kind)
-        return html
+        return str(room("view.html").render(self.page(), self._kind))
 
     def _repr_html_(self) -> str:
         """Returns the tables that a notebook shows for the finding. Figures are drawn by the plot methods."""
-        html: str = room("view.html").in_notebook(self.page())
-        return html
+        return str(room("view.html").in_notebook(self.page()))
 
     def _tables(self) -> Contents:
         """Returns the tables that `save` writes next to report and JSON, by file name."""

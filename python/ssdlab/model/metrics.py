@@ -144,9 +144,7 @@ def _pages_touched(summary: Summary) -> float | None:
 
 
 def _pages_copied(summary: Summary) -> float:
-    """Returns the number of page programs that are neither host writes nor programs of map pages: pages copied by GC
-    and merges, and programs with further causes such as padding and parity.
-    """
+    """Returns the pages programmed for neither host nor map: copies by GC and merges, padding, parity and so on."""
     programs: Mapping[str, int] = summary["flash"]["programs"]
     copies = (cause for cause in CAUSES if cause != "host" and not cause.startswith("map_"))
     return sum(programs.get(cause, 0) for cause in copies)

@@ -23,9 +23,7 @@ ROW_GROUP = 1 << 20
 
 
 def _begins(path: Path, *marks: bytes) -> bool:
-    """True if the path is a regular file that begins with one of the given byte sequences. False if the file cannot be
-    opened; the reader of the file reports the error later.
-    """
+    """True if a regular file begins with one of these marks; false if it cannot be opened, which its reader reports."""
     try:
         if not path.is_file():
             return False

@@ -156,9 +156,7 @@ class Running:
         self._thread = threading.get_ident()
 
     def columns(self, item: tuple[Any, ...]) -> _ssdlab.Requests:
-        """Converts an item that a workload yielded to requests. Each field of the item is an array, or one value for
-        all requests.
-        """
+        """Converts an item that a workload yielded to requests; each field is an array, or one value for all rows."""
         rows = len(item[1])
         op = _ssdlab.operation(item[0]) if isinstance(item[0], str) else item[0]
         fields = zip(_FIELDS, (op, *item[1:]), strict=False)

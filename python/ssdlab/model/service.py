@@ -20,9 +20,7 @@ NAME = "ssdlab"
 """Name of the NBD export, which is also the default export."""
 
 LEAST_SCALE = 0.001
-"""Minimum wall-clock seconds per simulated second. The simulated clock counts up to 292 years; even at this scale, that
-takes over three months of real time.
-"""
+"""Minimum wall-clock seconds per simulated second; the clock's 292 years then take over three months."""
 
 LEAST_MEMORY = 256 << 20
 """Minimum memory for requests and replies; enough for the largest requests of a few clients."""
@@ -170,10 +168,7 @@ class DriveServer:
         return Service(report, self.config, self.uris, self._file, self.preconditioned)
 
     def latency(self) -> "dict[str, tuple[Counts, ...]] | None":
-        """Returns histograms of response times by operation: lower and upper bounds in nanoseconds, and counts.
-
-        None if the server replies without simulated delays.
-        """
+        """Returns histograms of response times by operation: bounds in ns, counts. None if replies are not delayed."""
         return self._rust.latency()
 
     def take_record(self) -> _ssdlab.Requests:

@@ -212,8 +212,7 @@ class Trace(Source):
         return f"<ssdlab.Trace of {text.counted(len(self), 'requests')}>"
 
     def _repr_html_(self) -> str:
-        html: str = room("view.html").in_notebook(room("view.pages.requests").page(self))
-        return html
+        return str(room("view.html").in_notebook(room("view.pages.requests").page(self)))
 
 
 def _rebuilt(columns: dict[str, Any], streams: Sequence[str], ingest: dict[str, Any] | None) -> Trace:
