@@ -27,10 +27,9 @@ from ssdlab.model.columns import (
 from ssdlab.model.config import Config, recorded
 from ssdlab.model.envelope import check_version, of_another_version, read
 from ssdlab.model.parquet import requests_of, stream_names
-from ssdlab.model.parts import Part
 from ssdlab.model.requests import OPS
 from ssdlab.model.result import Result
-from ssdlab.model.shape import SAVED, SOURCES, check
+from ssdlab.model.shape import SAVED, SOURCES, Part, check
 from ssdlab.model.source import ingest_of
 from ssdlab.model.trace import Trace
 

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab.model.config import Config
-from ssdlab.model.remedy import Summary, by_requests, measured, remedy
+from ssdlab.model.metrics import Summary
+from ssdlab.model.remedy import by_requests, measured, remedy
 from ssdlab.model.replayed import OVERLOADED, overload
 from ssdlab.model.result import Result
 from ssdlab.model.source import ingest_remarks, is_generated

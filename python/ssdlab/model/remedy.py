@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab.model.config import Config
-
-Summary = Mapping[str, Any]
+from ssdlab.model.metrics import Summary
 
 
 class Remedy(NamedTuple):

@@ -4,10 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ssdlab import text
-from ssdlab.model.metrics import BY_NAME
+from ssdlab.model.metrics import BY_NAME, Summary
 from ssdlab.model.source import is_generated, source_text
-
-Summary = Mapping[str, Any]
 
 
 def mode(summary: Summary, times: str = "recorded times") -> str:

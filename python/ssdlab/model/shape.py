@@ -5,13 +5,37 @@ the type of its items, or a `Maybe`. In a dict, `...` stands for all other keys.
 missing number means 0. Types of numbers are derived from `model.metrics`.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ssdlab._ssdlab import CAUSES
+from ssdlab._ssdlab import CAUSES, ConfigError
 from ssdlab.model import diagnosis
 from ssdlab.model.metrics import CAPTURE, LOOKUPS, METRICS, TIMES, Metric
-from ssdlab.model.parts import Part, never_saved
+
+REMEDY = "copy the file again, or repeat the run with --out"
+SHOWN = 40
+"""Maximum number of characters that a message shows of a value."""
+
+
+class Part(dict[str, Any]):
+    """A JSON object read from a file, with the objects in it; a missing key raises ConfigError."""
+
+    def __init__(self, place: str, node: dict[str, Any]) -> None:
+        super().__init__((key, _placed(f"{place}{key}", value)) for key, value in node.items())
+        self._place = place
+
+    def __missing__(self, key: str) -> Any:
+        raise ConfigError(f"{self._place}{key}: is missing; {REMEDY}")
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+
+def _placed(place: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_placed(f"{place}[{at}]", item) for at, item in enumerate(value)]
+    return Part(f"{place}.", value) if isinstance(value, dict) else value
 
 
 class Maybe(NamedTuple):
@@ -142,7 +166,7 @@ def check(place: str, value: Any, kind: Any) -> None:
         for at, entry in enumerate(value):
             check(f"{place}[{at}]", entry, kind[at % len(kind)])
     elif not _is(value, kind):
-        raise never_saved(place, value)
+        raise ConfigError(f"{place}: 'ssdlab run' never saves the value {json.dumps(value)[:SHOWN]}; {REMEDY}")
 
 
 def _is(value: Any, kind: Any) -> bool:

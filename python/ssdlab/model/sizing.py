@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from ssdlab import text
 from ssdlab.model.config import SIZED_BY_TRACE, Config
-from ssdlab.model.remedy import Summary
+from ssdlab.model.metrics import Summary
 
 LIFETIMES = "Lifetime"
 """Name of the section that lists the drive's lifetimes."""
