@@ -46,12 +46,11 @@ def print_lines(lines: Sequence[str]) -> None:
     print(*lines, sep="\n")
 
 
-def named(rows: Sequence[tuple[str, str]], indent: str = "") -> list[str]:
+def named(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Returns the lines of a list of names, each with its description in a second column."""
     width = max(len(name) for name, _ in rows)
-    hang = " " * (len(indent) + width + 2)
     return [line for name, about in rows
-            for line in text.folded(f"{name:<{width}}  {about}", indent, hang).split("\n")]  # fmt: skip
+            for line in text.folded(f"{name:<{width}}  {about}", hang=" " * (width + 2)).split("\n")]  # fmt: skip
 
 
 def status_of(partial: bool) -> int:

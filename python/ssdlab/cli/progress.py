@@ -79,7 +79,7 @@ class Watch:
         else:
             facts.append(f"for {_clock(elapsed)}")
         if self._display.bars is not None:
-            self._bar(done, total, ", ".join(facts))
+            self._bar(self._display.bars, done, total, ", ".join(facts))
         elif now >= self._next_line:
             share = f" {100 * done / total:.0f} %" if total else ""
             # Unlike `print`, this writes the line and its newline in one call, so output of another process cannot
@@ -88,9 +88,7 @@ class Watch:
             sys.stderr.flush()
             self._next_line = now + LINE_SECONDS
 
-    def _bar(self, done: int, total: int | None, facts: str) -> None:
-        bars = self._display.bars
-        assert bars is not None
+    def _bar(self, bars: "Progress", done: int, total: int | None, facts: str) -> None:
         bars.start()
         fields: dict[str, Any] = {"description": f"{self._label}: {self._phase.name}", "facts": facts}
         if self._task is None:

@@ -64,8 +64,7 @@ class CourseColumns(NamedTuple):
     slowest: SlowColumns
     """Slowest read and slowest write of each interval."""
     parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
-    """Total time of each part of the response times, by operation (`read`, `write`) and part; one entry per interval.
-    """
+    """Total time of parts of the response times, by operation (`read`, `write`) and part; one entry per interval."""
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> "CourseColumns":
@@ -82,7 +81,8 @@ class LogColumns(NamedTuple):
     utilisation: "npt.NDArray[np.uint64]"
     """Entry i counts log blocks that left the log with i programmed pages."""
     reclaim_copies: "npt.NDArray[np.uint64]"
-    """Pages copied by a reclaim. Each distinct combination of copies, erases and duration has one row."""
+    """Pages copied by a reclaim. The `reclaim_` columns have a row for each combination of copies, erases and duration.
+    """
     reclaim_erases: "npt.NDArray[np.uint64]"
     reclaim_ns: "npt.NDArray[np.uint64]"
     """Duration of the reclaim in nanoseconds; 0 if time is not modelled."""

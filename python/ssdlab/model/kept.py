@@ -129,7 +129,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _evict(used: Path, limit: int) -> None:
-    """Removes the least recently used drives if the cache exceeds its limit. Incomplete files do not count."""
+    """Removes least recently used drives until the cache is within its limit. Incomplete files do not count."""
     files = _files()
     total = sum(status.st_size for path, status in files if path.suffix == _SUFFIX)
     # The drive `used` is removed first if it alone exceeds the limit. The sort is stable, so all other drives stay in

@@ -212,7 +212,7 @@ def uses(
     config: Config,
     calls: Iterable[tuple[str, int, float]],
     run_seconds: float,
-    ingest: Mapping[str, Any] | None = None,
+    ingest: Mapping[str, Any] | None,
 ) -> list[PluginUse]:
     """Returns usage statistics for each plug-in of a run, including trace formats. `calls` has the name of each
     plug-in, its number of decisions and the seconds that they took.

@@ -38,9 +38,9 @@ class Option(NamedTuple):
         shown = f"{self.name}={self.value}" if self.value else self.name
         raise TraceError(f"{text.path(self.path)}:{self.line}: {text.path(shown)}: {why}")
 
-    def parts(self, separator: str = ",") -> list[str]:
-        """Splits the option's value at `separator`, and strips spaces from its parts."""
-        return [part.strip() for part in self.value.split(separator)]
+    def parts(self) -> list[str]:
+        """Splits the option's value at commas, and strips spaces from its parts."""
+        return [part.strip() for part in self.value.split(",")]
 
     def flag(self) -> bool:
         """Returns the value of a switch; a switch without a value is on."""
