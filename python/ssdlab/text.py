@@ -84,6 +84,12 @@ def counted(value: float, things: str) -> str:
     return f"{count(value)} {things.removesuffix('s') if value == 1 else things}"
 
 
+def listed(words: Sequence[str], most: int = 4) -> str:
+    """Joins at most `most` words with commas, and counts the others: `a, b, c, d, 3 more`."""
+    others = [f"{count(len(words) - most)} more"] if len(words) > most else []
+    return ", ".join([*words[:most], *others])
+
+
 def ratio(value: float) -> str:
     """Formats a ratio with three decimals, as for write amplification."""
     return f"{value:.3f}"

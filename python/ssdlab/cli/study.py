@@ -57,11 +57,7 @@ def show(
     return output.deliver(found, earlier=True)
 
 
-@app.command(
-    examples="""
-ssdlab study plot studies/op --x device.op --by ftl.page.gc --out out/curves
-"""
-)
+@app.command(examples="ssdlab study plot studies/op --x device.op --by ftl.page.gc --out out/curves")
 def plot(
     path: Any = PATH,
     outcome: str | None = OUTCOME,
@@ -77,11 +73,7 @@ def plot(
     return output.deliver(found.curves(_asked(found, outcome), x, by))
 
 
-@app.command(
-    examples="""
-ssdlab study effects studies/screening -O latency.all.p99_ns
-"""
-)
+@app.command(examples="ssdlab study effects studies/screening -O latency.all.p99_ns")
 def effects(
     path: Any = PATH,
     outcome: str | None = OUTCOME,
@@ -97,11 +89,7 @@ def effects(
     return output.deliver(found.effects(_asked(found, outcome)))
 
 
-@app.command(
-    examples="""
-ssdlab study pareto studies/op -O write_amplification -O device.physical_bytes
-"""
-)
+@app.command(examples="ssdlab study pareto studies/op -O write_amplification -O device.physical_bytes")
 def pareto(
     path: Any = PATH,
     outcome: list[str] = options.OUTCOMES,

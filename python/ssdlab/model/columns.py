@@ -81,8 +81,7 @@ class LogColumns(NamedTuple):
     utilisation: "npt.NDArray[np.uint64]"
     """Entry i counts log blocks that left the log with i programmed pages."""
     reclaim_copies: "npt.NDArray[np.uint64]"
-    """Pages copied by a reclaim. The `reclaim_` columns have a row for each combination of copies, erases and duration.
-    """
+    """Pages copied by a reclaim. `reclaim_` columns have a row per combination of copies, erases and duration."""
     reclaim_erases: "npt.NDArray[np.uint64]"
     reclaim_ns: "npt.NDArray[np.uint64]"
     """Duration of the reclaim in nanoseconds; 0 if time is not modelled."""

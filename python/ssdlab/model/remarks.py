@@ -30,9 +30,6 @@ UNSETTLED = {
 UNFINISHED = {"too_short", *UNSETTLED}
 """Names of the findings that report a drive measured before it reached steady state."""
 
-CASES = 4
-"""Maximum number of cases listed in a remark on several runs."""
-
 
 class Remark(NamedTuple):
     """A remark about one or several runs, shown to the user."""
@@ -230,8 +227,7 @@ def over_runs(found: Sequence[Sequence[Remark]]) -> list[str]:
     for words, same in alike.items():
         count = len({run for run, _ in same})
         cases = [*{remark.case: None for _, remark in same if remark.case}]
-        others = [f"{text.count(len(cases) - CASES)} more"] if len(cases) > CASES else []
-        shown = f" ({', '.join([*cases[:CASES], *others])})" if cases else ""
+        shown = f" ({text.listed(cases)})" if cases else ""
         requests = [remark.requests for _, remark in same if remark.requests]
         more = by_requests(max(requests)) if requests else ""
         summaries.append(f"{text.count(count)} of {text.counted(len(found), 'runs')}: {words}{shown}{more}")

@@ -1,13 +1,10 @@
 """Finds settings that the user set but that have no effect."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 
 from ssdlab import _ssdlab, text
 from ssdlab.model.config import Config
-
-MOST = 4
-"""Maximum number of settings listed in a message."""
 
 RUN_ONLY = ("precondition", "host", "workload", "check")
 """Sections whose settings apply only to runs, not to served drives."""
@@ -48,8 +45,8 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
             if (config[other] == value) != same and not (colon and config.made.get(other, "").startswith(f"{file}:")):
                 idle.setdefault(other, []).append(key)
     return [
-        *([f"ignoring {_listed(instead)} because a trace is replayed"] if instead else []),
-        *(f"ignoring {_listed(keys)} because {other} is {config[other]}" for other, keys in idle.items()),
+        *([f"ignoring {text.listed(instead)} because a trace is replayed"] if instead else []),
+        *(f"ignoring {text.listed(keys)} because {other} is {config[other]}" for other, keys in idle.items()),
     ]
 
 
@@ -59,10 +56,5 @@ def unused_when_served(config: Config, *, preconditioned: bool = False) -> list[
     sections = [name for name in RUN_ONLY if not (preconditioned and name == "precondition")]
     idle = [key for key in config.made if key.partition(".")[0] in sections and key not in so_anyway]
     why = "because clients send the requests" + ("" if preconditioned else ", and the drive is not preconditioned")
-    remarks = [f"ignoring {_listed(idle)} {why}"] if idle else []
+    remarks = [f"ignoring {text.listed(idle)} {why}"] if idle else []
     return [*remarks, *unused(config, (), but=[*idle, *so_anyway])]
-
-
-def _listed(keys: Sequence[str]) -> str:
-    more = [f"{text.count(len(keys) - MOST)} more"] if len(keys) > MOST else []
-    return ", ".join([*keys[:MOST], *more])

@@ -63,9 +63,7 @@ class FioJob(Source):
             raise ConfigError(f"host.warmup: {where} has no warm-up phase; set host.warmup to 0")
         if config.get("precondition.overwrite") == "trace":
             raise ConfigError(f'precondition.overwrite: {where} is not a trace; set precondition.overwrite to "steady"')
-        is_known = any(
-            setting.key == "device.capacity" and not setting.origin.startswith("default") for setting in config.settings
-        )
+        is_known = not config._has_defaults("device.capacity")
         self._capacity = _ssdlab.size(config["device.capacity"]) if is_known else None
         depth = max(job.depth for job in self.jobs)
         implied = {
