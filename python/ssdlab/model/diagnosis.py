@@ -1,6 +1,7 @@
 """The diagnosis of a simulation run."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from ssdlab.model.finding import TraceFinding
@@ -102,13 +103,20 @@ class Diagnosis(TraceFinding):
         are sorted by gain. Findings about throughput are sorted by the gain of their best change.
         """
         gains = {what_if.name: self._gains(what_if) for what_if in self.what_ifs}
-        found = [self._ranked(finding, gains) for finding in self.summary["diagnosis"]]
+
+        def gain(about: str, name: str) -> float:
+            # Untried changes count as having no effect, and keep their order.
+            return gains.get(name, {}).get(about, 1.0)
+
+        def best(cause: dict[str, Any]) -> float:
+            return max((gain("throughput", name) for name in cause["what_ifs"]), default=1.0)
+
+        found = [
+            {**finding, "what_ifs": sorted(finding["what_ifs"], key=partial(gain, finding["about"]), reverse=True)}
+            for finding in self.summary["diagnosis"]
+        ]
         causes = sum(finding["about"] == "throughput" for finding in found)
-
-        def gain(cause: dict[str, Any]) -> float:
-            return max((gains.get(name, {}).get("throughput", 1.0) for name in cause["what_ifs"]), default=1.0)
-
-        return sorted(found[:causes], key=gain, reverse=True) + found[causes:]
+        return sorted(found[:causes], key=best, reverse=True) + found[causes:]
 
     def _gains(self, what_if: WhatIf) -> dict[str, float]:
         """Returns the factors by which a what-if change improves metrics, by subject; empty if it was not run."""
@@ -121,15 +129,6 @@ class Diagnosis(TraceFinding):
             if old and new:
                 factors[about] = new / old if figure == "iops" else old / new
         return factors
-
-    @staticmethod
-    def _ranked(finding: dict[str, Any], gains: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-        """Returns the finding with its changes sorted by gain; untried ones have a gain of 1, and keep their order."""
-
-        def gain(name: str) -> float:
-            return gains.get(name, {}).get(finding["about"], 1.0)
-
-        return {**finding, "what_ifs": sorted(finding["what_ifs"], key=gain, reverse=True)}
 
     @property
     def response(self) -> dict[str, Any] | None:
