@@ -46,13 +46,13 @@ def _case(text: str, settings: RunSettings) -> tuple[str, Config]:
     # label.
     if not colon or "=" in label:
         label, rest = text, text
-    label, preset, origin = label.strip(), settings.preset, "--preset"
+    label = label.strip()
+    named: list[str] = []
     files: list[Path] = []
     sets: list[str] = []
-    named = [word.removeprefix("preset=") for word in rest.split() if word.startswith("preset=")]
     for word in rest.split():
         if word.startswith("preset="):
-            preset, origin = word.removeprefix("preset="), f"--case {label}: preset"
+            named.append(word.removeprefix("preset="))
         elif "=" in word:
             sets.append(word)
         elif word.endswith(".toml"):
@@ -61,13 +61,13 @@ def _case(text: str, settings: RunSettings) -> tuple[str, Config]:
             sets.append(f"{key}={word}")
         elif word in {one.name for one in presets()}:
             named.append(word)
-            preset, origin = word, f"--case {label}: preset"
         else:
             raise ConfigError(
                 f"--case {text!r}: {word!r} must be KEY=VALUE, FILE.toml, or the name of an FTL, policy or preset"
             )
     if len(named) > 1:
         raise ConfigError(f"--case {text!r}: has the presets {' and '.join(named)}; {options.ONE_PRESET}")
+    preset, origin = (named[0], f"--case {label}: preset") if named else (settings.preset, "--preset")
     layers = [[*settings.shortcuts, *set_by("--set", settings.set)], set_by(f"--case {label}", sets)]
     return label, layered(preset, [*settings.config, *files], layers, origin)
 

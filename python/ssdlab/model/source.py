@@ -73,9 +73,9 @@ class Source(ABC):
     def about(self) -> dict[str, Any]:
         """Describes the source for results: `kind` is `trace`, `memory` or `workload`."""
 
-    @abstractmethod
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
         """Returns the report of a finished pass; None if the requests come from no file."""
+        return None
 
     def read(
         self, add: Callable[[_ssdlab.Requests], object], monitor: Monitor | None = None, phase: str = "scan"
@@ -118,9 +118,9 @@ class Source(ABC):
                     error.args = (self.beyond(capacity_bytes) or str(error),)
             raise
 
-    @abstractmethod
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Describes the first request past the end of its device; None if all fit."""
+        """Describes the first request past the end of its device; None if all fit, or have no position in a file."""
+        return None
 
     def profile(self) -> dict[str, Any]:
         """Profiles the requests in one pass: volumes, sizes, footprint, sequentiality, and number of named `streams`.

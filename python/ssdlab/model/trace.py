@@ -248,9 +248,6 @@ class Workload(Source):
         """Starts a pass that generates the requests."""
         return _ssdlab.Generator(self._config._inner)
 
-    def beyond(self, capacity_bytes: int) -> None:
-        """Returns None, because generated requests have no position in a file."""
-
     @property
     def about(self) -> dict[str, Any]:
         """Describes the generated workload by its settings."""
@@ -262,9 +259,6 @@ class Workload(Source):
         """True if the workload generates arrival times."""
         timed = self._config["workload.arrival"] != "closed"
         return bool(timed or (self._config.plugins and room("model.plugins").is_timed(self._config)))
-
-    def report_of(self, reader: RequestSource) -> None:
-        """Returns None, because there is no file."""
 
 
 def generate(config: Config | Overrides | None = None) -> Trace:
