@@ -164,12 +164,7 @@ def _reads_beside_writes(summary: Summary) -> float | None:
 
 def _per_day(rate: str) -> Callable[[Summary], float | None]:
     """Returns a function for the host's bytes per day, or None if the lifetime assumes another rate than `rate`."""
-
-    def value(summary: Summary) -> float | None:
-        lifetime: Mapping[str, Any] = summary["lifetime"]
-        return lifetime["host_bytes_per_day"] if lifetime["rate"] == rate else None
-
-    return value
+    return lambda run: run["lifetime"]["host_bytes_per_day"] if run["lifetime"]["rate"] == rate else None
 
 
 _UNTIMED = "if time is not modelled"

@@ -149,31 +149,19 @@ def simulate(
 
 
 def _columns(outcome: _ssdlab.Outcome, dispatched: Trace | None) -> Columns:
-    def log() -> LogColumns | None:
-        columns = outcome.log()
-        return None if columns is None else LogColumns(**columns)
-
-    def activity() -> ActivityColumns | None:
-        columns = outcome.activity()
-        return None if columns is None else ActivityColumns.of(columns)
-
     return Columns(
         series=outcome.series,
         erase_counts=outcome.erase_counts,
         latency=lambda: {op: LatencyColumns(*columns) for op, columns in outcome.latency().items()},
-        log=log,
-        activity=activity,
+        log=lambda: None if (columns := outcome.log()) is None else LogColumns(**columns),
+        activity=lambda: None if (columns := outcome.activity()) is None else ActivityColumns.of(columns),
         dispatched=lambda: dispatched,
     )
 
 
-def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], None]:
+def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], object]:
     """Wraps `watch` for the Rust extension, which passes metrics as JSON text."""
-
-    def decoded(figures: str) -> None:
-        watch(json.loads(figures))
-
-    return decoded
+    return lambda figures: watch(json.loads(figures))
 
 
 def savable(path: Path, given: str) -> Path:
