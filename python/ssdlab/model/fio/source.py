@@ -34,11 +34,7 @@ Outcome = tuple[int, int, Sequence[tuple[int, Buckets, Moments]]]
 
 
 class FioJob(Source):
-    """Jobs of a fio job file; each job runs as a closed loop. `configured` must be called before `open`.
-
-    Raises:
-        TraceError: If the file is malformed, or has an option that is not modelled.
-    """
+    """Jobs of a fio job file; each job runs as a closed loop. `configured` must be called before `open`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
