@@ -1,11 +1,9 @@
 //! Reads numbers from bytes. Corrects a single wrong bit: flips each bit in turn until the checksum is right.
 
-/// Reads a little-endian number of 4 bytes at offset `at`.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// Reads a little-endian number of 8 bytes at offset `at`.
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }

@@ -35,7 +35,6 @@ impl WriteBuffer {
     }
 }
 
-/// A page in the buffer.
 #[derive(Debug)]
 pub(crate) struct BufferedPage {
     pub context: WriteContext,
@@ -117,7 +116,6 @@ impl Buffer {
         self.pages.get(&lpn)
     }
 
-    /// Returns all pages waiting in the buffer.
     pub fn waiting(&self) -> impl Iterator<Item = (u32, &BufferedPage)> {
         self.pages.iter().map(|(&lpn, held)| (lpn, held))
     }

@@ -17,14 +17,6 @@ use crate::log::{CheckpointContents, Erase, Log, forget_block};
 use crate::safe::SafeNote;
 use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
 
-struct Failures {
-    are_possible: bool,
-    /// Outcome of the latest flash operation.
-    latest: Option<Failure>,
-    /// True if any flash operation has failed, even if no block is marked as bad yet.
-    have_occurred: bool,
-}
-
 /// The flash, and everything that the controller stores about it except the map.
 pub(crate) struct Medium<B> {
     pub backend: B,
@@ -51,13 +43,17 @@ pub(crate) struct Medium<B> {
     pub sequence: u64,
     /// True if a page was programmed or trimmed, or a block was erased, since the last flush.
     pub changed: bool,
-    /// Lifetime counters of the drive.
     pub life: Life,
     /// Number of pages read by the host that were never written.
     pub unmapped_reads: u64,
     /// The first fault that is not a flash failure.
     pub fault: Option<Fault>,
-    failures: Failures,
+    /// True if flash operations may fail.
+    may_fail: bool,
+    /// Failure of the latest flash operation.
+    failure: Option<Failure>,
+    /// True if any flash operation has failed, even if no block is marked as bad yet.
+    has_failed: bool,
     /// Host pages that are programmed, but whose data is not stored in the flash yet. Each is given by its flash page
     /// and its number in the request.
     late: Vec<(Ppn, u32)>,
@@ -71,8 +67,10 @@ impl<B: Backend> Medium<B> {
     /// together; 1 if each page is programmed immediately.
     pub fn new(backend: B, unit_pages: u32) -> Self {
         let geometry = *backend.geometry();
-        let failures = Failures { are_possible: backend.fails(), latest: None, have_occurred: false };
         Self {
+            may_fail: backend.fails(),
+            failure: None,
+            has_failed: false,
             backend,
             log: None,
             gathered: Gathered::new(unit_pages, geometry.page_bytes),
@@ -88,7 +86,6 @@ impl<B: Backend> Medium<B> {
             life: Life::default(),
             unmapped_reads: 0,
             fault: None,
-            failures,
             late: Vec::new(),
             scratch: vec![0; geometry.page_bytes as usize],
             held: None,
@@ -99,7 +96,6 @@ impl<B: Backend> Medium<B> {
         BlockId(ppn.0 / self.backend.geometry().pages_per_block)
     }
 
-    /// Returns the number of bad blocks.
     pub fn bad_blocks(&self) -> u32 {
         let blocks = (0..self.backend.geometry().blocks).map(BlockId);
         blocks.filter(|&block| self.backend.is_bad(block)).count() as u32
@@ -107,7 +103,7 @@ impl<B: Backend> Medium<B> {
 
     /// Clears the controller's RAM.
     pub fn power_off(&mut self) {
-        (self.log, self.fault, self.failures.latest, self.held) = (None, None, None, None);
+        (self.log, self.fault, self.failure, self.held) = (None, None, None, None);
         self.gathered.clear();
         self.unsynced = true;
     }
@@ -138,13 +134,13 @@ impl<B: Backend> Medium<B> {
     }
 
     fn note_failure(&mut self, failure: Failure) {
-        (self.failures.latest, self.failures.have_occurred) = (Some(failure), true);
+        (self.failure, self.has_failed) = (Some(failure), true);
     }
 
     /// Makes the drive read-only permanently, even if a later mount might find free blocks. Does nothing unless blocks
     /// have failed.
     pub fn wear_out(&mut self) {
-        if self.life.worn_out || !self.failures.have_occurred && self.bad_blocks() == 0 {
+        if self.life.worn_out || !self.has_failed && self.bad_blocks() == 0 {
             return;
         }
         self.life.worn_out = true;
@@ -202,10 +198,7 @@ impl<B: Backend> Medium<B> {
         }
         let mut spare = [0; SPARE_BYTES];
         self.backend.read_spares(ppn, &mut spare)?;
-        Ok(match Content::decode(ppn, &spare) {
-            Content::Programmed(spare) => Some(spare.version),
-            Content::Erased | Content::Damaged => None,
-        })
+        Ok(Content::decode(ppn, &spare).found().version())
     }
 
     /// Records a program in the log before it starts; does nothing without a log.
@@ -224,7 +217,7 @@ impl<B: Backend> Medium<B> {
         if self.gathered.begins_unit(ppn) {
             match self.announce(ppn).and_then(|()| self.backend.begin_unit(ppn)) {
                 Ok(()) => {}
-                Err(Fault::Failed) if self.failures.are_possible => return self.note_failure(Failure::Program),
+                Err(Fault::Failed) if self.may_fail => return self.note_failure(Failure::Program),
                 Err(fault) => return self.note_fault(Err(fault)),
             }
         }
@@ -248,10 +241,35 @@ impl<B: Backend> Medium<B> {
         self.unsynced = true;
         let spare = Spare { oob: *oob, version, lost, safe }.encode(ppn, (!self.backend.keeps_pages()).then_some(page));
         match self.backend.program(ppn, page, &spare) {
-            Err(Fault::Failed) if self.failures.are_possible => self.note_failure(Failure::Program),
+            Err(Fault::Failed) if self.may_fail => self.note_failure(Failure::Program),
             result => self.note_fault(result),
         }
         self.changed = true;
+    }
+
+    fn erase(&mut self, block: BlockId, cause: Cause) -> Result<(), Fault> {
+        self.counts.erase(block, cause);
+        let below = self.programmed_below();
+        match &mut self.log {
+            Some(log) => log.erase(&mut self.backend, Erase { block, sequence: self.sequence, below }, cause)?,
+            // Without a log, syncs the pages copied from the block before the block is erased. With a log, recording
+            // the erase syncs them.
+            None if self.unsynced => self.backend.sync()?,
+            None => {}
+        }
+        self.unsynced = false;
+        self.safe.write(&mut self.backend, below)?;
+        self.erases[block.index()] += 1;
+        (self.held, self.changed) = (None, true);
+        match self.backend.erase(block) {
+            Err(Fault::Failed) if self.may_fail => self.note_failure(Failure::Erase),
+            erased => {
+                erased?;
+                self.closed[block.index()] = false;
+                forget_block(&mut self.damaged, block, self.backend.geometry().pages_per_block);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -263,7 +281,6 @@ pub(crate) enum Payload<'a> {
     Write(&'a Pages<'a>),
     /// Buffer for a page to be read, either for the host or to complete a partial write.
     Read {
-        /// Logical page to read.
         lpn: Lpn,
         /// Buffer of one page that receives the data.
         into: &'a mut [u8],
@@ -334,8 +351,7 @@ impl<B: Backend> Flash<'_, B> {
         self.medium.scratch = scratch;
         self.medium.held = None;
         match read {
-            Ok(Some(spare)) => self.medium.held = Some((ppn, spare)),
-            Ok(None) => {}
+            Ok(spare) => self.medium.held = spare.map(|spare| (ppn, spare)),
             Err(fault) => self.medium.note_fault(Err(fault)),
         }
     }
@@ -382,10 +398,11 @@ impl FlashSink for Recording {
 
 impl<B: Backend> FlashSink for Flash<'_, B> {
     fn fails(&self) -> bool {
-        self.medium.failures.are_possible
+        self.medium.may_fail
     }
+
     fn failure(&mut self) -> Option<Failure> {
-        self.medium.failures.latest.take()
+        self.medium.failure.take()
     }
 
     fn read(&mut self, ppn: Ppn, cause: Cause) {
@@ -458,47 +475,10 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
     }
 
     fn erase(&mut self, block: BlockId, cause: Cause) {
-        if self.medium.fault.is_some() {
-            return;
+        if self.medium.fault.is_none() {
+            let erased = self.medium.erase(block, cause);
+            self.medium.note_fault(erased);
         }
-        self.medium.counts.erase(block, cause);
-        let medium = &mut *self.medium;
-        let below = medium.programmed_below();
-        match &mut medium.log {
-            Some(log) => {
-                let named = log.erase(&mut medium.backend, Erase { block, sequence: medium.sequence, below }, cause);
-                if named.is_err() {
-                    return medium.note_fault(named);
-                }
-            }
-            None => {
-                // Without a log, syncs the pages copied from the block before the block is erased. With a log,
-                // recording the erase has already synced them.
-                if medium.unsynced {
-                    let synced = medium.backend.sync();
-                    if synced.is_err() {
-                        return medium.note_fault(synced);
-                    }
-                }
-            }
-        }
-        medium.unsynced = false;
-        let noted = medium.safe.write(&mut medium.backend, below);
-        if noted.is_err() {
-            return medium.note_fault(noted);
-        }
-        medium.erases[block.index()] += 1;
-        match medium.backend.erase(block) {
-            Err(Fault::Failed) if medium.failures.are_possible => medium.note_failure(Failure::Erase),
-            Ok(()) => {
-                let pages = medium.backend.geometry().pages_per_block;
-                medium.closed[block.index()] = false;
-                forget_block(&mut medium.damaged, block, pages);
-            }
-            Err(fault) => medium.note_fault(Err(fault)),
-        }
-        medium.held = None;
-        medium.changed = true;
     }
 
     fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
@@ -525,8 +505,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         }
         // Recovery ignores bad blocks. So the pages that were copied from this block must be safe, and recorded as
         // safe, before the block is marked as bad.
-        let safe = medium.sync();
-        let marked = safe.and_then(|()| medium.backend.mark_bad(block));
+        let marked = medium.sync().and_then(|()| medium.backend.mark_bad(block));
         medium.note_fault(marked);
     }
 }

@@ -9,7 +9,6 @@ use crate::spare::{Spare, SpareBytes};
 pub(crate) struct ProgramUnit {
     pub first: Ppn,
     spares: Vec<Spare>,
-    /// Data of the pages.
     pub data: Vec<u8>,
 }
 
@@ -50,7 +49,6 @@ impl Gathered {
         self.units.clear();
     }
 
-    /// True if `ppn` is the first page of a program unit.
     pub fn begins_unit(&self, ppn: Ppn) -> bool {
         ppn.0.is_multiple_of(self.unit_pages)
     }
@@ -70,7 +68,6 @@ impl Gathered {
         spares.filter(|Spare { oob, version, .. }| oob.role == Role::Data && oob.sequence == *version).count() as u32
     }
 
-    /// Returns the lowest sequence number of the pages in memory.
     pub fn lowest_sequence(&self) -> Option<u64> {
         self.units.iter().map(|unit| unit.spares[0].oob.sequence).min()
     }

@@ -4,15 +4,12 @@
 /// controller that saves them periodically. After a mount without a log, all counts restart at 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Life {
-    /// Number of mounts of the drive.
     pub mounts: u64,
     /// Number of mounts that were not preceded by a shutdown.
     pub unsafe_mounts: u64,
     /// Number of pages that could not be read.
     pub pages_lost: u64,
-    /// Number of bytes read by the host.
     pub bytes_read: u64,
-    /// Number of bytes written by the host.
     pub bytes_written: u64,
     /// True if the drive is permanently read-only because too many blocks have failed.
     pub worn_out: bool,

@@ -31,7 +31,7 @@ use crate::life::Life;
 use crate::log::{BlockChange, Erase, Log, LogContents, forget_block};
 use crate::report::MountReport;
 use crate::safe::SafeNote;
-use crate::scan::{DamagedPage, Read, Reading, is_whole};
+use crate::scan::{DamagedPage, Reading, is_whole};
 use crate::spare::{Content, SPARE_BYTES, decode_block};
 use crate::table::PageTable;
 
@@ -45,7 +45,8 @@ pub(crate) struct Surveyed {
     pub report: MountReport,
 }
 
-/// Facts known about a block before its spare areas are read.
+/// Facts known about a block before its spare areas are read; the default knows nothing.
+#[derive(Default)]
 struct Scanned {
     /// True if the last operation on the block was an erase.
     trusted: bool,
@@ -53,13 +54,6 @@ struct Scanned {
     from: u64,
     /// Lowest sequence number of the pages whose data is checked against its checksum; None if no page is checked.
     verify: Option<u64>,
-}
-
-impl Scanned {
-    /// Returns the entry of a block about which nothing is known beyond its spare areas.
-    const fn unknown() -> Self {
-        Self { trusted: false, from: 0, verify: None }
-    }
 }
 
 fn sequence_of(page: &Found) -> Option<u64> {
@@ -207,7 +201,7 @@ impl<B: Backend> Medium<B> {
         let mut memory = Reading::memory(&geometry);
         let reading = Reading::new(&self.backend, &mut memory);
         let is_enough = at_first_sight(&reading);
-        let Read { sequence, damaged } = reading.finish(&self.safe, report)?;
+        let (sequence, damaged) = reading.finish(&self.safe, report)?;
         drop(memory);
         (self.log, self.sequence, self.life) = (None, sequence, Life::default());
         self.closed.fill(true);
@@ -218,7 +212,7 @@ impl<B: Backend> Medium<B> {
         }
         let mut scan = BlockScan::new(self, PageTable::erased(&geometry), report);
         for block in (0..geometry.blocks).map(BlockId) {
-            scan.scan(block, Scanned::unknown())?;
+            scan.scan(block, Scanned::default())?;
             scan.table.bad[block.index()] = scan.medium.backend.is_bad(block);
         }
         scan.damaged = damaged;
@@ -344,7 +338,7 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         let pages_per_block = self.medium.backend.geometry().pages_per_block;
         let block_of = |page: &DamagedPage| BlockId(page.ppn.0 / pages_per_block);
         for pages in lost.chunk_by(|page, next| block_of(page) == block_of(next)) {
-            self.scan(block_of(&pages[0]), Scanned { from: pages[0].from, ..Scanned::unknown() })?;
+            self.scan(block_of(&pages[0]), Scanned { from: pages[0].from, ..Scanned::default() })?;
         }
         Ok((self.table, torn.into_iter().map(|page| page.ppn).collect()))
     }

@@ -25,10 +25,8 @@ pub enum OpenError {
 /// Mounts the drive in the file at `path`, or creates it. Without a path, the drive is in memory. An existing file must
 /// have the settings in `lines`; `settings` is the configuration, which the file stores. `over` wraps the flash
 /// backend. A new drive is empty, or continues from the FTL state that `state` returns. Returns the drive and its mount
-/// report, or None instead of a report for a new drive.
-///
-/// # Errors
-/// Fails if the file contains a different drive, or the drive cannot be created or mounted.
+/// report, or None instead of a report for a new drive. Fails if the file contains a different drive, or the drive
+/// cannot be created or mounted.
 pub fn open<B: Backend, E: From<OpenError>>(
     path: Option<&Path>,
     geometry: Geometry,

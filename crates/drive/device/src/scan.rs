@@ -106,8 +106,9 @@ impl<'a> Reading<'a> {
         Self { geometry, processors, flash, versions, lowest, shares, fault }
     }
 
-    /// Finishes the scan after all blocks have been visited.
-    pub fn finish(self, noted: &SafeNote, report: &mut MountReport) -> Result<Read, Fault> {
+    /// Finishes the scan after all blocks have been visited. Returns the smallest number above the sequence numbers of
+    /// all pages, and the damaged pages, which the view presented to recovery as undamaged.
+    pub fn finish(self, noted: &SafeNote, report: &mut MountReport) -> Result<(u64, Vec<DamagedPage>), Fault> {
         let Self { geometry, flash, shares, fault, .. } = self;
         if let Some(fault) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(fault);
@@ -124,10 +125,10 @@ impl<'a> Reading<'a> {
         report.blocks_scanned += u64::from(geometry.blocks);
         report.spares_read += geometry.pages();
         report.pages_verified += latest.len() as u64;
-        Ok(Read { sequence, damaged: damaged_among(flash, &latest)? })
+        Ok((sequence, damaged_among(flash, &latest)?))
     }
 
-    /// Reads a block, adds its pages to `pages`, and records its versions.
+    /// Reads a block: stores its pages in `pages`, and records its versions.
     fn read(&self, block: BlockId, spares: &mut [u8], pages: &mut [Found], share: &mut Share) -> Result<(), Fault> {
         let first = block.0 * self.geometry.pages_per_block;
         self.flash.read_spares(Ppn(first), spares)?;
@@ -266,14 +267,6 @@ pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page
     }
 }
 
-pub(crate) struct Read {
-    /// Smallest number above the sequence numbers of all pages.
-    pub sequence: u64,
-    /// Damaged pages. During the scan, [`Reading`] presented them to recovery as undamaged.
-    pub damaged: Vec<DamagedPage>,
-}
-
-/// Returns the pages in `pages` whose data is damaged.
 fn damaged_among(flash: &dyn Backend, pages: &[Page]) -> Result<Vec<DamagedPage>, Fault> {
     let mut page = vec![0; flash.geometry().page_bytes as usize];
     let mut damaged = Vec::new();
@@ -377,7 +370,7 @@ mod tests {
                         }
                     }
                 }
-                let Read { sequence, damaged } =
+                let (sequence, damaged) =
                     reading.finish(&SafeNote::default(), &mut report).expect("memory does not fail");
                 assert_eq!(damaged.iter().map(|page| page.ppn).collect::<Vec<_>>(), torn);
                 assert_eq!(sequence, above);

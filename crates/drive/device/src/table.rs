@@ -249,7 +249,6 @@ pub(crate) struct PageTable {
 }
 
 impl PageTable {
-    /// Creates the table for flash on which all blocks are erased.
     pub fn erased(geometry: &Geometry) -> Self {
         let blocks = geometry.blocks as usize;
         Self::of(geometry, HugeVec::zeros(0), vec![None; blocks], 0, vec![0; blocks])

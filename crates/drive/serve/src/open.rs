@@ -58,10 +58,7 @@ impl From<ssdlab_device::OpenError> for OpenError {
 }
 
 /// Opens the drive of a set-up; `settings` is the configuration from which the set-up was made. `monitor` observes the
-/// preconditioning of a new drive.
-///
-/// # Errors
-/// Fails if the file, the stored drive or the simulated drive cannot be opened.
+/// preconditioning of a new drive. Fails if the file, the stored drive or the simulated drive cannot be opened.
 pub fn open(
     setup: &Setup,
     settings: &[(String, String)],
@@ -79,11 +76,9 @@ pub fn open(
         Ok(Some(prepared.state))
     };
     let (mut drive, mount) = ssdlab_device::open(options.file, setup.geometry, stored, (&lines, settings), Ok, state)?;
-    let description = match options.file {
-        Some(path) => path.display().to_string(),
-        None => "in memory; data is lost when the server exits".to_owned(),
-    };
-    let file = options.file.map(|path| File::open(path).map_err(|error| FileError::Io { path: path.into(), error }));
+    let in_memory = || "in memory; data is lost when the server exits".to_owned();
+    let description = options.file.map_or_else(in_memory, |path| path.display().to_string());
+    let file = options.file.map(|path| File::open(path).map_err(|error| FileError::Io(path.into(), error)));
     let live = match options.scale {
         None => None,
         Some(_) => {
@@ -116,9 +111,6 @@ pub enum DriveFile {
 }
 
 /// Returns the kind of drive that the file at a path contains; `None` if it is not a drive file.
-///
-/// # Errors
-/// Fails if the file cannot be read.
 pub fn drive_file(path: &Path) -> io::Result<Option<DriveFile>> {
     match fs::metadata(path) {
         // Does not open other files, because opening a pipe would wait for a writer.

@@ -23,7 +23,7 @@ use crate::spare::{Content, SPARE_BYTES, SpareBytes};
 /// A planned power cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PowerCut {
-    /// Number of programs, erases and log writes that complete before the power is cut.
+    /// Number of programs, erases, bad-block marks and log writes that complete before the power is cut.
     pub after: u64,
     /// True if the operation during which the power fails may be partly executed; false if it does not begin at all.
     pub torn: bool,
@@ -113,7 +113,6 @@ pub struct FaultBackend<B> {
     failing: Vec<bool>,
     cut: Option<PowerCut>,
     powered: bool,
-    /// Number of programs, erases and log writes done.
     operations: u64,
     violation: Option<String>,
 }
@@ -137,9 +136,6 @@ fn is_blank<B: Backend>(flash: &B) -> Result<bool, Fault> {
 
 impl<B: Backend> FaultBackend<B> {
     /// Adds faults to flash. Marks blocks as bad from the factory if the flash is blank.
-    ///
-    /// # Errors
-    /// Fails if the flash cannot be read.
     pub fn new(mut inner: B, plan: FaultPlan) -> Result<Self, Fault> {
         let Geometry { pages_per_block, blocks, .. } = *inner.geometry();
         let mut rng = Rng::named(plan.seed, "faults");
@@ -209,6 +205,10 @@ impl<B: Backend> FaultBackend<B> {
         self.violation.get_or_insert(violation);
     }
 
+    fn check_power(&self) -> Result<(), Fault> {
+        if self.powered { Ok(()) } else { Err(Fault::PowerLost) }
+    }
+
     fn happens(&mut self, one_in: u64) -> bool {
         self.chance.get_mut().happens(one_in)
     }
@@ -220,23 +220,16 @@ impl<B: Backend> FaultBackend<B> {
     /// Counts an operation. Returns None if the power stays on. If the power fails now, returns a number below `ways`
     /// that selects how the operation is interrupted; 0 means that it does not begin.
     fn interrupted(&mut self, ways: u64) -> Result<Option<u64>, Fault> {
-        if !self.powered {
-            return Err(Fault::PowerLost);
+        self.check_power()?;
+        if let Some(PowerCut { after: 0, torn }) = self.cut {
+            self.powered = false;
+            return Ok(Some(if torn { self.below(ways) } else { 0 }));
         }
-        match &mut self.cut {
-            Some(PowerCut { after: 0, torn }) => {
-                let torn = *torn;
-                self.powered = false;
-                Ok(Some(if torn { self.below(ways) } else { 0 }))
-            }
-            cut => {
-                if let Some(cut) = cut {
-                    cut.after -= 1;
-                }
-                self.operations += 1;
-                Ok(None)
-            }
+        if let Some(cut) = &mut self.cut {
+            cut.after -= 1;
         }
+        self.operations += 1;
+        Ok(None)
     }
 
     fn block_of(&self, ppn: Ppn) -> BlockId {
@@ -389,9 +382,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
     }
 
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
-        if !self.powered {
-            return Err(Fault::PowerLost);
-        }
+        self.check_power()?;
         self.inner.read(ppn, page, spare)?;
         let mut drawn = self.chance.lock();
         if drawn.happens(self.plan.reads) && !drawn.uncorrectable[ppn.index()] {
@@ -402,7 +393,8 @@ impl<B: Backend> Backend for FaultBackend<B> {
     }
 
     fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault> {
-        if self.powered { self.inner.read_spares(first, spares) } else { Err(Fault::PowerLost) }
+        self.check_power()?;
+        self.inner.read_spares(first, spares)
     }
 
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
@@ -417,9 +409,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
     }
 
     fn begin_unit(&mut self, first: Ppn) -> Result<(), Fault> {
-        if !self.powered {
-            return Err(Fault::PowerLost);
-        }
+        self.check_power()?;
         self.know(self.block_of(first))?;
         let page = vec![0; self.inner.geometry().page_bytes as usize];
         self.fail_at_random(first, &page, &[0; SPARE_BYTES])
@@ -465,7 +455,8 @@ impl<B: Backend> Backend for FaultBackend<B> {
     }
 
     fn sync(&mut self) -> Result<(), Fault> {
-        if self.powered { self.inner.sync() } else { Err(Fault::PowerLost) }
+        self.check_power()?;
+        self.inner.sync()
     }
 
     fn is_bad(&self, block: BlockId) -> bool {
@@ -473,14 +464,12 @@ impl<B: Backend> Backend for FaultBackend<B> {
     }
 
     fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault> {
-        match self.interrupted(1)? {
-            Some(_) => Err(Fault::PowerLost),
-            None => self.inner.mark_bad(block),
-        }
+        if self.interrupted(1)?.is_some() { Err(Fault::PowerLost) } else { self.inner.mark_bad(block) }
     }
 
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
-        if self.powered { self.inner.read_log(slot, offset, bytes) } else { Err(Fault::PowerLost) }
+        self.check_power()?;
+        self.inner.read_log(slot, offset, bytes)
     }
 
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {

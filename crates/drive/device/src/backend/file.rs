@@ -54,16 +54,9 @@ pub enum FileError {
     /// The file is not a drive file.
     #[error("{0}: not an ssdlab drive file; choose another path")]
     Foreign(PathBuf),
-    /// The file has a different format version.
-    #[error(
-        "{path}: the file has format {found}, but this version of ssdlab reads format {FORMAT}; create the drive again"
-    )]
-    Version {
-        /// Path of the drive file.
-        path: PathBuf,
-        /// Format number of the file.
-        found: u32,
-    },
+    /// The file has another format, with this number.
+    #[error("{0}: the file has format {1}, but this version of ssdlab reads format {FORMAT}; create the drive again")]
+    Version(PathBuf, u32),
     /// The header of the file is damaged.
     #[error("{0}: the file header is damaged; restore the file from a backup, or create the drive again")]
     Damaged(PathBuf),
@@ -82,33 +75,16 @@ pub enum FileError {
     },
     /// The file contains a drive that differs from the configured drive.
     #[error(
-        "{path}: the drive was created with {}, but the configuration has {}; {}, or create another drive",
-        difference.then, difference.now, difference.remedy
+        "{0}: the drive was created with {then}, but the configuration has {now}; {remedy}, or create another drive",
+        then = .1.then, now = .1.now, remedy = .1.remedy
     )]
-    Differs {
-        /// Path of the file.
-        path: PathBuf,
-        /// Difference between the drive in the file and the configured drive.
-        difference: Difference,
-    },
-    /// The file would be larger than the file system allows.
-    #[error(
-        "{path}: the file system does not allow a file of {bytes} bytes; lower device.capacity, or choose another path"
-    )]
-    TooLarge {
-        /// Path of the file.
-        path: PathBuf,
-        /// Length in bytes that the file would need.
-        bytes: u64,
-    },
+    Differs(PathBuf, Difference),
+    /// The file would need this many bytes, more than the file system allows.
+    #[error("{0}: the file system does not allow a file of {1} bytes; lower device.capacity, or choose another path")]
+    TooLarge(PathBuf, u64),
     /// The operating system reports an error for the file.
-    #[error("{path}: {error}")]
-    Io {
-        /// Path of the file.
-        path: PathBuf,
-        /// Error that the operating system reports.
-        error: io::Error,
-    },
+    #[error("{0}: {1}")]
+    Io(PathBuf, io::Error),
 }
 
 impl FileError {
@@ -117,11 +93,11 @@ impl FileError {
         let errno = match self {
             Self::Exists(_) => Errno::EXIST,
             Self::InUse(_) => Errno::BUSY,
-            Self::TooLarge { .. } => Errno::FBIG,
+            Self::TooLarge(..) => Errno::FBIG,
             // The system reports an invalid path with the error `InvalidInput`.
-            Self::Io { error, .. } if error.kind() == io::ErrorKind::InvalidInput => Errno::INVAL,
-            Self::Io { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
-            Self::Foreign(_) | Self::Version { .. } | Self::Differs { .. } => Errno::INVAL,
+            Self::Io(_, error) if error.kind() == io::ErrorKind::InvalidInput => Errno::INVAL,
+            Self::Io(_, error) => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
+            Self::Foreign(_) | Self::Version(..) | Self::Differs(..) => Errno::INVAL,
             Self::Damaged(_) | Self::DamagedMarks(_) | Self::Truncated { .. } => Errno::IO,
         };
         errno.raw_os_error()
@@ -143,27 +119,22 @@ pub struct FileBackend {
 
 impl FileBackend {
     /// Creates erased flash in a new file. The caller calls [`Self::finish`] once the drive is built. `lines` are the
-    /// settings that determine the format of flash and state; `settings` is the drive's configuration.
-    ///
-    /// # Errors
-    /// Fails if the file exists or cannot be written.
+    /// settings that determine the format of flash and state; `settings` is the drive's configuration. Fails if the
+    /// file exists or cannot be written.
     pub fn create(path: &Path, geometry: Geometry, lines: &[Line], settings: &[Line]) -> Result<Self, FileError> {
-        let io = |error| FileError::Io { path: path.into(), error };
-        let file = match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(FileError::Exists(path.into())),
-            Err(error) => return Err(io(error)),
-        };
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
+        let file = file.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => FileError::Exists(path.into()),
+            _ => FileError::Io(path.into(), error),
+        })?;
         lock(&file, path)?;
-        Self::formatted(file, path, geometry, &Text::of(lines, settings))
+        Self::formatted(file, path, geometry, &text_of(lines, settings))
     }
 
     /// Formats an empty, locked file as erased flash.
-    fn formatted(file: File, path: &Path, geometry: Geometry, text: &Text) -> Result<Self, FileError> {
-        let io = |error| FileError::Io { path: path.into(), error };
+    fn formatted(file: File, path: &Path, geometry: Geometry, text: &str) -> Result<Self, FileError> {
         let (mut backend, bytes) = Self::laid_out(file, geometry);
         backend.begun = true;
-        let text = text.written();
         let head = [
             &BEGUN[..],
             &FORMAT.to_le_bytes(),
@@ -180,21 +151,18 @@ impl FileBackend {
             // Ignores an error from the removal, because the user needs to see the write error.
             let _ = fs::remove_file(path);
             return Err(match error.kind() {
-                io::ErrorKind::FileTooLarge => FileError::TooLarge { path: path.into(), bytes },
-                _ => io(error),
+                io::ErrorKind::FileTooLarge => FileError::TooLarge(path.into(), bytes),
+                _ => FileError::Io(path.into(), error),
             });
         }
         Ok(backend)
     }
 
     /// Marks the drive in a new file as complete.
-    ///
-    /// # Errors
-    /// Fails if the file cannot be written.
     pub fn finish(path: &Path) -> Result<(), FileError> {
         let made = OpenOptions::new().write(true).open(path);
         let made = made.and_then(|file| file.write_all_at(MAGIC, 0).and_then(|()| file.sync_all()));
-        made.map_err(|error| FileError::Io { path: path.into(), error })
+        made.map_err(|error| FileError::Io(path.into(), error))
     }
 
     /// True if a file begins with the magic number of a drive file, complete or not.
@@ -209,24 +177,21 @@ impl FileBackend {
 
     /// Opens the flash stored in a file, which must have been created with the same settings. A file whose creation was
     /// interrupted becomes erased flash, regardless of its settings. `lines` and `settings` have the same meaning as in
-    /// [`Self::create`].
-    ///
-    /// # Errors
-    /// Fails if the file holds a different drive, or another process uses it.
+    /// [`Self::create`]. Fails if the file holds a different drive, or another process uses it.
     pub fn open(path: &Path, geometry: Geometry, lines: &[Line], settings: &[Line]) -> Result<Self, FileError> {
-        let io = |error| FileError::Io { path: path.into(), error };
+        let io = |error| FileError::Io(path.into(), error);
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
         lock(&file, path)?;
         // The creation of this drive was interrupted, so the file is formatted anew.
         if beginning(&file) == Some(*BEGUN) {
             file.set_len(0).map_err(io)?;
-            return Self::formatted(file, path, geometry, &Text::of(lines, settings));
+            return Self::formatted(file, path, geometry, &text_of(lines, settings));
         }
         let then = Text::read(&file, path)?;
         if let Some(mut difference) = difference(&then.lines, lines) {
             // If possible, the remedy names settings of the configuration, not values that ssdlab derives from them.
             difference.remedy = restored(&then.settings, settings).unwrap_or(difference.remedy);
-            return Err(FileError::Differs { path: path.into(), difference });
+            return Err(FileError::Differs(path.into(), difference));
         }
         let bytes = file.metadata().map_err(io)?.len();
         let (mut backend, expected) = Self::laid_out(file, geometry);
@@ -243,14 +208,11 @@ impl FileBackend {
         Ok(backend)
     }
 
-    /// Reads the configuration settings that the drive in a file was created with.
-    ///
-    /// # Errors
-    /// Fails if the file holds no drive.
+    /// Reads the configuration settings that the drive in a file was created with. Fails if the file holds no drive.
     pub fn settings(path: &Path) -> Result<Vec<Line>, FileError> {
         // Opens the file for writing too, because opening a pipe would otherwise wait for a writer.
         let opened = OpenOptions::new().read(true).write(true).open(path);
-        let file = opened.map_err(|error| FileError::Io { path: path.into(), error })?;
+        let file = opened.map_err(|error| FileError::Io(path.into(), error))?;
         Text::read(&file, path).map(|text| text.settings)
     }
 
@@ -279,21 +241,16 @@ impl FileBackend {
 struct Text {
     /// Settings that determine the format of the drive's flash and state.
     lines: Vec<Line>,
-    /// Settings of the drive's configuration.
     settings: Vec<Line>,
 }
 
+/// Returns the text of a drive file that stores these settings; see [`Text`].
+fn text_of(lines: &[Line], settings: &[Line]) -> String {
+    let text = |lines: &[Line]| lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect::<String>();
+    format!("{}\n{}", text(lines), text(settings))
+}
+
 impl Text {
-    fn of(lines: &[Line], settings: &[Line]) -> Self {
-        Self { lines: lines.to_vec(), settings: settings.to_vec() }
-    }
-
-    fn written(&self) -> String {
-        let written =
-            |lines: &[Line]| lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect::<String>();
-        format!("{}\n{}", written(&self.lines), written(&self.settings))
-    }
-
     /// Reads the stored settings of a drive file, complete or not.
     fn read(file: &File, path: &Path) -> Result<Self, FileError> {
         let mut head = [0; HEAD_BYTES];
@@ -303,7 +260,7 @@ impl Text {
         }
         let format = u32_at(&head, 14);
         if format != FORMAT {
-            return Err(FileError::Version { path: path.into(), found: format });
+            return Err(FileError::Version(path.into(), format));
         }
         let mut text = vec![0; (u32_at(&head, 18) as usize).min(SUPERBLOCK_BYTES as usize - HEAD_BYTES)];
         let whole = file.read_exact_at(&mut text, HEAD_BYTES as u64).is_ok();
@@ -328,7 +285,7 @@ fn beginning(file: &File) -> Option<[u8; MAGIC.len()]> {
 fn lock(file: &File, path: &Path) -> Result<(), FileError> {
     flock(file, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
         Errno::WOULDBLOCK => FileError::InUse(path.into()),
-        other => FileError::Io { path: path.into(), error: other.into() },
+        other => FileError::Io(path.into(), other.into()),
     })
 }
 

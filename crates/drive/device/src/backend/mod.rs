@@ -87,9 +87,6 @@ pub trait Backend: Send + Sync {
     }
 
     /// Reads a page and its spare area.
-    ///
-    /// # Errors
-    /// Fails if the page cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
     /// Hints that the page will be used soon, but not as the very next page.
@@ -99,40 +96,25 @@ pub trait Backend: Send + Sync {
     fn fetch(&self, _ppn: Ppn) {}
 
     /// Reads the spare areas of consecutive pages, [`SPARE_BYTES`] each.
-    ///
-    /// # Errors
-    /// Fails if the spare areas cannot be read.
     fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault>;
 
     /// Programs an erased page and its spare area.
-    ///
-    /// # Errors
-    /// Fails if the program fails.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
 
     /// Announces that a program unit with first page `first` is being gathered. The backend must decide now whether the
     /// program of the unit fails. If this call reports a failure, [`Self::program_unit`] is not called.
-    ///
-    /// # Errors
-    /// Fails if the program of the unit is going to fail.
     fn begin_unit(&mut self, _first: Ppn) -> Result<(), Fault> {
         Ok(())
     }
 
     /// Programs the erased pages of a program unit with one command. `pages` holds their data, one page after the
-    /// other.
-    ///
-    /// # Errors
-    /// Fails if the program is interrupted.
+    /// other. Fails if the program is interrupted.
     fn program_unit(&mut self, first: Ppn, pages: &[u8], spares: &[SpareBytes]) -> Result<(), Fault> {
         let pages = pages.chunks(self.geometry().page_bytes as usize).zip(spares).zip(first.0..);
         pages.into_iter().try_for_each(|((page, spare), ppn)| self.program(Ppn(ppn), page, spare))
     }
 
     /// Programs consecutive pages with zeros. Only called for new flash, on pages that were never programmed.
-    ///
-    /// # Errors
-    /// Fails if a program fails.
     fn program_zeros(&mut self, first: Ppn, spares: &[SpareBytes]) -> Result<(), Fault> {
         let zeros = vec![0; self.geometry().page_bytes as usize];
         spares.iter().zip(first.0..).try_for_each(|(spare, ppn)| self.program(Ppn(ppn), &zeros, spare))
@@ -145,79 +127,56 @@ pub trait Backend: Send + Sync {
     }
 
     /// Erases a block.
-    ///
-    /// # Errors
-    /// Fails if the erase fails.
     fn erase(&mut self, block: BlockId) -> Result<(), Fault>;
 
     /// Waits until all earlier operations are safe from a power loss of the computer.
-    ///
-    /// # Errors
-    /// Fails if the operations cannot be made safe.
     fn sync(&mut self) -> Result<(), Fault>;
 
     /// True if a block was marked as bad.
     fn is_bad(&self, block: BlockId) -> bool;
 
     /// Marks a block as bad, permanently.
-    ///
-    /// # Errors
-    /// Fails if the mark cannot be written.
     fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault>;
 
     /// Reads bytes of a log; returns zeros where nothing was written.
-    ///
-    /// # Errors
-    /// Fails if the log cannot be read.
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault>;
 
     /// Writes bytes of a log.
-    ///
-    /// # Errors
-    /// Fails if the log cannot be written.
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
 }
 
 /// Implements the functions of a boxed backend: forwards each call to the backend in the box.
 macro_rules! pass_on {
-    ($(&self: $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
-        $(fn $name(&self, $($argument: $type),*) -> $result {
-            (**self).$name($($argument),*)
-        })+
-    };
-    ($(&mut self: $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
-        $(fn $name(&mut self, $($argument: $type),*) -> $result {
-            (**self).$name($($argument),*)
+    ($($self:ident: $receiver:ty => $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+        $(fn $name($self: $receiver, $($argument: $type),*) -> $result {
+            (**$self).$name($($argument),*)
         })+
     };
 }
 
 impl Backend for Box<dyn Backend> {
     pass_on! {
-        &self: geometry() -> &Geometry;
-        &self: fails() -> bool;
-        &self: is_deleted() -> bool;
-        &self: keeps_pages() -> bool;
-        &self: reads_at_once() -> bool;
-        &self: read(ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
-        &self: expect(ppn: Ppn) -> ();
-        &self: fetch(ppn: Ppn) -> ();
-        &self: read_spares(first: Ppn, spares: &mut [u8]) -> Result<(), Fault>;
-        &self: is_bad(block: BlockId) -> bool;
-        &self: read_log(slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault>;
-    }
-
-    pass_on! {
-        &mut self: mounted(times: u64) -> ();
-        &mut self: place(pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) -> ();
-        &mut self: program(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
-        &mut self: begin_unit(first: Ppn) -> Result<(), Fault>;
-        &mut self: program_unit(first: Ppn, pages: &[u8], spares: &[SpareBytes]) -> Result<(), Fault>;
-        &mut self: program_zeros(first: Ppn, spares: &[SpareBytes]) -> Result<(), Fault>;
-        &mut self: erase(block: BlockId) -> Result<(), Fault>;
-        &mut self: sync() -> Result<(), Fault>;
-        &mut self: mark_bad(block: BlockId) -> Result<(), Fault>;
-        &mut self: write_log(slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
+        self: &Self => geometry() -> &Geometry;
+        self: &Self => fails() -> bool;
+        self: &Self => is_deleted() -> bool;
+        self: &Self => keeps_pages() -> bool;
+        self: &Self => reads_at_once() -> bool;
+        self: &Self => read(ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
+        self: &Self => expect(ppn: Ppn) -> ();
+        self: &Self => fetch(ppn: Ppn) -> ();
+        self: &Self => read_spares(first: Ppn, spares: &mut [u8]) -> Result<(), Fault>;
+        self: &Self => is_bad(block: BlockId) -> bool;
+        self: &Self => read_log(slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault>;
+        self: &mut Self => mounted(times: u64) -> ();
+        self: &mut Self => place(pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) -> ();
+        self: &mut Self => program(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
+        self: &mut Self => begin_unit(first: Ppn) -> Result<(), Fault>;
+        self: &mut Self => program_unit(first: Ppn, pages: &[u8], spares: &[SpareBytes]) -> Result<(), Fault>;
+        self: &mut Self => program_zeros(first: Ppn, spares: &[SpareBytes]) -> Result<(), Fault>;
+        self: &mut Self => erase(block: BlockId) -> Result<(), Fault>;
+        self: &mut Self => sync() -> Result<(), Fault>;
+        self: &mut Self => mark_bad(block: BlockId) -> Result<(), Fault>;
+        self: &mut Self => write_log(slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
     }
 }
 

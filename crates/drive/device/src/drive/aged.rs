@@ -16,7 +16,6 @@ impl<B: Backend> Drive<B> {
     ///
     /// [`Ftl::archive`]: ssdlab_ftl::Ftl::archive
     ///
-    /// # Errors
     /// Fails if the options do not fit the flash or the state, the FTL cannot list its pages, or the flash cannot be
     /// written.
     pub fn create_from(backend: B, options: Options, mut state: &[u8]) -> Result<Self, DriveError> {

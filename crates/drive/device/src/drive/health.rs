@@ -77,23 +77,20 @@ impl<B: Backend> Drive<B> {
     /// Returns the health of the drive.
     pub fn health(&self) -> Health {
         let (erases, life) = (&self.medium.erases, &self.medium.life);
-        let (bad_blocks, spare) = (self.bad_blocks(), self.options.spare_blocks(self.geometry()));
+        let bad_blocks = u64::from(self.bad_blocks());
+        let spare = u64::from(self.options.spare_blocks(self.geometry()));
         let is_worn_out = self.is_worn_out();
         let spare_left = if is_worn_out { 0 } else { spare.saturating_sub(bad_blocks) };
         let sum = erases.iter().map(|&erases| u64::from(erases)).sum::<u64>();
         let rated = erases.len() as u64 * u64::from(self.options.endurance_cycles);
         Health {
             free_blocks: self.ftl.as_ref().map_or(self.free_blocks, |ftl| ftl.free_blocks()).into(),
-            bad_blocks: bad_blocks.into(),
+            bad_blocks,
             blocks: erases.len() as u64,
             // A drive that never had spare blocks reports 100 % available spare until it becomes read-only.
-            available_spare: (100 * u64::from(spare_left)).checked_div(spare.into()).unwrap_or(if is_worn_out {
-                0
-            } else {
-                100
-            }),
+            available_spare: (100 * spare_left).checked_div(spare).unwrap_or(if is_worn_out { 0 } else { 100 }),
             available_spare_threshold: SPARE_THRESHOLD,
-            spare_blocks: spare_left.into(),
+            spare_blocks: spare_left,
             percentage_used: (100 * sum).checked_div(rated).unwrap_or(0),
             least_erases: erases.iter().min().copied().unwrap_or_default().into(),
             most_erases: erases.iter().max().copied().unwrap_or_default().into(),
@@ -142,10 +139,8 @@ impl<B: Backend> Drive<B> {
         self.medium.backend
     }
 
-    /// Saves the state of the FTL, from which a simulated drive with timing can resume.
-    ///
-    /// # Errors
-    /// Fails if the state cannot be written, or the drive is off.
+    /// Saves the state of the FTL, from which a simulated drive with timing can resume. Fails if the state cannot be
+    /// written, or the drive is off.
     pub fn save_ftl(&mut self, archive: &mut Archive<'_>) -> Archived {
         match &mut self.ftl {
             Some(ftl) => ftl.archive(archive),
@@ -154,9 +149,6 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Checks every invariant of FTL and log in O(pages); the error names the violated invariant.
-    ///
-    /// # Errors
-    /// Fails if an invariant is broken.
     pub fn check(&self) -> Result<(), String> {
         self.ftl.as_ref().map_or(Ok(()), |ftl| ftl.check())?;
         self.medium.check_log(&|lpn| self.ftl.as_ref()?.lookup(lpn))

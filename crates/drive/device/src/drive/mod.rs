@@ -94,10 +94,8 @@ impl Options {
         Ok(ftl)
     }
 
-    /// Checks that a drive can be built with these options.
-    ///
-    /// # Errors
-    /// Fails if the options conflict, or leave the drive too few blocks or pages.
+    /// Checks that a drive can be built with these options. Fails if the options conflict, or leave the drive too few
+    /// blocks or pages.
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.build(geometry).map(drop)
     }
@@ -162,10 +160,8 @@ pub struct Drive<B: Backend> {
 }
 
 impl<B: Backend> Drive<B> {
-    /// Reads bytes of the drive, starting at `offset`.
-    ///
-    /// # Errors
-    /// Fails if the range exceeds the drive, data in it was lost, or the drive is off.
+    /// Reads bytes of the drive, starting at `offset`. Fails if the range exceeds the drive, data in it was lost, or
+    /// the drive is off.
     pub fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes.len() as u64)?;
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -205,11 +201,8 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Writes bytes to the drive, starting at `offset`. If `fua` is true, these bytes and all earlier writes are
-    /// durable when the call returns.
-    ///
-    /// # Errors
-    /// Fails if the bytes exceed the drive, the drive is read-only or off, or its power fails meanwhile. Any of the
-    /// pages may then have been written.
+    /// durable when the call returns. Fails if the bytes exceed the drive, the drive is read-only or off, or its power
+    /// fails meanwhile. Any of the pages may then have been written.
     pub fn write(&mut self, offset: u64, bytes: &[u8], fua: bool) -> Result<(), DriveError> {
         self.put(offset, bytes)?;
         self.medium.life.bytes_written += bytes.len() as u64;
@@ -217,9 +210,6 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Trims the pages fully inside the range, which then read as zeros. Partly covered pages keep their data.
-    ///
-    /// # Errors
-    /// See [`Self::write`] for the errors.
     pub fn trim(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes)?;
         self.writable()?;
@@ -240,9 +230,6 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Zeroes a byte range: trims whole pages and writes zeros to parts of pages.
-    ///
-    /// # Errors
-    /// See [`Self::write`] for the errors.
     pub fn write_zeroes(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes)?;
         self.writable()?;
@@ -257,19 +244,13 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Zeroes a short byte range by writing zeros, so that its pages stay allocated.
-    ///
-    /// # Errors
-    /// See [`Self::write`] for the errors.
     pub fn program_zeroes(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
         self.end_of(offset, bytes)?;
         self.put(offset, &vec![0; bytes as usize])?;
         if fua { self.flush() } else { Ok(()) }
     }
 
-    /// Makes all acknowledged writes and trims durable.
-    ///
-    /// # Errors
-    /// Fails if the drive is off or its power fails meanwhile.
+    /// Makes all acknowledged writes and trims durable. Fails if the drive is off or its power fails meanwhile.
     pub fn flush(&mut self) -> Result<(), DriveError> {
         self.program_oldest(u32::MAX)?;
         self.make_safe()
@@ -278,9 +259,6 @@ impl<B: Backend> Drive<B> {
     /// Programs up to `most` of the oldest pages in a volatile write buffer; returns the number of pages still in the
     /// buffer. A caller can flush in steps: it repeats this call until all pages that were in the buffer at the start
     /// are programmed, and then calls [`Self::make_safe`].
-    ///
-    /// # Errors
-    /// See [`Self::flush`] for the errors.
     pub fn program_oldest(&mut self, most: u32) -> Result<u32, DriveError> {
         if self.ftl.is_none() {
             return Err(DriveError::Off);
@@ -295,40 +273,28 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Completes a flush: everything programmed so far then survives even a power loss of the computer.
-    ///
-    /// # Errors
-    /// See [`Self::flush`] for the errors.
     pub fn make_safe(&mut self) -> Result<(), DriveError> {
-        self.complete_units(false)?;
-        let flushed = self.medium.flush();
-        self.medium.note_fault(flushed);
+        self.flush_medium()?;
         self.settle()?;
         if self.medium.backend.is_deleted() { Err(DriveError::Deleted) } else { Ok(()) }
     }
 
-    /// Splits a byte range into runs of whole pages; each run is marked as written or unwritten.
-    ///
-    /// # Errors
-    /// Fails if the range exceeds the drive, or the drive is off.
+    /// Splits a byte range into runs of whole pages; each run is marked as written or unwritten. Fails if the range
+    /// exceeds the drive, or the drive is off.
     pub fn allocation(&self, offset: u64, bytes: u64) -> Result<Vec<(Range<u64>, bool)>, DriveError> {
-        let end = self.end_of(offset, bytes)?;
-        let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
-        let mut runs: Vec<(Range<u64>, bool)> = Vec::new();
-        for (lpn, part) in self.page.parts(offset, end) {
-            let written = self.is_written(ftl.as_ref(), lpn as u32);
-            match runs.last_mut() {
-                Some((run, same)) if *same == written => run.end = part.end,
-                _ => runs.push((part, written)),
+        let (mut runs, mut from) = (Vec::new(), offset);
+        loop {
+            let (to, written) = self.first_run(from, bytes - (from - offset))?;
+            if to == from {
+                return Ok(runs);
             }
+            runs.push((from..to, written));
+            from = to;
         }
-        Ok(runs)
     }
 
     /// Returns the end of the first run that [`Self::allocation`] would return, and a flag that is true if the run is
     /// written. Stops at the first page after the run.
-    ///
-    /// # Errors
-    /// See [`Self::allocation`] for the errors.
     pub fn first_run(&self, offset: u64, bytes: u64) -> Result<(u64, bool), DriveError> {
         let end = self.end_of(offset, bytes)?;
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;

@@ -16,10 +16,8 @@ use crate::protected::{BufferJournal, Loaded, PageRecords, above};
 use crate::report::MountReport;
 
 impl<B: Backend> Drive<B> {
-    /// Creates a mounted drive on erased flash.
-    ///
-    /// # Errors
-    /// Fails if the options do not fit the flash, or the flash cannot be written.
+    /// Creates a mounted drive on erased flash. Fails if the options do not fit the flash, or the flash cannot be
+    /// written.
     pub fn create(backend: B, options: Options) -> Result<Self, DriveError> {
         let mut drive = Self::off(backend, options)?;
         let has_bad = drive.bad_blocks() > 0;
@@ -48,10 +46,8 @@ impl<B: Backend> Drive<B> {
         Ok(self)
     }
 
-    /// Returns an unmounted drive on flash that holds the data of an existing drive.
-    ///
-    /// # Errors
-    /// Fails if the options do not fit the flash.
+    /// Returns an unmounted drive on flash that holds the data of an existing drive. Fails if the options do not fit
+    /// the flash.
     pub fn off(backend: B, options: Options) -> Result<Self, DriveError> {
         let page_bytes = backend.geometry().page_bytes;
         let gathered_pages = options.gathered_pages(backend.geometry());
@@ -79,10 +75,8 @@ impl<B: Backend> Drive<B> {
         self.options.build(self.geometry()).map_err(DriveError::Options)
     }
 
-    /// Mounts the drive; cuts its power first if it is on.
-    ///
-    /// # Errors
-    /// Fails if the flash cannot be read or contains data that this FTL cannot have written. The drive is then off.
+    /// Mounts the drive; cuts its power first if it is on. Fails if the flash cannot be read or contains data that this
+    /// FTL cannot have written. The drive is then off.
     pub fn mount(&mut self) -> Result<MountReport, DriveError> {
         self.cut_power();
         let before = self.medium.counts;
@@ -169,7 +163,11 @@ impl<B: Backend> Drive<B> {
             let all = WriteBuffer { pages: pages.len() as u32, high: 1, low: 0, protected: true };
             self.buffer = Some(Buffer::of(all, pages));
             match self.drain(u32::MAX) {
-                Err(DriveError::ReadOnly { .. }) => return self.keep_waiting(before.as_ref()),
+                Err(DriveError::ReadOnly { .. }) => {
+                    // The waiting pages move to another journal, which omits trimmed pages.
+                    self.new_journal(before.as_ref(), self.buffered_pages())?;
+                    return Ok(());
+                }
                 other => other?,
             }
             self.stop_at_fault()?;
@@ -180,7 +178,9 @@ impl<B: Backend> Drive<B> {
         }
         self.buffer = self.options.buffer.map(Buffer::new);
         self.journal = match (self.options.buffer, before) {
-            (Some(WriteBuffer { protected: true, .. }), before) => self.new_journal(before.as_ref())?,
+            (Some(WriteBuffer { protected: true, pages, .. }), before) => {
+                Some(self.new_journal(before.as_ref(), pages)?)
+            }
             (_, Some(before)) if !was_empty || !before.is_alone => {
                 // An empty journal replaces the outdated records. Otherwise, these records would become valid again
                 // after a later trim has removed the newer versions from the flash.
@@ -192,31 +192,17 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Moves the waiting pages of a read-only drive to another journal, except trimmed pages.
-    fn keep_waiting(&mut self, before: Option<&BufferJournal>) -> Result<(), DriveError> {
-        let Some(buffer) = &self.buffer else { return Ok(()) };
-        let (pages, sequence) = (buffer.len(), self.medium.sequence);
-        BufferJournal::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?;
-        Ok(())
-    }
-
-    /// Starts a buffer journal with the waiting pages of a protected buffer. The new journal replaces the journal
-    /// `before`.
-    pub(super) fn new_journal(&mut self, before: Option<&BufferJournal>) -> Result<Option<BufferJournal>, DriveError> {
-        let (Some(buffer), Some(WriteBuffer { pages, .. })) = (&self.buffer, self.options.buffer) else {
-            return Ok(None);
-        };
-        let sequence = self.medium.sequence;
-        Ok(Some(BufferJournal::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?))
+    /// Starts a buffer journal with the waiting pages of a protected buffer of `pages` pages. The new journal replaces
+    /// the journal `before`.
+    fn new_journal(&mut self, before: Option<&BufferJournal>, pages: u32) -> Result<BufferJournal, DriveError> {
+        let waiting = self.buffer.iter().flat_map(Buffer::waiting);
+        Ok(BufferJournal::begin(&mut self.medium.backend, before, pages, self.medium.sequence, waiting)?)
     }
 
     /// Returns the version of a page's copy on the flash.
     pub(super) fn version_on_flash(&self, lpn: Lpn) -> Result<Option<u64>, DriveError> {
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
-        Ok(match ftl.lookup(lpn) {
-            Some(ppn) => self.medium.version(ppn)?,
-            None => None,
-        })
+        ftl.lookup(lpn).map_or(Ok(None), |ppn| Ok(self.medium.version(ppn)?))
     }
 
     /// Cuts the power: the controller's RAM loses its contents, but a buffer with power-loss protection keeps its
@@ -230,9 +216,6 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Makes all data durable, writes a checkpoint and switches the drive off.
-    ///
-    /// # Errors
-    /// See [`Self::flush`] for the errors.
     pub fn shut_down(&mut self) -> Result<(), DriveError> {
         match self.drain(u32::MAX) {
             // A read-only drive cannot program the pages of a protected buffer. They stay in the buffer's journal.
@@ -289,11 +272,13 @@ impl<B: Backend> Drive<B> {
             self.wear_out()?;
         }
         self.stop_at_fault()?;
-        if let Some(journal) = self.journal.take_if(|journal| journal.is_long()) {
+        if let Some(journal) = self.journal.take_if(|journal| journal.is_long())
+            && let Some(WriteBuffer { pages, .. }) = self.options.buffer
+        {
             // The new journal omits pages that are already programmed. Flushes these pages, and records for the next
             // mount that they are safe.
             self.flush_medium()?;
-            self.journal = self.new_journal(Some(&journal)).inspect_err(|_| self.cut_power())?;
+            self.journal = Some(self.new_journal(Some(&journal), pages).inspect_err(|_| self.cut_power())?);
         }
         let is_long = self.medium.log.as_ref().is_some_and(|log| log.is_long(self.options.journal_blocks));
         if is_long {
@@ -302,7 +287,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    fn flush_medium(&mut self) -> Result<(), DriveError> {
+    pub(super) fn flush_medium(&mut self) -> Result<(), DriveError> {
         self.complete_units(false)?;
         let flushed = self.medium.flush();
         self.medium.note_fault(flushed);
@@ -310,17 +295,13 @@ impl<B: Backend> Drive<B> {
     }
 
     pub(super) fn stop_at_fault(&mut self) -> Result<(), DriveError> {
-        match self.medium.fault.take() {
-            None => Ok(()),
-            Some(fault) => {
-                let buffered = self.buffer.as_ref().filter(|buffer| !buffer.is_protected()).map_or(0, Buffer::len);
-                let waiting = buffered + self.medium.gathered.host_pages();
-                self.cut_power();
-                Err(match fault.into() {
-                    DriveError::Medium { error, .. } => DriveError::Medium { error, lost: waiting },
-                    other => other,
-                })
-            }
-        }
+        let Some(fault) = self.medium.fault.take() else { return Ok(()) };
+        let buffered = self.buffer.as_ref().filter(|buffer| !buffer.is_protected()).map_or(0, Buffer::len);
+        let waiting = buffered + self.medium.gathered.host_pages();
+        self.cut_power();
+        Err(match fault.into() {
+            DriveError::Medium { error, .. } => DriveError::Medium { error, lost: waiting },
+            other => other,
+        })
     }
 }

@@ -14,7 +14,7 @@
 //! slot remains valid. Once the new header is safe too, the other slot's header is cleared, except that the new
 //! generation number is stored in it. A single wrong bit of a header is corrected.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -23,6 +23,7 @@ use ssdlab_ftl::DynFtl;
 use ssdlab_nand::{Found, Geometry, Trimmed};
 use twox_hash::XxHash3_64;
 
+use super::LogContents;
 use super::stream::Writer;
 use crate::backend::{Backend, Fault, Slot};
 use crate::bits::{corrected, u64_at};
@@ -45,34 +46,17 @@ const CLOSED: u8 = 2;
 pub(crate) struct CheckpointContents<'a> {
     /// Number of programs and trims so far.
     pub sequence: u64,
-    /// Lifetime counters of the drive.
     pub life: Life,
-    /// Number of erases of every block.
     pub erases: &'a [u32],
     /// For each block, true if its erased pages must not be programmed.
     pub closed: &'a [bool],
-    /// Pages with damaged data.
     pub damaged: &'a BTreeSet<Ppn>,
     /// FTL whose map points to the newest copy of each page; None before the first write to the drive.
     pub ftl: Option<&'a dyn DynFtl>,
-    /// Number of logical pages.
     pub logical_pages: u32,
     /// True if the drive is being shut down. Otherwise the first record of the journal states that the drive is in use.
     /// That record is valid if and only if the checkpoint is valid.
     pub ends: bool,
-}
-
-/// A checkpoint read from a slot.
-pub(super) struct Checkpoint {
-    pub generation: u64,
-    /// Size of the checkpoint in bytes, including header and body.
-    pub bytes: u64,
-    pub sequence: u64,
-    pub life: Life,
-    pub table: PageTable,
-    pub closed: Vec<bool>,
-    pub damaged: BTreeSet<Ppn>,
-    pub trims: Vec<Trimmed>,
 }
 
 /// Returns the header in a slot: generation, size and checksum of the body.
@@ -273,21 +257,21 @@ fn write_trims<B: Backend>(writer: &mut Writer<'_, B>, trimmed: &[u32]) -> Resul
     Ok(())
 }
 
-/// Reads the checkpoint in a slot; None if the checkpoint is incomplete.
-pub(super) fn read<B: Backend>(backend: &B, slot: Slot) -> Result<Option<Checkpoint>, Fault> {
+/// Reads the checkpoint in a slot: its generation number and its contents; None if the checkpoint is incomplete.
+pub(super) fn read<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64, LogContents)>, Fault> {
     let Some((generation, length, checksum)) = header(backend, slot)? else { return Ok(None) };
     let mut bytes = HugeVec::zeros(length as usize);
     backend.read_log(slot, HEADER_BYTES, &mut bytes)?;
     if XxHash3_64::oneshot_with_seed(generation, &bytes) != checksum {
         return Ok(None);
     }
-    let parsed = parse(bytes, backend.geometry());
-    Ok(parsed.map(|checkpoint| Checkpoint { generation, bytes: HEADER_BYTES + length, ..checkpoint }))
+    Ok(parse(bytes, backend.geometry()).map(|contents| (generation, contents)))
 }
 
 /// Parses a checkpoint's body with a correct checksum; None if it is invalid.
-fn parse(bytes: HugeVec<u8>, geometry: &Geometry) -> Option<Checkpoint> {
+fn parse(bytes: HugeVec<u8>, geometry: &Geometry) -> Option<LogContents> {
     let Geometry { pages_per_block, blocks, .. } = *geometry;
+    let size = HEADER_BYTES + bytes.len() as u64;
     let mut rest = &bytes[..];
     let sequence = u64::from_le_bytes(*take(&mut rest)?);
     let mut life = [0; NUMBERS];
@@ -315,8 +299,22 @@ fn parse(bytes: HugeVec<u8>, geometry: &Geometry) -> Option<Checkpoint> {
     let trim = |_| Some(Trimmed { lpn: Lpn(numbers()?), count: numbers()?, sequence });
     let trims = (0..runs).map(trim).collect::<Option<Vec<Trimmed>>>()?;
     let closed = written.iter().map(|block: &Option<Written>| block.is_some_and(|block| block.closed)).collect();
-    let table = PageTable::of(geometry, bytes, written, sequence, erases);
-    Some(Checkpoint { generation: 0, bytes: 0, sequence, life, table, closed, damaged, trims })
+    let mut table = PageTable::of(geometry, bytes, written, sequence, erases);
+    // All earlier erases were complete before the checkpoint was written.
+    table.erased_before = sequence;
+    Some(LogContents {
+        table,
+        closed,
+        older_trims: trims.len(),
+        trims,
+        sequence,
+        synced: sequence,
+        damaged,
+        erasing: None,
+        erased: BTreeMap::new(),
+        life,
+        bytes: size,
+    })
 }
 
 fn take<'a, const BYTES: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; BYTES]> {

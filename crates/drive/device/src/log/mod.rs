@@ -24,7 +24,6 @@ use ssdlab_nand::{Cause, Trimmed};
 use crate::backend::{Backend, Fault, Slot};
 use crate::life::Life;
 use crate::table::PageTable;
-use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
 /// Number of records read at a time when searching for records beyond the end of a journal; more than a disk writes in
@@ -53,7 +52,7 @@ pub(crate) struct Log {
     named: u32,
 }
 
-/// Contents of the log, as found after a power loss.
+/// Contents of a checkpoint, brought up to date by the records of its journal.
 pub(crate) struct LogContents {
     pub table: PageTable,
     pub closed: Vec<bool>,
@@ -73,7 +72,7 @@ pub(crate) struct LogContents {
     /// number was programmed before the erase; it can still exist if the erase itself was lost.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
-    /// Number of bytes in checkpoint and journal.
+    /// Number of bytes in checkpoint (header and body) and journal.
     pub bytes: u64,
 }
 
@@ -107,13 +106,9 @@ impl Log {
     pub fn load<B: Backend>(backend: &B) -> Result<Option<(Self, LogContents)>, Fault> {
         let newer = checkpoint::header(backend, Slot::B)? > checkpoint::header(backend, Slot::A)?;
         let slot = if newer { Slot::B } else { Slot::A };
-        match checkpoint::read(backend, slot)? {
-            Some(checkpoint) => {
-                let (log, contents) = Self::replay(backend, slot, checkpoint)?;
-                Ok(if log.continues_after_damage(backend)? { None } else { Some((log, contents)) })
-            }
-            None => Ok(None),
-        }
+        let Some((generation, checkpoint)) = checkpoint::read(backend, slot)? else { return Ok(None) };
+        let (log, contents) = Self::replay(backend, slot, generation, checkpoint)?;
+        Ok(if log.continues_after_damage(backend)? { None } else { Some((log, contents)) })
     }
 
     /// True if the first damaged record was safe before it was damaged: later records show that a sync followed it.
@@ -152,25 +147,14 @@ impl Log {
     }
 
     /// Reads the journal of a checkpoint, and applies its records to the contents of the checkpoint.
-    fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: Checkpoint) -> Result<(Self, LogContents), Fault> {
-        let Checkpoint { generation, bytes: journal, sequence, life, mut table, closed, damaged, trims } = checkpoint;
-        let touched = vec![BlockChange::None; closed.len()];
-        let mut log = Self { slot, generation, mounts: 0, journal, records: 0, touched, named: 0 };
-        // All earlier erases were complete before the checkpoint was written.
-        table.erased_before = sequence;
-        let mut contents = LogContents {
-            older_trims: trims.len(),
-            synced: sequence,
-            erasing: None,
-            erased: BTreeMap::new(),
-            bytes: 0,
-            table,
-            closed,
-            trims,
-            sequence,
-            damaged,
-            life,
-        };
+    fn replay<B: Backend>(
+        backend: &B,
+        slot: Slot,
+        generation: u64,
+        mut contents: LogContents,
+    ) -> Result<(Self, LogContents), Fault> {
+        let touched = vec![BlockChange::None; contents.closed.len()];
+        let mut log = Self { slot, generation, mounts: 0, journal: contents.bytes, records: 0, touched, named: 0 };
         let pages_per_block = backend.geometry().pages_per_block;
         let mut bytes = [0; RECORD_BYTES];
         loop {
@@ -197,12 +181,10 @@ impl Log {
         self.journal + self.records * RECORD_BYTES as u64
     }
 
-    /// Returns the state of a block since the checkpoint, according to the journal.
     pub fn touch(&self, block: BlockId) -> BlockChange {
         self.touched[block.index()]
     }
 
-    /// Returns the number of records in the journal.
     pub fn records(&self) -> u64 {
         self.records
     }
