@@ -6,12 +6,12 @@ use ssdlab_nand::{Counts, Geometry, Timing};
 use crate::spare::SPARE_BYTES;
 
 /// Report of a mount: what the mount read and changed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct MountReport {
-    /// True if the log was lost: all spare areas were read, and trimmed pages may have regained older data.
-    pub full_scan: bool,
     /// True if the drive was shut down before the mount.
     pub clean: bool,
+    /// True if the log was lost: all spare areas were read, and trimmed pages may have regained older data.
+    pub full_scan: bool,
     /// Number of log bytes that were read.
     pub log_bytes_read: u64,
     /// Number of blocks whose spare areas were read.
@@ -20,7 +20,8 @@ pub struct MountReport {
     pub spares_read: u64,
     /// Number of pages read to compare their checksums.
     pub pages_verified: u64,
-    /// Flash operations of the FTL during the mount, by cause.
+    /// Flash operations of the FTL during the mount, by cause; serialized by the owner of the report.
+    #[serde(skip)]
     pub operations: Counts,
 }
 

@@ -29,18 +29,9 @@ pub struct ClientCounters {
 /// Report on how a drive was mounted.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Mount {
-    /// True if the drive was shut down cleanly.
-    pub clean: bool,
-    /// True if the log was lost and all spare areas were read.
-    pub full_scan: bool,
-    /// Number of log bytes that were read.
-    pub log_bytes_read: u64,
-    /// Number of blocks whose spare areas were read.
-    pub blocks_scanned: u64,
-    /// Number of spare areas read.
-    pub spares_read: u64,
-    /// Number of pages read to compare their checksums.
-    pub pages_verified: u64,
+    /// Report of the drive.
+    #[serde(flatten)]
+    pub report: MountReport,
     /// Flash operations of the FTL during the mount, by cause.
     pub operations: FlashSummary,
     /// Simulated duration of the mount in ns; `None` without timing.
@@ -51,10 +42,7 @@ impl Mount {
     /// Creates the mount report of a drive with this set-up.
     pub fn of(report: MountReport, setup: &Setup) -> Self {
         let time_ns = setup.clock.timing().map(|timing| report.time(timing, &setup.geometry).0);
-        let MountReport { full_scan, clean, log_bytes_read, blocks_scanned, spares_read, pages_verified, operations } =
-            report;
-        let operations = FlashSummary(operations);
-        Self { clean, full_scan, log_bytes_read, blocks_scanned, spares_read, pages_verified, operations, time_ns }
+        Self { report, operations: FlashSummary(report.operations), time_ns }
     }
 }
 
