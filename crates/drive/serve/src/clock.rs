@@ -54,15 +54,9 @@ pub struct Measurements {
 /// Runs the simulated drive on a separate thread. Replies wait for the drive; if the simulated drive fails, all replies
 /// are sent immediately.
 pub struct Clock {
-    sender: Option<Sender<Submission>>,
+    sender: Option<Sender<(Request, PendingReply)>>,
     thread: Option<JoinHandle<()>>,
     measured: Arc<Mutex<Measurements>>,
-}
-
-/// A request submitted to the simulated drive, with its pending reply.
-struct Submission {
-    request: Request,
-    reply: PendingReply,
 }
 
 /// Reply that is held back until the client's request completes on the simulated drive.
@@ -74,10 +68,7 @@ struct PendingReply {
 }
 
 impl Clock {
-    /// Starts the simulated drive at the given pace.
-    ///
-    /// # Errors
-    /// Fails if no thread is available.
+    /// Starts the simulated drive at the given pace. Fails if no thread is available.
     pub fn start(drive: Box<dyn LiveDrive>, pace: Pace) -> std::io::Result<Self> {
         let (sender, submissions) = mpsc::channel();
         let measured = Arc::new(Mutex::new(Measurements::default()));
@@ -99,7 +90,7 @@ impl Clock {
         let (completer, due) = deferred_reply();
         if let Some(sender) = &self.sender {
             // After a failure the completer is dropped, and the reply is sent immediately.
-            let _ = sender.send(Submission { request, reply: PendingReply { waited: came.elapsed(), completer } });
+            let _ = sender.send((request, PendingReply { waited: came.elapsed(), completer }));
         }
         due
     }
@@ -130,7 +121,7 @@ struct ClockThread {
     before: Counts,
     drive: Box<dyn LiveDrive>,
     pace: Pace,
-    submissions: Receiver<Submission>,
+    submissions: Receiver<(Request, PendingReply)>,
     measured: Arc<Mutex<Measurements>>,
     /// Pending replies, keyed by the simulated arrival time of their requests.
     replies: HashMap<u64, PendingReply>,
@@ -167,7 +158,7 @@ impl ClockThread {
         }
     }
 
-    fn take(&mut self, Submission { request, reply }: Submission) -> Result<(), SimError> {
+    fn take(&mut self, (request, reply): (Request, PendingReply)) -> Result<(), SimError> {
         self.replies.insert(request.time_ns, reply);
         self.drive.submit(request)
     }

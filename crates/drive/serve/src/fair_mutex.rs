@@ -21,7 +21,6 @@ pub struct Inner<T> {
     waiting: usize,
 }
 
-/// Guard of a locked [`FairMutex`].
 pub type FairGuard<'a, T> = MutexGuard<'a, Inner<T>>;
 
 impl<T> FairMutex<T> {
@@ -30,7 +29,6 @@ impl<T> FairMutex<T> {
         Self { requested: AtomicU64::new(0), inner: Mutex::new(inner), acquired: Condvar::new() }
     }
 
-    /// Acquires the mutex, waiting until it is free.
     pub fn lock(&self) -> FairGuard<'_, T> {
         self.requested.fetch_add(1, SeqCst);
         let mut guard = self.inner.lock().unwrap_or_else(PoisonError::into_inner);

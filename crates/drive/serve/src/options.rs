@@ -14,10 +14,8 @@ pub enum OptionsError {
     BlockLayer,
 }
 
-/// Returns the options of the stored drive that `setup` describes.
-///
-/// # Errors
-/// Fails if the set-up has a page cache or a block layer.
+/// Returns the options of the stored drive that `setup` describes. Fails if the set-up has a page cache or a block
+/// layer.
 pub fn drive_options(setup: &Setup) -> Result<Options, OptionsError> {
     if setup.cache.is_some() {
         return Err(OptionsError::Cache);

@@ -39,7 +39,6 @@ const MOST_UNSYNCED: u64 = 16 << 20;
 /// but so few that other requests do not wait long.
 const MOST_AHEAD: usize = 8;
 
-/// A drive with a flash backend of any type.
 type StoredDrive = Drive<Box<dyn Backend>>;
 
 /// A drive that is exported to NBD clients.
@@ -148,7 +147,7 @@ impl Served {
 
     /// True if writes may wait in volatile RAM.
     pub fn is_volatile(&self) -> bool {
-        self.lock().is_volatile()
+        self.lock().drive.is_volatile()
     }
 
     /// Returns the simulated response times by [`Op`]; `None` if replies are sent immediately.
@@ -162,9 +161,6 @@ impl Served {
     }
 
     /// Makes all data durable, writes a checkpoint and switches the drive off.
-    ///
-    /// # Errors
-    /// See [`Drive::shut_down`] for the errors.
     pub fn shut_down(&self) -> Result<(), DriveError> {
         self.lock().drive.shut_down()
     }
@@ -317,14 +313,10 @@ impl ServedState {
     /// Returns the stored drive. If a storage error has switched it off, first switches it on again, unless its write
     /// buffer is volatile and has lost data.
     fn powered(&mut self) -> Result<&mut StoredDrive, DriveError> {
-        if !self.drive.is_on() && !self.is_volatile() {
+        if !self.drive.is_on() && !self.drive.is_volatile() {
             self.drive.mount()?;
         }
         Ok(&mut self.drive)
-    }
-
-    fn is_volatile(&self) -> bool {
-        self.drive.is_volatile()
     }
 
     fn count(&mut self, page: PageSize, request: &ClientRequest) {
