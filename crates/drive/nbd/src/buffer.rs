@@ -62,11 +62,6 @@ impl Buffer {
         &mut self.bytes[start..self.used]
     }
 
-    /// Returns the appended bytes, starting at offset `start`.
-    pub fn tail(&self, start: usize) -> &[u8] {
-        &self.as_slice()[start..]
-    }
-
     /// Shortens the buffer to at most `bytes` bytes.
     pub fn truncate(&mut self, bytes: usize) {
         self.used = self.used.min(bytes);
@@ -90,7 +85,7 @@ mod tests {
         let mut buffer = Buffer::default();
         buffer.extend(b"ab");
         buffer.grow(3).copy_from_slice(b"cde");
-        assert_eq!((buffer.as_slice(), buffer.tail(2)), (&b"abcde"[..], &b"cde"[..]));
+        assert_eq!(buffer.as_slice(), b"abcde");
         buffer.truncate(1);
         assert_eq!((buffer.as_slice(), buffer.len()), (&b"a"[..], 1));
         buffer.grow(KEPT);

@@ -2,16 +2,14 @@
 
 use std::fmt;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Receiver of a completion time that is set later.
-pub struct DeferredReply(Arc<Link>);
+pub struct DeferredReply(Arc<Mutex<LinkState>>);
 
 /// Sender of a completion time. If it is dropped unused, it sends the current time.
-pub struct Completer(Arc<Link>);
-
-struct Link(Mutex<LinkState>);
+pub struct Completer(Arc<Mutex<LinkState>>);
 
 enum LinkState {
     /// The completion time is not known yet, and no callback waits for it.
@@ -23,7 +21,7 @@ enum LinkState {
 
 /// Creates a connected pair of sender and receiver.
 pub fn deferred_reply() -> (Completer, DeferredReply) {
-    let link = Arc::new(Link(Mutex::new(LinkState::Open)));
+    let link = Arc::new(Mutex::new(LinkState::Open));
     (Completer(Arc::clone(&link)), DeferredReply(link))
 }
 
@@ -62,29 +60,11 @@ impl Drop for Latest {
     }
 }
 
-impl Link {
-    fn lock(&self) -> MutexGuard<'_, LinkState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn complete(&self, at: Instant) {
-        let mut state = self.lock();
-        match mem::replace(&mut *state, LinkState::Closed) {
-            LinkState::Open => *state = LinkState::Completed(at),
-            LinkState::Awaited(then) => {
-                drop(state);
-                then(at);
-            }
-            done @ (LinkState::Completed(_) | LinkState::Closed) => *state = done,
-        }
-    }
-}
-
 impl DeferredReply {
     /// Calls `then` with the completion time: immediately if the time is known, otherwise on the thread that completes
     /// the reply.
     pub fn then(self, then: impl FnOnce(Instant) + Send + 'static) {
-        let mut state = self.0.lock();
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match mem::replace(&mut *state, LinkState::Closed) {
             LinkState::Completed(at) => {
                 drop(state);
@@ -98,13 +78,26 @@ impl DeferredReply {
 impl Completer {
     /// Sets the time at which the reply may be sent.
     pub fn complete(self, at: Instant) {
-        self.0.complete(at);
+        self.set(at);
+    }
+
+    /// Sets the completion time, unless it is set already.
+    fn set(&self, at: Instant) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match mem::replace(&mut *state, LinkState::Closed) {
+            LinkState::Open => *state = LinkState::Completed(at),
+            LinkState::Awaited(then) => {
+                drop(state);
+                then(at);
+            }
+            done @ (LinkState::Completed(_) | LinkState::Closed) => *state = done,
+        }
     }
 }
 
 impl Drop for Completer {
     fn drop(&mut self) {
-        self.0.complete(Instant::now());
+        self.set(Instant::now());
     }
 }
 

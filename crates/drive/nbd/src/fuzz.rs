@@ -15,10 +15,8 @@ const SIZE: u64 = 1 << 20;
 const MAXIMUM: u32 = 64 << 10;
 
 /// Feeds bytes to a session as if a client had sent them. The first byte selects the state of the negotiation, the
-/// export, and the sizes of the pieces in which the bytes arrive.
-///
-/// # Panics
-/// Panics if the session buffers more output than one batch plus the largest read.
+/// export, and the sizes of the pieces in which the bytes arrive. Panics if the session buffers more output than one
+/// batch plus the largest read.
 pub fn body(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let sizes =

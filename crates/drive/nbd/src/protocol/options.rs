@@ -52,9 +52,7 @@ pub struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    /// Decodes the data of `INFO` or `GO`.
-    ///
-    /// Fails if the lengths in the data are inconsistent, or the name is invalid.
+    /// Decodes the data of `INFO` or `GO`. Fails if its lengths are inconsistent, or the name is invalid.
     pub fn decode(mut data: &'a [u8]) -> Result<Self, Malformed> {
         let name = take_name(&mut data)?;
         let count = u16::from_be_bytes(take(&mut data).ok_or(SHORT)?);
@@ -76,9 +74,8 @@ pub struct Queries<'a> {
 }
 
 impl<'a> Queries<'a> {
-    /// Decodes the data of `LIST_META_CONTEXT` or `SET_META_CONTEXT`.
-    ///
-    /// Fails if the lengths in the data are inconsistent, or the name is invalid.
+    /// Decodes the data of `LIST_META_CONTEXT` or `SET_META_CONTEXT`. Fails if its lengths are inconsistent, or the
+    /// name is invalid.
     pub fn decode(mut data: &'a [u8]) -> Result<Self, Malformed> {
         let name = take_name(&mut data)?;
         let count = u32::from_be_bytes(take(&mut data).ok_or(SHORT)?);

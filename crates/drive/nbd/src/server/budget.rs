@@ -7,9 +7,9 @@
 //! bytes, and [`QUEUED`] bytes of waiting replies, so short requests never wait for memory. In addition, a client may
 //! use its fair share of the common part. A client that holds no other memory may use the memory of one long request.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::{io, mem};
 
 use super::options::Options;
 use crate::buffer::{FIRST, KEPT};
@@ -99,10 +99,7 @@ impl Account {
         self.room((2 * bytes).min(self.budget.common))
     }
 
-    /// Waits until `bytes` bytes of memory can be reserved.
-    ///
-    /// # Errors
-    /// Fails if the connection is closed meanwhile.
+    /// Waits until `bytes` bytes of memory can be reserved. Fails if the connection is closed meanwhile.
     pub fn room(self: &Arc<Self>, bytes: usize) -> io::Result<Room> {
         let Budget { common, freed, .. } = &*self.budget;
         let mut state = self.budget.lock();
@@ -141,13 +138,6 @@ impl Account {
         self.closed.store(true, SeqCst);
         drop(state);
         self.budget.freed.notify_all();
-    }
-
-    /// Changes the memory in use from `before` to `after` bytes.
-    pub fn count(&self, before: usize, after: usize) {
-        let memory = &mut self.budget.lock().memory;
-        memory.held = memory.held + after - before;
-        memory.most = memory.most.max(memory.held);
     }
 }
 
@@ -196,9 +186,11 @@ impl Counted {
 
     /// Sets the number of bytes that this owner uses.
     pub fn set(&mut self, bytes: usize) {
-        let before = mem::replace(&mut self.bytes, bytes);
-        if before != bytes {
-            self.account.count(before, bytes);
+        if bytes != self.bytes {
+            let memory = &mut self.account.budget.lock().memory;
+            memory.held = memory.held + bytes - self.bytes;
+            memory.most = memory.most.max(memory.held);
+            self.bytes = bytes;
         }
     }
 }

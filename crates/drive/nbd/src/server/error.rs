@@ -15,38 +15,22 @@ pub(super) const LONGEST_PATH: usize = 107;
 pub enum ServerError {
     /// The path of the socket is too long for the system.
     #[error(
-        "{}: the socket path has {bytes} bytes, more than the maximum of {most}; choose a shorter path",
-        path.display(),
-        most = LONGEST_PATH
+        "{}: the socket path has {} bytes, more than the maximum of {LONGEST_PATH}; choose a shorter path",
+        .0.display(), .0.as_os_str().len()
     )]
-    PathTooLong {
-        /// Path of the socket.
-        path: PathBuf,
-        /// Length of the path in bytes.
-        bytes: usize,
-    },
+    PathTooLong(PathBuf),
     /// A server is already listening on the path.
-    #[error("{}: another server listens there; stop it, or choose another path", .0.display())]
+    #[error("{0}: another server listens there; stop it, or choose another path")]
     Live(PathBuf),
     /// The path belongs to a file that is not a socket.
-    #[error("{}: exists and is not a socket; remove it, or choose another path", .0.display())]
+    #[error("{0}: exists and is not a socket; remove it, or choose another path")]
     NoSocket(PathBuf),
     /// The socket could not be created.
-    #[error("{}: {error}; choose a path in an existing, writable directory", path.display())]
-    Unix {
-        /// Path of the socket.
-        path: PathBuf,
-        /// Error that the system reports.
-        error: io::Error,
-    },
+    #[error("{0}: {1}; choose a path in an existing, writable directory")]
+    Unix(PathBuf, io::Error),
     /// The port cannot be used.
-    #[error("{address}: {error}; choose another port or address")]
-    Tcp {
-        /// Address of the socket, including the port.
-        address: SocketAddr,
-        /// Error that the system reports.
-        error: io::Error,
-    },
+    #[error("{0}: {1}; choose another port or address")]
+    Tcp(SocketAddr, io::Error),
     /// The system cannot start the thread that serves a socket.
     #[error("the system cannot start more threads; raise the process limit (ulimit -u), or end some processes")]
     Thread,

@@ -25,7 +25,6 @@ pub enum Address {
     Tcp(SocketAddr),
 }
 
-/// A socket bound to an address.
 pub(super) enum Listener {
     Unix { listener: UnixListener, path: PathBuf, inode: (u64, u64) },
     Tcp { listener: TcpListener, address: SocketAddr },
@@ -40,7 +39,7 @@ impl Listener {
                     let address = listener.local_addr()?;
                     Ok(Self::Tcp { listener, address })
                 });
-                bound.map_err(|error| ServerError::Tcp { address: *address, error })
+                bound.map_err(|error| ServerError::Tcp(*address, error))
             }
         }
     }
@@ -93,9 +92,8 @@ impl Drop for Listener {
 }
 
 fn bind_unix(path: &Path) -> Result<Listener, ServerError> {
-    let bytes = path.as_os_str().len();
-    if bytes > LONGEST_PATH {
-        return Err(ServerError::PathTooLong { path: path.to_owned(), bytes });
+    if path.as_os_str().len() > LONGEST_PATH {
+        return Err(ServerError::PathTooLong(path.to_owned()));
     }
     remove_stale(path)?;
     let make = || -> io::Result<Listener> {
@@ -108,12 +106,12 @@ fn bind_unix(path: &Path) -> Result<Listener, ServerError> {
         net::listen(&socket, BACKLOG)?;
         Ok(Listener::Unix { listener: socket.into(), path: path.to_owned(), inode: (file.dev(), file.ino()) })
     };
-    make().map_err(|error| ServerError::Unix { path: path.to_owned(), error })
+    make().map_err(|error| ServerError::Unix(path.to_owned(), error))
 }
 
 /// Removes a socket left behind by a dead server; fails for any other file.
 fn remove_stale(path: &Path) -> Result<(), ServerError> {
-    let failed = |error| ServerError::Unix { path: path.to_owned(), error };
+    let failed = |error| ServerError::Unix(path.to_owned(), error);
     let file = match fs::symlink_metadata(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -44,7 +44,6 @@ pub enum Ending {
     AtOnce,
 }
 
-/// Data that the threads of a server share.
 struct Shared {
     host: Arc<Host>,
     options: Options,
@@ -82,13 +81,6 @@ impl Connections {
     fn count(&self, stage: Stage) -> usize {
         self.open.values().filter(|connection| connection.stage == stage).count()
     }
-
-    fn close_oldest_handshake(&mut self) {
-        if let Some(oldest) = self.open.values_mut().find(|connection| connection.stage == Stage::Handshake) {
-            oldest.stage = Stage::Closed;
-            oldest.wire.close();
-        }
-    }
 }
 
 /// Bound sockets; a [`Server`] is created from them once its exports are ready.
@@ -96,9 +88,6 @@ pub struct Sockets(Vec<Listener>);
 
 impl Sockets {
     /// Binds sockets to addresses.
-    ///
-    /// # Errors
-    /// Fails if an address cannot be used.
     pub fn bind(addresses: &[Address]) -> Result<Self, ServerError> {
         Ok(Self(addresses.iter().map(Listener::bind).collect::<Result<_, _>>()?))
     }
@@ -116,10 +105,7 @@ pub struct Handle {
 }
 
 impl Server {
-    /// Creates a server that offers the exports `entries`.
-    ///
-    /// # Panics
-    /// Panics if [`Host::new`] panics for these entries.
+    /// Creates a server that offers the exports `entries`. Panics if [`Host::new`] panics for these entries.
     pub fn new(sockets: Sockets, entries: Vec<Entry>, options: Options) -> Self {
         let security = match &options.tls {
             None => Security::Plain,
@@ -151,10 +137,8 @@ impl Server {
         self.shared.listeners.iter().map(Listener::address).collect()
     }
 
-    /// Serves clients until [`Handle::stop`] is called.
-    ///
-    /// # Errors
-    /// Fails if the system cannot start a thread for a socket, or an export cannot be flushed when the server ends.
+    /// Serves clients until [`Handle::stop`] is called. Fails if the system cannot start a thread for a socket, or an
+    /// export cannot be flushed when the server ends.
     pub fn run(self) -> Result<Ending, ServerError> {
         let handle = self.handle();
         let mut served = Ok(());
@@ -175,7 +159,7 @@ impl Server {
         if self.shared.at_once.load(Ordering::SeqCst) {
             return Ok(Ending::AtOnce);
         }
-        for Entry { name, export, .. } in self.shared.host.entries() {
+        for Entry { name, export, .. } in &self.shared.host.entries {
             export.finish().map_err(|errno| ServerError::Flush { name: name.clone(), errno })?;
         }
         Ok(Ending::Graceful)
@@ -236,9 +220,12 @@ impl Shared {
         if connections.count(Stage::Client) >= self.budget.clients {
             return;
         }
-        // Silent connections must not prevent other clients from connecting.
-        if connections.count(Stage::Handshake) >= self.options.handshakes {
-            connections.close_oldest_handshake();
+        // Closes the oldest handshake, because silent connections must not prevent other clients from connecting.
+        if connections.count(Stage::Handshake) >= self.options.handshakes
+            && let Some(oldest) = connections.open.values_mut().find(|own| own.stage == Stage::Handshake)
+        {
+            oldest.stage = Stage::Closed;
+            oldest.wire.close();
         }
         let id = connections.next;
         connections.next += 1;
@@ -284,7 +271,6 @@ impl Shared {
     }
 }
 
-/// Table of open connections.
 #[derive(Default)]
 struct ConnectionTable {
     connections: Mutex<Connections>,

@@ -13,8 +13,8 @@ pub struct Options {
     /// Maximum number of connections that have not chosen an export yet. A further connection replaces the oldest of
     /// them.
     pub handshakes: usize,
-    /// Memory limit in bytes for requests and replies of all connections; at least 160 MiB, so that the longest request
-    /// fits.
+    /// Memory limit in bytes for requests and replies of all connections. The longest request fits if the limit is at
+    /// least 192 MiB (with the default `handshakes`).
     pub memory: usize,
     /// Maximum number of waiting replies per connection; further requests wait in the socket.
     pub in_flight: usize,

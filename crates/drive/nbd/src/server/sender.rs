@@ -1,6 +1,6 @@
 //! Sends replies: immediately, or at a time that the export determined.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io;
 use std::num::NonZeroU64;
@@ -36,9 +36,7 @@ impl Sender {
     /// and the output contains only this reply. Blocks while the queue of waiting replies is full.
     pub fn send(&mut self, output: &mut Output, mut room: Option<Room>) -> io::Result<()> {
         if self.timed.is_none() && output.held().is_empty() {
-            if !output.bytes().is_empty() {
-                self.wire.send(output.bytes())?;
-            }
+            self.wire.send(output.bytes())?;
             output.clear();
             return Ok(());
         }
@@ -46,16 +44,15 @@ impl Sender {
             self.timed = Some(self.start()?);
         }
         let (queue, _) = self.timed.as_ref().expect("the thread was started");
+        let mut keep = |bytes| queue.keep(QueuedReply::new(bytes, room.take(), &self.account)?);
         if !output.bytes().is_empty() {
-            let kept = QueuedReply::new(output.bytes().to_vec(), room.take(), &self.account)?;
-            let number = queue.keep(kept)?;
-            queue.put(ScheduledReply { at: Instant::now(), timed: false, number });
+            let number = keep(output.bytes().to_vec())?;
+            queue.put(ScheduledReply { at: Instant::now(), number, timed: false });
         }
         for Held { reply, bytes } in output.clear() {
-            let kept = QueuedReply::new(bytes, room.take(), &self.account)?;
-            let number = queue.keep(kept)?;
+            let number = keep(bytes)?;
             let queue = Arc::clone(queue);
-            reply.then(move |at| queue.put(ScheduledReply { at, timed: true, number }));
+            reply.then(move |at| queue.put(ScheduledReply { at, number, timed: true }));
         }
         Ok(())
     }
@@ -73,16 +70,13 @@ impl Sender {
     fn start(&self) -> io::Result<(Arc<ReplyQueue>, JoinHandle<()>)> {
         let queue = Arc::new(ReplyQueue::new(self.shared.options.in_flight));
         let (wire, shared) = (Arc::clone(&self.wire), Arc::clone(&self.shared));
-        let closed = Arc::clone(&queue);
+        let (closed, sent) = (Arc::clone(&queue), Arc::clone(&queue));
         wire.when_closed(move || closed.give_up());
-        let thread = {
-            let queue = Arc::clone(&queue);
-            thread::Builder::new().name("nbd sender".to_owned()).spawn(move || {
-                // Linux delays wake-ups by up to the timer slack, by default 50 us.
-                let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-                queue.send_all(&wire, &shared);
-            })?
-        };
+        let thread = thread::Builder::new().name("nbd sender".to_owned()).spawn(move || {
+            // Linux delays wake-ups by up to the timer slack, by default 50 us.
+            let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+            sent.send_all(&wire, &shared);
+        })?;
         Ok((queue, thread))
     }
 }
@@ -113,33 +107,14 @@ impl QueuedReply {
     }
 }
 
+/// Replies are sent in the order of the fields: by time, then by number.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct ScheduledReply {
     at: Instant,
+    number: u64,
     /// True if an export determined the time of the reply.
     timed: bool,
-    /// Number of the reply; replies with equal times are sent in the order of their numbers.
-    number: u64,
 }
-
-impl Ord for ScheduledReply {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
-    }
-}
-
-impl PartialOrd for ScheduledReply {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for ScheduledReply {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for ScheduledReply {}
 
 struct ReplyQueue {
     state: Mutex<ReplyQueueState>,

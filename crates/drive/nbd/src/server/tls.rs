@@ -38,10 +38,7 @@ pub struct TlsError {
 impl Tls {
     /// Reads `server-cert.pem` and `server-key.pem` from a folder, like nbdkit and QEMU. If `required` is true, clients
     /// without encryption are refused. If `verify_clients` is true, clients without a certificate signed by
-    /// `ca-cert.pem` are refused.
-    ///
-    /// # Errors
-    /// Fails if a certificate or key file is missing or invalid.
+    /// `ca-cert.pem` are refused. Fails if a certificate or key file is missing or invalid.
     pub fn load(folder: &Path, required: bool, verify_clients: bool) -> Result<Self, TlsError> {
         let path = |name: &str| folder.join(name);
         let (cert, key, ca) = (path("server-cert.pem"), path("server-key.pem"), path("ca-cert.pem"));

@@ -17,14 +17,7 @@ use super::budget::Account;
 /// a busy client often arrives sooner than a thread could fall asleep and be woken.
 const PATIENCE: Duration = Duration::from_micros(20);
 
-/// A connected stream socket.
-pub(super) struct Socket(OwnedFd);
-
-impl<S: Into<OwnedFd>> From<S> for Socket {
-    fn from(socket: S) -> Self {
-        Self(socket.into())
-    }
-}
+struct Socket(OwnedFd);
 
 impl Socket {
     fn set_timeouts(&self, timeout: Duration) -> io::Result<()> {
@@ -79,8 +72,9 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub fn new(socket: impl Into<Socket>) -> Self {
-        Self { socket: socket.into(), tls: OnceLock::new(), account: OnceLock::new(), closing: OnceLock::new() }
+    pub fn new(socket: impl Into<OwnedFd>) -> Self {
+        let socket = Socket(socket.into());
+        Self { socket, tls: OnceLock::new(), account: OnceLock::new(), closing: OnceLock::new() }
     }
 
     /// Sets a deadline after which receiving and sending fail, until [`Self::admit`] is called.
@@ -103,11 +97,10 @@ impl Wire {
     /// negotiation, or if `may_end` is true and other clients wait for this client's memory.
     fn patiently<T>(&self, may_end: bool, mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         loop {
-            let done = operation();
-            match (&done, self.account.get()) {
+            match (operation(), self.account.get()) {
                 (Err(error), Some(account))
                     if error.kind() == io::ErrorKind::WouldBlock && !(may_end && account.is_in_the_way()) => {}
-                _ => return done,
+                (done, _) => return done,
             }
         }
     }
@@ -156,7 +149,6 @@ impl Wire {
         self.send_records(&mut tls)
     }
 
-    /// Stops receiving from the client.
     pub fn stop_reading(&self) {
         self.socket.shutdown(Shutdown::Read);
     }
@@ -172,7 +164,6 @@ impl Wire {
         }
     }
 
-    /// Sets a function to be called when the connection is closed.
     pub fn when_closed(&self, closing: impl Fn() + Send + Sync + 'static) {
         // This cannot fail, because only the single sender sets the function.
         let _ = self.closing.set(Box::new(closing));
@@ -190,7 +181,6 @@ impl Wire {
     }
 }
 
-/// Receiving side of a connection.
 pub(super) struct Receiver {
     wire: Arc<Wire>,
     /// Received encrypted bytes; the bytes before `start` are already decrypted.

@@ -38,17 +38,15 @@ impl Entry {
 
 /// Exports and state of a server.
 pub struct Host {
-    entries: Vec<Entry>,
-    security: Security,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) security: Security,
     stopping: AtomicBool,
 }
 
 impl Host {
-    /// Creates a host that offers the exports `entries`.
-    ///
-    /// # Panics
-    /// Panics if `entries` is empty, two names are equal, a name is longer than 4,096 bytes, an export requires TLS
-    /// although TLS is off, or request sizes break the rules of [`crate::BlockSizes`].
+    /// Creates a host that offers the exports `entries`. Panics if there are none, two names are equal, a name is
+    /// longer than 4,096 bytes, an export requires TLS although TLS is off, or request sizes break the rules of
+    /// [`crate::BlockSizes`].
     pub fn new(entries: Vec<Entry>, security: Security) -> Self {
         assert!(!entries.is_empty(), "a server needs at least one export");
         for (at, entry) in entries.iter().enumerate() {
@@ -74,14 +72,6 @@ impl Host {
     /// True once [`Host::stop`] has been called.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
-    }
-
-    pub(crate) fn security(&self) -> Security {
-        self.security
-    }
-
-    pub(crate) fn entries(&self) -> &[Entry] {
-        &self.entries
     }
 
     /// Returns the exports that a client may see; `secure` is true for an encrypted connection.

@@ -26,7 +26,6 @@ impl Input {
         &self.buffer[self.start..self.end]
     }
 
-    /// Removes the first `bytes` received bytes.
     pub fn consume(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.end - self.start);
         self.start += bytes;
@@ -44,7 +43,6 @@ impl Input {
         self.wanted = bytes;
     }
 
-    /// Returns the size of the input buffer in bytes.
     pub fn memory(&self) -> usize {
         self.buffer.len()
     }

@@ -110,7 +110,7 @@ impl Negotiation {
             None
         } else if host.is_stopping() {
             Some(Refusal(rep::ERR_SHUTDOWN, "the server is being shut down".to_owned()))
-        } else if host.security() == Security::Forced && !self.secure && option != option::STARTTLS {
+        } else if host.security == Security::Forced && !self.secure && option != option::STARTTLS {
             Some(Refusal(rep::ERR_TLS_REQD, "this server requires TLS".to_owned()))
         } else {
             None
@@ -135,7 +135,12 @@ impl Negotiation {
             }
             option::STARTTLS => {
                 empty()?;
-                self.may_start_tls(host)?;
+                if self.secure {
+                    return Err(Refusal(rep::ERR_INVALID, "TLS has already started".to_owned()));
+                }
+                if host.security == Security::Plain {
+                    return Err(Refusal(rep::ERR_POLICY, "TLS is off on this server".to_owned()));
+                }
                 step = Step::StartTls;
             }
             option::INFO | option::GO => {
@@ -195,22 +200,12 @@ impl Negotiation {
         }
         let export = host.find(name, self.secure).ok()?;
         let transmission = self.enter(host, export);
-        out.extend(&transmission.size().to_be_bytes());
+        out.extend(&transmission.size.to_be_bytes());
         out.extend(&transmission.flags().to_be_bytes());
         if !self.no_zeroes {
             out.extend(&[0; 124]);
         }
         Some(Step::Enter(transmission))
-    }
-
-    fn may_start_tls(&self, host: &Host) -> Result<(), Refusal> {
-        if self.secure {
-            return Err(Refusal(rep::ERR_INVALID, "TLS has already started".to_owned()));
-        }
-        if host.security() == Security::Plain {
-            return Err(Refusal(rep::ERR_POLICY, "TLS is off on this server".to_owned()));
-        }
-        Ok(())
     }
 
     fn find(&self, host: &Host, name: &str) -> Result<usize, Refusal> {
@@ -221,19 +216,19 @@ impl Negotiation {
     }
 
     fn enter(&self, host: &Host, export: usize) -> Transmission {
-        Transmission::new(host.entries()[export].export.clone(), self.kind, self.context == Some(export))
+        Transmission::new(host.entries[export].export.clone(), self.kind, self.context == Some(export))
     }
 }
 
 /// Appends the mandatory and the requested information about an export.
 fn describe(host: &Host, export: usize, seen: &Transmission, option: u32, requests: &[u16], out: &mut Buffer) {
-    let entry = &host.entries()[export];
+    let entry = &host.entries[export];
     let mut append = |kind: u16, data: &[&[u8]]| {
         let kind = kind.to_be_bytes();
         let data: Vec<&[u8]> = std::iter::once(&kind[..]).chain(data.iter().copied()).collect();
         option_reply(out, option, rep::INFO, &data);
     };
-    append(info::EXPORT, &[&seen.size().to_be_bytes(), &seen.flags().to_be_bytes()]);
+    append(info::EXPORT, &[&seen.size.to_be_bytes(), &seen.flags().to_be_bytes()]);
     if requests.contains(&info::NAME) {
         append(info::NAME, &[entry.name.as_bytes()]);
     }

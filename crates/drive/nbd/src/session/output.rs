@@ -59,7 +59,7 @@ impl Output {
     pub(super) fn complete(&mut self, start: usize, leave: ReplyTime, payload_bytes: usize) {
         self.moved += payload_bytes;
         let ReplyTime::Deferred(reply) = leave else { return };
-        let bytes = self.bytes.tail(start).to_vec();
+        let bytes = self.bytes.as_slice()[start..].to_vec();
         self.bytes.truncate(start);
         self.moved += bytes.len();
         self.held.push(Held { reply, bytes });

@@ -29,7 +29,7 @@ impl From<Errno> for Failure {
 /// Connection of a client to an export.
 pub(super) struct Transmission {
     export: Arc<dyn Export>,
-    size: u64,
+    pub size: u64,
     sizes: BlockSizes,
     features: Features,
     kind: ReplyKind,
@@ -48,10 +48,6 @@ impl Transmission {
     /// Returns the memory in bytes that the connection uses besides its input and output buffers.
     pub fn memory(&self) -> usize {
         self.scratch.capacity()
-    }
-
-    pub fn size(&self) -> u64 {
-        self.size
     }
 
     /// Returns the export's transmission flags for this client.
