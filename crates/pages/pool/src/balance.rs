@@ -69,7 +69,6 @@ impl Balance {
         self.events += 1;
     }
 
-    /// Records that a page leaves the cache.
     pub fn evicted(&mut self, id: PageId) {
         self.evicted.insert(id);
     }

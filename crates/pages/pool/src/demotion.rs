@@ -104,7 +104,6 @@ impl CodecPool {
         }
     }
 
-    /// Records that a thread has discarded a codec context.
     fn discard(&self) {
         self.change(|state| state.contexts -= 1);
     }
@@ -138,15 +137,6 @@ impl Drop for Borrowed<'_> {
             }
         }
     }
-}
-
-/// Outcome of storing and compressing a victim.
-pub enum DemotionResult<E> {
-    StoreFailed(E),
-    Drop,
-    Incompressible,
-    /// The page was compressed to this many bytes.
-    Kept(usize),
 }
 
 impl Borrowed<'_> {
@@ -191,34 +181,34 @@ impl Borrowed<'_> {
         self.with_codec(|context| context.codec.decompress(&context.incoming[..len], page).is_ok()) == Some(true)
     }
 
-    /// Stores and compresses a victim; writes the compressed page to the start of `out`.
+    /// Stores and compresses a victim; writes the compressed page to the start of `out`. Fails if the victim could not
+    /// be stored.
     pub fn demote<L: Loader>(
         &mut self,
         loader: &L,
         job: &Job,
         keep_incompressible: bool,
         out: &mut [u8],
-    ) -> DemotionResult<L::Error> {
-        match store(loader, job) {
-            Ok(()) => self.compress(job, keep_incompressible, out),
-            Err(error) => DemotionResult::StoreFailed(error),
-        }
+    ) -> Result<JobResult, L::Error> {
+        store(loader, job)?;
+        Ok(self.compress(job, keep_incompressible, out))
     }
 
-    fn compress<E>(&mut self, job: &Job, keep_incompressible: bool, out: &mut [u8]) -> DemotionResult<E> {
+    fn compress(&mut self, job: &Job, keep_incompressible: bool, out: &mut [u8]) -> JobResult {
         if job.action != VictimAction::Compress {
-            return DemotionResult::Drop;
+            return JobResult::Drop;
         }
         let max_bytes = self.contexts.max_stored_bytes;
         // A faulty codec may return a length that exceeds the buffer; the page then counts as incompressible.
-        match self.with_codec(|context| context.codec.compress(&job.page, &mut out[..max_bytes])).flatten() {
-            Some(len) if len <= max_bytes => DemotionResult::Kept(len),
+        let len = match self.with_codec(|context| context.codec.compress(&job.page, &mut out[..max_bytes])).flatten() {
+            Some(len) if len <= max_bytes => len,
             _ if keep_incompressible => {
                 out[..job.page.len()].copy_from_slice(&job.page);
-                DemotionResult::Kept(job.page.len())
+                job.page.len()
             }
-            _ => DemotionResult::Incompressible,
-        }
+            _ => return JobResult::Incompressible,
+        };
+        JobResult::Keep { len, crc: checksum(&out[..len]) }
     }
 
     /// Like [`Borrowed::demote`], but writes to the outgoing buffer of the borrowed codec context.
@@ -227,32 +217,19 @@ impl Borrowed<'_> {
         loader: &L,
         job: &Job,
         keep_incompressible: bool,
-    ) -> DemotionResult<L::Error> {
+    ) -> Result<JobResult, L::Error> {
         // Stores the page before taking the buffer out of the context, so that the context still has its buffer if the
         // loader panics.
-        if let Err(error) = store(loader, job) {
-            return DemotionResult::StoreFailed(error);
-        }
+        store(loader, job)?;
         let mut out = std::mem::take(&mut self.context().outgoing);
         let result = self.compress(job, keep_incompressible, &mut out);
         self.context().outgoing = out;
-        result
+        Ok(result)
     }
 }
 
-/// Stores the page of a job if it is dirty.
 fn store<L: Loader>(loader: &L, job: &Job) -> Result<(), L::Error> {
     if job.dirty { loader.store(job.id, &job.page) } else { Ok(()) }
-}
-
-/// Converts the outcome of a demotion to the result type of [`Shard::finish`](crate::shard::Shard::finish).
-pub fn job_result<'a, E>(result: &DemotionResult<E>, out: &'a [u8]) -> JobResult<'a> {
-    match result {
-        DemotionResult::StoreFailed(_) => JobResult::StoreFailed,
-        DemotionResult::Drop => JobResult::Drop,
-        DemotionResult::Incompressible => JobResult::Incompressible,
-        DemotionResult::Kept(len) => JobResult::Keep(&out[..*len], checksum(&out[..*len])),
-    }
 }
 
 /// Returns a guard for jobs. If a panic in the loader drops the guard, the jobs are cancelled and their pages stay

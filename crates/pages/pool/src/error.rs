@@ -58,9 +58,6 @@ pub enum PoolError<E> {
         page_bytes: usize,
     },
     /// A codec could not be set up.
-    #[error("cannot set up a codec: {source}")]
-    Codec {
-        /// Error of the codec's library.
-        source: io::Error,
-    },
+    #[error("cannot set up a codec: {0}")]
+    Codec(#[source] io::Error),
 }

@@ -23,7 +23,6 @@ pub enum Source {
     Loader,
 }
 
-/// State of a thread's fetch of one page.
 pub struct Fetch<'a, L: Loader> {
     inner: &'a Inner<L>,
     shard: &'a SharedShard,
@@ -57,6 +56,7 @@ impl<'a, L: Loader> Fetch<'a, L> {
     }
 
     /// Fetches the page: copies it to `out`, or returns its frame if `out` is `None`.
+    #[cold]
     pub fn run(mut self, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
         let claim = loop {
             let state = self.shard.lock();
@@ -83,8 +83,7 @@ impl<'a, L: Loader> Fetch<'a, L> {
     /// Makes this thread the owner of a compressed page, and copies the page's bytes to a codec context. Returns `None`
     /// if the page must be looked up again.
     fn claim_compressed(&mut self, mut state: ShardGuard<'a>, slot: u32) -> PoolResult<Option<Claim<'a>>, L> {
-        let context = self.inner.contexts.try_take().map_err(|source| PoolError::Codec { source })?;
-        let Some(mut context) = context else {
+        let Some(mut context) = self.inner.contexts.try_take().map_err(PoolError::Codec)? else {
             drop(state);
             self.inner.contexts.wait();
             return Ok(None);

@@ -55,7 +55,6 @@ impl SharedShard {
     }
 }
 
-/// Guard that holds the lock of a shard.
 pub struct ShardGuard<'a> {
     shared: &'a SharedShard,
     state: Option<RwLockWriteGuard<'a, Shard>>,
@@ -146,7 +145,6 @@ impl WorkerQueue {
         }
     }
 
-    /// Makes all workers of the cache exit.
     pub fn stop(&self) {
         self.queue.lock().stopped = true;
         self.ready.notify_all();

@@ -26,7 +26,6 @@ impl Ghosts {
         (&mut self.buckets[(hash >> 32) as usize & mask], hash as u32)
     }
 
-    /// Records the eviction of page `id`.
     pub fn insert(&mut self, id: PageId) {
         // Eviction number 0 marks an empty table entry, so the counter skips 0 when it wraps around.
         self.evictions = self.evictions.checked_add(1).unwrap_or(1);

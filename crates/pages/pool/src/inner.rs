@@ -34,7 +34,7 @@ impl<L: Loader> Inner<L> {
     }
 
     pub fn context(&self) -> PoolResult<Borrowed<'_>, L> {
-        self.contexts.take().map_err(|source| PoolError::Codec { source })
+        self.contexts.take().map_err(PoolError::Codec)
     }
 
     pub fn keeps_incompressible(&self) -> bool {

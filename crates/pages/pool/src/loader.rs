@@ -12,16 +12,12 @@ pub trait Loader: Send + Sync + 'static {
     /// Error of a failed load or store.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Reads page `id`; must fill the whole buffer `page`.
-    ///
-    /// # Errors
-    /// Returns any error of the storage; the page is then not cached.
+    /// Reads page `id`; must fill the whole buffer `page`. Returns any error of the storage; the page is then not
+    /// cached.
     fn load(&self, id: PageId, page: &mut [u8]) -> Result<(), Self::Error>;
 
-    /// Writes the bytes of page `id` to the storage.
-    ///
-    /// # Errors
-    /// Returns any error of the storage; the page then stays in the cache.
+    /// Writes the bytes of page `id` to the storage. Returns any error of the storage; the page then stays in the
+    /// cache.
     fn store(&self, id: PageId, page: &[u8]) -> Result<(), Self::Error>;
 }
 

@@ -113,17 +113,11 @@ impl Options {
     }
 
     pub(crate) fn workers(&self) -> usize {
-        match self.demotion {
-            Demotion::Synchronous => 0,
-            Demotion::Background { workers, .. } => workers as usize,
-        }
+        if let Demotion::Background { workers, .. } = self.demotion { workers as usize } else { 0 }
     }
 
     pub(crate) fn batch(&self) -> usize {
-        match self.demotion {
-            Demotion::Synchronous => 1,
-            Demotion::Background { batch, .. } => batch as usize,
-        }
+        if let Demotion::Background { batch, .. } = self.demotion { batch as usize } else { 1 }
     }
 
     pub(crate) fn frame_bytes(&self) -> usize {

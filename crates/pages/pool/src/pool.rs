@@ -41,19 +41,15 @@ pub struct Pool<L: Loader> {
 }
 
 impl<L: Loader> Pool<L> {
-    /// Creates a cache in front of `loader`.
-    ///
-    /// # Errors
-    /// Fails if an option is invalid, or the codec is modelled and stores no data.
+    /// Creates a cache in front of `loader`. Fails if an option is invalid, or the codec is modelled and stores no
+    /// data.
     pub fn new(options: Options, loader: L) -> Result<Self, ConfigError> {
         let spec = options.codec.clone();
         Self::with_codec(options, loader, Arc::new(move || spec.build()))
     }
 
-    /// Creates a cache with the caller's codec instead of the one in `options`.
-    ///
-    /// # Errors
-    /// Fails if an option is invalid, or the codec stores no data or cannot be set up.
+    /// Creates a cache with the caller's codec instead of the one in `options`. Fails if an option is invalid, or the
+    /// codec stores no data or cannot be set up.
     pub fn with_codec(options: Options, loader: L, make: CodecFactory) -> Result<Self, ConfigError> {
         options.check()?;
         let codec_error = |remedy: String| ConfigError::new("codec", &options.codec, remedy);
@@ -100,10 +96,7 @@ impl<L: Loader> Pool<L> {
     }
 
     /// Copies page `id` to `out`, which must be as long as a page. Returns the storage level in which the page was
-    /// found.
-    ///
-    /// # Errors
-    /// See [`PoolError`]. If a page cannot be cached because no uncompressed page is evictable, it is still read.
+    /// found. If a page cannot be cached because no uncompressed page is evictable, it is still read.
     #[inline]
     pub fn read(&self, id: PageId, out: &mut [u8]) -> PoolResult<Source, L> {
         self.inner.check_length(id, out.len())?;
@@ -116,13 +109,10 @@ impl<L: Loader> Pool<L> {
                 return Ok(Source::Raw);
             }
         }
-        self.inner.fetch(id, Some(out)).map(|(_, source)| source)
+        Fetch::new(&self.inner, id).run(Some(out)).map(|(_, source)| source)
     }
 
     /// Returns page `id` without copying it. Later writes do not change the returned page.
-    ///
-    /// # Errors
-    /// See [`PoolError`].
     #[inline]
     pub fn get(&self, id: PageId) -> PoolResult<PageRef, L> {
         let shard = self.inner.shard(id);
@@ -133,27 +123,103 @@ impl<L: Loader> Pool<L> {
                 return Ok(PageRef(Arc::clone(page)));
             }
         }
-        match self.inner.fetch(id, None)? {
+        match Fetch::new(&self.inner, id).run(None)? {
             (Some(page), _) => Ok(PageRef(page)),
             (None, _) => Err(PoolError::NoRoom { page: id }),
         }
     }
 
-    /// Writes page `id` completely. The page stays dirty until [`Pool::flush`] or its eviction writes it back.
-    ///
-    /// # Errors
-    /// See [`PoolError`]. The page is then unchanged.
+    /// Writes page `id` completely. The page stays dirty until [`Pool::flush`] or its eviction writes it back. On an
+    /// error, the page is unchanged.
     pub fn write(&self, id: PageId, bytes: &[u8]) -> PoolResult<(), L> {
-        self.inner.check_length(id, bytes.len())?;
-        self.inner.write(id, bytes)
+        let inner = &*self.inner;
+        inner.check_length(id, bytes.len())?;
+        let shard = inner.shard(id);
+        let mut spare: Option<Frame> = None;
+        let (mut flight, created) = loop {
+            let mut state = shard.lock();
+            let lookup = state.look_up(id);
+            if let Lookup::Raw(slot) = lookup {
+                if state.overwrite(slot, bytes) {
+                    if let Some(frame) = spare {
+                        state.return_frame(frame);
+                    }
+                    return Ok(());
+                }
+                // A reader still holds a reference to the old frame, so the page needs another frame.
+                if let Some(mut frame) = spare.take().or_else(|| state.take_frame()) {
+                    copy(&mut frame, bytes);
+                    state.replace_frame(slot, frame);
+                    return Ok(());
+                }
+                drop(state);
+                spare = Some(Room::new(inner, shard, id).frame(None, None)?);
+                continue;
+            }
+            // Other threads may wait for the spare frame, so this thread must not hold the frame while it waits.
+            if let Some(frame) = spare.take() {
+                state.return_frame(frame);
+            }
+            let (slot, created) = match lookup {
+                Lookup::Compressed(slot) => {
+                    state.begin_overwrite(slot);
+                    (slot, false)
+                }
+                Lookup::Absent => match state.begin(id) {
+                    Some(slot) => (slot, true),
+                    None if state.working() => {
+                        state.wait();
+                        continue;
+                    }
+                    None => return Err(PoolError::NoRoom { page: id }),
+                },
+                Lookup::InFlight | Lookup::Raw(_) => {
+                    state.wait();
+                    continue;
+                }
+            };
+            let frame = state.take_frame();
+            break (Flight::new(shard, slot, frame), created);
+        };
+        if flight.frame.is_none() {
+            flight.frame = Some(Room::new(inner, shard, id).frame(None, None)?);
+        }
+        if let Some(frame) = &mut flight.frame {
+            copy(frame, bytes);
+        }
+        flight.land(true, |counts| counts.created += u64::from(created));
+        Ok(())
     }
 
-    /// Writes back every page that is currently dirty. Pages stay cached.
-    ///
-    /// # Errors
-    /// Returns the first failure. The flush continues with the other pages; failed pages stay dirty for the next flush.
+    /// Writes back every page that is currently dirty. Pages stay cached. After a failure, the flush continues with the
+    /// other pages and finally returns the first failure; failed pages stay dirty for the next flush.
     pub fn flush(&self) -> PoolResult<(), L> {
-        self.inner.flush()
+        let mut first_error = None;
+        for shard in &self.inner.shards {
+            let mut from = 0;
+            loop {
+                let mut state = shard.lock();
+                let Some((slot, job)) = state.next_dirty(from) else { break };
+                let Some(job) = job else {
+                    // Another thread is storing this page. After waiting, checks the page again, because storing may
+                    // have failed.
+                    state.wait();
+                    continue;
+                };
+                drop(state);
+                let page = job.id;
+                let job = cancel_on_drop(shard, [job], false);
+                let stored = self.inner.loader.store(page, &job[0].page);
+                let mut state = shard.lock();
+                let [job] = ScopeGuard::into_inner(job);
+                state.finish_store(job, stored.is_ok());
+                if let Err(source) = stored {
+                    first_error.get_or_insert(PoolError::Store { page, source });
+                }
+                from = slot + 1;
+            }
+        }
+        first_error.map_or(Ok(()), Err)
     }
 
     /// Returns the counts of page transitions so far.
@@ -203,102 +269,8 @@ impl<L: Loader> Drop for Pool<L> {
             let _ = worker.join();
         }
         if !std::thread::panicking() {
-            let _ = self.inner.flush();
+            let _ = self.flush();
         }
-    }
-}
-
-impl<L: Loader> Inner<L> {
-    #[cold]
-    fn fetch(&self, id: PageId, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
-        Fetch::new(self, id).run(out)
-    }
-
-    fn write(&self, id: PageId, bytes: &[u8]) -> PoolResult<(), L> {
-        let shard = self.shard(id);
-        let mut spare: Option<Frame> = None;
-        let (mut flight, created) = loop {
-            let mut state = shard.lock();
-            let lookup = state.look_up(id);
-            if let Lookup::Raw(slot) = lookup {
-                if state.overwrite(slot, bytes) {
-                    if let Some(frame) = spare {
-                        state.return_frame(frame);
-                    }
-                    return Ok(());
-                }
-                // A reader still holds a reference to the old frame, so the page needs another frame.
-                if let Some(mut frame) = spare.take().or_else(|| state.take_frame()) {
-                    copy(&mut frame, bytes);
-                    state.replace_frame(slot, frame);
-                    return Ok(());
-                }
-                drop(state);
-                spare = Some(Room::new(self, shard, id).frame(None, None)?);
-                continue;
-            }
-            // Other threads may wait for the spare frame, so this thread must not hold the frame while it waits.
-            if let Some(frame) = spare.take() {
-                state.return_frame(frame);
-            }
-            let (slot, created) = match lookup {
-                Lookup::Compressed(slot) => {
-                    state.begin_overwrite(slot);
-                    (slot, false)
-                }
-                Lookup::Absent => match state.begin(id) {
-                    Some(slot) => (slot, true),
-                    None if state.working() => {
-                        state.wait();
-                        continue;
-                    }
-                    None => return Err(PoolError::NoRoom { page: id }),
-                },
-                Lookup::InFlight | Lookup::Raw(_) => {
-                    state.wait();
-                    continue;
-                }
-            };
-            let frame = state.take_frame();
-            break (Flight::new(shard, slot, frame), created);
-        };
-        if flight.frame.is_none() {
-            flight.frame = Some(Room::new(self, shard, id).frame(None, None)?);
-        }
-        if let Some(frame) = &mut flight.frame {
-            copy(frame, bytes);
-        }
-        flight.land(true, |counts| counts.created += u64::from(created));
-        Ok(())
-    }
-
-    fn flush(&self) -> PoolResult<(), L> {
-        let mut first_error = None;
-        for shard in &self.shards {
-            let mut from = 0;
-            loop {
-                let mut state = shard.lock();
-                let Some((slot, job)) = state.next_dirty(from) else { break };
-                let Some(job) = job else {
-                    // Another thread is storing this page. After waiting, checks the page again, because storing may
-                    // have failed.
-                    state.wait();
-                    continue;
-                };
-                drop(state);
-                let page = job.id;
-                let job = cancel_on_drop(shard, [job], false);
-                let stored = self.loader.store(page, &job[0].page);
-                let mut state = shard.lock();
-                let [job] = ScopeGuard::into_inner(job);
-                state.finish_store(job, stored.is_ok());
-                if let Err(source) = stored {
-                    first_error.get_or_insert(PoolError::Store { page, source });
-                }
-                from = slot + 1;
-            }
-        }
-        first_error.map_or(Ok(()), Err)
     }
 }
 

@@ -2,11 +2,11 @@
 
 use scopeguard::ScopeGuard;
 
-use crate::demotion::{Borrowed, DemotionResult, cancel_on_drop, job_result};
+use crate::demotion::{Borrowed, cancel_on_drop};
 use crate::flight::{ShardGuard, SharedShard};
 use crate::inner::{Inner, PoolResult};
 use crate::loader::Loader;
-use crate::shard::{Frame, Job, Shard};
+use crate::shard::{Frame, Job, JobResult, Shard};
 use crate::{PageId, PoolError};
 
 /// State of the search for a free frame for one incoming page.
@@ -34,24 +34,21 @@ impl<'a, L: Loader> Room<'a, L> {
         let page = victim.id;
         let victim = cancel_on_drop(self.shard, [victim], true);
         let result = context.demote_one(&self.inner.loader, &victim[0], self.inner.keeps_incompressible());
+        let result = result.unwrap_or_else(|source| {
+            self.store_error = Some(PoolError::Store { page, source });
+            JobResult::StoreFailed
+        });
         let (incoming, outgoing) = context.buffers();
-        let job_result = job_result(&result, outgoing);
         let mut state = self.shard.lock();
         first(&mut state, incoming);
         state.counts.demoted_by_callers += 1;
         let [victim] = ScopeGuard::into_inner(victim);
-        state.finish(victim, job_result);
-        if let DemotionResult::StoreFailed(source) = result {
-            self.store_error = Some(PoolError::Store { page, source });
-        }
+        state.finish(victim, result, outgoing);
         state
     }
 
     /// Returns a free frame. Demotes `victim` first if it is given, then other victims. A caller that passes a victim
-    /// must also pass a codec context.
-    ///
-    /// # Errors
-    /// Fails if no page is evictable, or if dirty victims could not be written back.
+    /// must also pass a codec context. Fails if no page is evictable, or if dirty victims could not be written back.
     pub fn frame(mut self, mut victim: Option<Job>, context: Option<&mut Borrowed<'a>>) -> PoolResult<Frame, L> {
         let mut new_context;
         let context = match context {

@@ -14,7 +14,6 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// Creates a sketch for about `pages` pages.
     pub fn new(pages: usize) -> Self {
         Self { counters: vec![0; (4 * pages).next_power_of_two()].into(), increments: 0 }
     }
@@ -24,7 +23,6 @@ impl Sketch {
         [hash, hash >> 32].map(|bits| bits as usize & (self.counters.len() - 1))
     }
 
-    /// Counts a request for page `id`.
     pub fn count(&mut self, id: PageId) {
         for index in self.indexes(id) {
             self.counters[index] = (self.counters[index] + 1).min(MAX_COUNT);

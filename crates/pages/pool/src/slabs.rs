@@ -6,7 +6,6 @@
 
 use ssdlab_core::mem::prefetch;
 
-/// Position of a compressed page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     chunk: u32,
@@ -45,7 +44,6 @@ pub struct Emptied {
     pub lost: Vec<u32>,
 }
 
-/// Slab allocator of a shard.
 pub struct Slabs {
     chunk_bytes: usize,
     step_bytes: usize,
@@ -137,7 +135,6 @@ impl Slabs {
         (0..len).step_by(LINE_BYTES).for_each(|at| prefetch(bytes, at));
     }
 
-    /// Allocates the memory of an additional chunk.
     pub fn add_chunk(&mut self) {
         self.empty.push(vec![0; self.chunk_bytes].into());
     }
@@ -230,22 +227,19 @@ impl Slabs {
 
     /// Frees the block at `place`, which holds a page of `len` bytes.
     pub fn free(&mut self, place: Place, len: usize) {
-        let partial_len = {
-            let class = self.chunk(place.chunk).class;
-            self.partial[class].len() as u32
-        };
-        let step_bytes = self.step_bytes;
+        let class = usize::from(place.class);
+        let position = self.partial[class].len() as u32;
         let chunk = self.chunk(place.chunk);
         chunk.owners[usize::from(place.index)] = FREE;
         let was_full = chunk.free.is_empty();
         chunk.free.push(place.index);
-        let (class, empty) = (chunk.class, chunk.free.len() == chunk.owners.len());
+        let empty = chunk.free.len() == chunk.owners.len();
         if was_full {
-            chunk.position = partial_len;
+            chunk.position = position;
             self.partial[class].push(place.chunk);
         }
         self.pages -= 1;
-        self.place_bytes -= class * step_bytes;
+        self.place_bytes -= class * self.step_bytes;
         self.content_bytes -= len;
         if empty {
             self.unlist(place.chunk);

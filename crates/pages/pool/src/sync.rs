@@ -21,7 +21,6 @@ impl<T> Mutex<T> {
         Self(imp::Mutex::new(value))
     }
 
-    /// Returns the protected value without locking the mutex.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }

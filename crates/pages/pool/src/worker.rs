@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use scopeguard::ScopeGuard;
 
-use crate::demotion::{DemotionResult, cancel_on_drop, job_result};
+use crate::demotion::cancel_on_drop;
 use crate::inner::Inner;
 use crate::loader::Loader;
+use crate::shard::JobResult;
 
 /// Body of a worker thread: compresses victims of queued shards until the cache is dropped. `arena` is the buffer for a
 /// batch of compressed pages. A panic is counted and ends only the current batch.
@@ -38,18 +39,18 @@ fn serve<L: Loader>(inner: &Inner<L>, index: usize, arena: &mut [u8]) {
             return;
         }
         let jobs = cancel_on_drop(shard, jobs, true);
-        let outs = arena.chunks_mut(inner.options.page_bytes as usize);
-        let results: Vec<_> = jobs
-            .iter()
-            .zip(outs)
-            .map(|(job, out)| (context.demote(&inner.loader, job, inner.keeps_incompressible(), out), &*out))
-            .collect();
-        let job_results: Vec<_> = results.iter().map(|(result, out)| job_result(result, out)).collect();
-        clean_only |= results.iter().any(|(result, _)| matches!(result, DemotionResult::StoreFailed(_)));
+        let page_bytes = inner.options.page_bytes as usize;
+        let mut results = Vec::with_capacity(jobs.len());
+        for (job, out) in jobs.iter().zip(arena.chunks_mut(page_bytes)) {
+            let result = context.demote(&inner.loader, job, inner.keeps_incompressible(), out);
+            results.push(result.unwrap_or(JobResult::StoreFailed));
+        }
+        clean_only |= results.contains(&JobResult::StoreFailed);
         let mut state = shard.lock_as_worker();
-        state.counts.demoted_by_workers += job_results.len() as u64;
-        for (job, result) in ScopeGuard::into_inner(jobs).into_iter().zip(job_results) {
-            state.finish(job, result);
+        state.counts.demoted_by_workers += results.len() as u64;
+        for ((job, result), out) in ScopeGuard::into_inner(jobs).into_iter().zip(results).zip(arena.chunks(page_bytes))
+        {
+            state.finish(job, result, out);
         }
     }
 }

@@ -31,7 +31,6 @@ impl Links {
         list.len -= 1;
     }
 
-    /// Removes the oldest slot of a list and returns it.
     pub fn pop_oldest(&mut self, list: &mut List) -> Option<u32> {
         let slot = list.ends.pop_oldest(&mut self.0)?;
         list.len -= 1;

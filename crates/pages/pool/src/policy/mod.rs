@@ -106,10 +106,8 @@ pub fn policies() -> impl Iterator<Item = Choice> {
 }
 
 /// Parses a policy such as `lru` or, with parameters, `lru-k:k=3`. A policy with parameters always has the
-/// implementation for simulated caches, even if [`OWN`] has a policy with the same name.
-///
-/// # Errors
-/// Fails if there is no policy with this name, or a parameter is unknown or invalid.
+/// implementation for simulated caches, even if [`OWN`] has a policy with the same name. Fails if there is no policy
+/// with this name, or a parameter is unknown or invalid.
 pub fn policy(text: &str) -> Result<Choice, ConfigError> {
     let invalid = |remedy: String| ConfigError::new("policy", format!("\"{text}\""), remedy);
     let mut parts = text.trim().split(':');

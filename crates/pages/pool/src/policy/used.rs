@@ -11,7 +11,6 @@ impl Used {
         self.0.resize_with(slots, AtomicBool::default);
     }
 
-    /// Marks the page in a slot as used.
     #[inline]
     pub fn mark(&self, slot: u32) {
         // Writes only if necessary: a cache line that is only read stays in the caches of all cores.

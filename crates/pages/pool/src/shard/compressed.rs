@@ -64,7 +64,7 @@ impl Shard {
         }
     }
 
-    /// Frees one chunk by moving its pages to other chunks.
+    /// Frees an empty chunk. If no chunk is empty, first empties one.
     fn shrink(&mut self) {
         if !self.slabs.give_chunk_back() {
             self.empty_chunk();

@@ -53,17 +53,17 @@ impl Shard {
         Some(Job { slot: at, version: slot.version, id: slot.id, page: Arc::clone(page), dirty: slot.dirty, action })
     }
 
-    /// Finishes a job that [`Shard::begin_demotion`] started. The page stays uncompressed if it was used or written in
-    /// the meantime, or could not be stored.
-    pub fn finish(&mut self, job: Job, result: JobResult<'_>) {
+    /// Finishes a job that [`Shard::begin_demotion`] started. `out` begins with the compressed page, if any. The page
+    /// stays uncompressed if it was used or written in the meantime, or could not be stored.
+    pub fn finish(&mut self, job: Job, result: JobResult, out: &[u8]) {
         let at = job.slot;
         let action = job.action;
-        self.finish_store(job, !matches!(result, JobResult::StoreFailed));
+        self.finish_store(job, result != JobResult::StoreFailed);
         let slot = &mut self.slots[at as usize];
         let State::Raw(page) = &slot.state else { return };
         let used = *slot.touched.get_mut() || Arc::strong_count(page) > 1;
         if slot.dirty || used {
-            self.counts.kept_raw += u64::from(!matches!(result, JobResult::StoreFailed));
+            self.counts.kept_raw += u64::from(result != JobResult::StoreFailed);
             self.raw.insert(at, slot.id);
             self.raw.hit(at);
             return;
@@ -73,18 +73,13 @@ impl Shard {
             self.recycle(frame);
         }
         match result {
-            JobResult::Keep(bytes, crc) => {
-                if let Some(place) = self.place(bytes, at) {
-                    let len = bytes.len() as u32;
-                    let counter = if bytes.len() == self.page_bytes {
-                        &mut self.counts.stored_raw
-                    } else {
-                        &mut self.counts.compressed
-                    };
-                    *counter += 1;
+            JobResult::Keep { len, crc } => {
+                if let Some(place) = self.place(&out[..len], at) {
+                    let is_raw = len == self.page_bytes;
+                    *(if is_raw { &mut self.counts.stored_raw } else { &mut self.counts.compressed }) += 1;
                     let demoted = self.balance.as_mut().map_or(0, Balance::demoted);
                     let slot = &mut self.slots[at as usize];
-                    slot.state = State::Compressed(Compressed { place, len, crc, demoted });
+                    slot.state = State::Compressed(Compressed { place, len: len as u32, crc, demoted });
                     self.compressed.insert(at, slot.id);
                     return;
                 }
@@ -139,7 +134,6 @@ impl Shard {
         Some((at, job))
     }
 
-    /// Removes the page in slot `at` from the cache.
     pub(super) fn remove(&mut self, at: u32) {
         if let Some(balance) = &mut self.balance {
             balance.evicted(self.slots[at as usize].id);

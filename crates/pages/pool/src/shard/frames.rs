@@ -6,12 +6,10 @@ use super::{Frame, Shard};
 use crate::options::MIN_FRAMES;
 
 impl Shard {
-    /// Returns the memory that this shard uses, in bytes.
     pub fn total_bytes(&self) -> usize {
         self.frames * self.frame_bytes + self.slabs.bytes() + self.meta_bytes
     }
 
-    /// Returns the memory budget of this shard, in bytes.
     pub fn budget_bytes(&self) -> usize {
         self.budget_bytes
     }
@@ -62,7 +60,6 @@ impl Shard {
         Some(frame)
     }
 
-    /// Returns an unused frame to the shard.
     pub fn return_frame(&mut self, frame: Frame) {
         self.recycle(frame);
         self.working -= 1;

@@ -36,7 +36,6 @@ impl Shard {
         self.free_slots.pop()
     }
 
-    /// Records a read miss of page `id`.
     pub fn missed(&mut self, id: PageId) {
         self.counts.misses += 1;
         if let Some(sketch) = &mut self.sketch {

@@ -100,15 +100,21 @@ pub enum VictimAction {
 }
 
 /// Outcome of a [`Job`].
-pub enum JobResult<'a> {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum JobResult {
     /// The page could not be stored.
     StoreFailed,
     /// The page must be dropped, as [`Job::action`] requires.
     Drop,
     /// The page must be dropped, because it did not shrink enough when it was compressed.
     Incompressible,
-    /// The page must be kept compressed. The values are the compressed bytes and their checksum.
-    Keep(&'a [u8], u32),
+    /// The page must be kept compressed.
+    Keep {
+        /// Number of compressed bytes.
+        len: usize,
+        /// Checksum of the compressed bytes.
+        crc: u32,
+    },
 }
 
 /// Returns the compressed pool's initial share of the budget, in percent.
@@ -184,7 +190,6 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Creates a shard with its part of the budget.
     pub fn new(options: &Options, budget_bytes: usize) -> Result<Self, ConfigError> {
         let frame_bytes = options.frame_bytes();
         let page_bytes = options.page_bytes as usize;
@@ -326,7 +331,6 @@ impl Shard {
         Some(page)
     }
 
-    /// Returns the state of page `id` in the shard.
     pub fn look_up(&self, id: PageId) -> Lookup {
         match self.find(id) {
             None => Lookup::Absent,
@@ -338,7 +342,6 @@ impl Shard {
         }
     }
 
-    /// Returns the memory usage of the shard.
     pub fn usage(&self) -> Usage {
         Usage {
             budget_bytes: self.budget_bytes as u64,
