@@ -8,19 +8,11 @@ use std::time::{Duration, Instant};
 use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Elapsed time and processor time of measured work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Time {
-    /// Elapsed time in nanoseconds.
-    pub elapsed_ns: u64,
-    /// Processor time of the thread in nanoseconds.
-    pub cpu_ns: u64,
-}
-
-impl std::ops::AddAssign for Time {
-    fn add_assign(&mut self, other: Self) {
-        self.elapsed_ns += other.elapsed_ns;
-        self.cpu_ns += other.cpu_ns;
+ssdlab_core::counters! {
+    /// Elapsed time and processor time of measured work.
+    pub struct Time {
+        elapsed_ns: "ns", "Elapsed time.";
+        cpu_ns: "ns", "Processor time of the thread.";
     }
 }
 
@@ -33,9 +25,23 @@ pub enum Wait {
     Sleep,
 }
 
+impl Wait {
+    /// Waits until `time` has passed since `began`.
+    pub(crate) fn since(self, began: Instant, time: Duration) {
+        match self {
+            Self::Sleep => sleep(time.saturating_sub(began.elapsed())),
+            Self::Busy => {
+                while began.elapsed() < time {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+    }
+}
+
 /// Sleeps for `time` with a timer slack of 1 ns. If the system does not allow this, each sleep may take 50 us longer,
 /// which is the default slack.
-pub fn sleep(time: Duration) {
+fn sleep(time: Duration) {
     thread_local! {
         static SLACK_SET: Cell<bool> = const { Cell::new(false) };
     }

@@ -8,11 +8,11 @@ use std::thread;
 use std::time::Instant;
 
 use ssdlab_codec::{Codec, CodecSpec};
+use ssdlab_core::counters;
 
 use crate::Time;
 use crate::clock::Stopwatch;
-use crate::threads::{TooMany, result, together};
-use crate::watch::until_ended;
+use crate::threads::{TooMany, result, together, until_ended};
 
 /// Options for measuring codecs.
 #[derive(Clone, Debug)]
@@ -52,19 +52,15 @@ pub enum Error {
     Stopped,
 }
 
-/// Number of pages of a file, and the file's size before and after compression.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stored {
-    /// Number of pages, including a short last page.
-    pub pages: u64,
-    /// Total length in bytes of the pages of the file.
-    pub bytes: u64,
-    /// Total length in bytes of the pages after compression, including pages kept uncompressed.
-    pub stored_bytes: u64,
-    /// Number of pages kept uncompressed because they did not shrink enough.
-    pub raw_pages: u64,
-    /// Total length in bytes of the pages kept uncompressed.
-    pub raw_bytes: u64,
+counters! {
+    /// Number of pages of a file, and the file's size before and after compression.
+    pub struct Stored {
+        pages: "pages", "Pages, including a short last page.";
+        bytes: "bytes", "Total length of the pages of the file.";
+        stored_bytes: "bytes", "Total length of the pages after compression, including pages kept uncompressed.";
+        raw_pages: "pages", "Pages kept uncompressed because they did not shrink enough.";
+        raw_bytes: "bytes", "Total length of the pages kept uncompressed.";
+    }
 }
 
 /// Compression and decompression times of one timed run.
@@ -126,9 +122,6 @@ struct Page {
 /// The callback `go_on` is called periodically with the number of completed runs of a codec, including warm-up runs; if
 /// it returns false, the measurement is cancelled. A page that does not shrink enough is kept uncompressed; copying it
 /// counts as decompression.
-///
-/// # Errors
-/// See [`Error`].
 pub fn measure<F: AsRef<[u8]> + Sync>(
     files: &[F],
     options: &Options,
@@ -150,11 +143,12 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
         let (ended, ends) = channel::<()>();
         let work = |thread: usize| {
             let part = &pages[thread * pages.len() / threads..(thread + 1) * pages.len() / threads];
-            let (stop, barrier, failed, ended) = (&stop, &barrier, &failed, ended.clone());
-            let parts_done = &parts_done;
+            let (stop, barrier, failed, parts_done) = (&stop, &barrier, &failed, &parts_done);
+            let worker = Worker { files, part, stop, epoch, barrier, failed, parts_done };
+            let ended = ended.clone();
             move || {
                 let _ended = ended;
-                Worker { files, part, stop, epoch, barrier, failed, parts_done }.work(options)
+                worker.work(options)
             }
         };
         let workers = together(scope, threads, work)?;
@@ -171,9 +165,15 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     Ok((0..options.codecs.len()).map(|codec| sum(by_thread.iter().map(|worker| &worker[codec]))).collect())
 }
 
-/// Returns the largest compressed length at which a page is kept compressed.
-fn longest(page: &[u8], keep: f64) -> usize {
-    ((page.len() as f64 * keep) as usize).min(page.len() - 1)
+/// Compresses a page to `room`, which is as long as the page. If the page does not shrink to the fraction `keep` of its
+/// size, copies it and returns None.
+fn compress_page(codec: &mut dyn Codec, page: &[u8], keep: f64, room: &mut [u8]) -> Option<usize> {
+    let longest = ((page.len() as f64 * keep) as usize).min(page.len() - 1);
+    let length = codec.compress(page, &mut room[..longest]);
+    if length.is_none() {
+        room.copy_from_slice(page);
+    }
+    length
 }
 
 fn pages<F: AsRef<[u8]>>(files: &[F], page_bytes: Option<usize>) -> Vec<Page> {
@@ -191,13 +191,7 @@ fn sum<'a>(parts: impl Iterator<Item = &'a Measured>) -> Measured {
     let mut sum = Measured::default();
     for part in parts {
         sum.files.resize(part.files.len(), Stored::default());
-        for (sum, part) in sum.files.iter_mut().zip(&part.files) {
-            sum.pages += part.pages;
-            sum.bytes += part.bytes;
-            sum.stored_bytes += part.stored_bytes;
-            sum.raw_pages += part.raw_pages;
-            sum.raw_bytes += part.raw_bytes;
-        }
+        sum.files.iter_mut().zip(&part.files).for_each(|(sum, part)| *sum += *part);
         sum.runs.resize(part.runs.len(), Run::default());
         for (sum, part) in sum.runs.iter_mut().zip(&part.runs) {
             for (sum, part) in [(&mut sum.compress, &part.compress), (&mut sum.decompress, &part.decompress)] {
@@ -278,12 +272,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
     ) -> (Vec<Time>, Span) {
         let mut place = 0;
         self.timed(|at, page| {
-            let room = &mut out[place..place + page.len()];
+            lengths[at] = compress_page(codec, page, keep, &mut out[place..place + page.len()]);
             place += page.len();
-            lengths[at] = codec.compress(page, &mut room[..longest(page, keep)]);
-            if lengths[at].is_none() {
-                room.copy_from_slice(page);
-            }
             true
         })
     }
@@ -304,10 +294,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
                 return false;
             }
             let mut buffer = vec![0; page.len()];
-            lengths[at] = codec.compress(page, &mut buffer[..longest(page, options.keep)]);
-            if lengths[at].is_none() {
-                buffer.copy_from_slice(page);
-            }
+            lengths[at] = compress_page(&mut **codec, page, options.keep, &mut buffer);
             buffers.push(buffer);
             true
         });
@@ -321,14 +308,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
 
     /// Replaces `codec` with a new codec with the same parameters; returns false if creating it failed.
     fn renew(&self, codec: &mut Box<dyn Codec>, spec: &CodecSpec) -> bool {
-        match spec.build() {
-            Ok(new) => *codec = new,
-            Err(error) => {
-                self.fail(Error::Codec(spec.clone(), error));
-                return false;
-            }
-        }
-        true
+        let renewed = spec.build().map(|new| *codec = new);
+        renewed.map_err(|error| self.fail(Error::Codec(spec.clone(), error))).is_ok()
     }
 
     #[expect(clippy::too_many_arguments, reason = "the arguments are the state of one measuring thread")]
@@ -387,15 +368,10 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
     fn stored(&self, lengths: &[Option<usize>]) -> Vec<Stored> {
         let mut files = vec![Stored::default(); self.files.len()];
         for (page, length) in self.part.iter().zip(lengths) {
-            let stored = &mut files[page.file];
-            let bytes = page.to - page.from;
-            stored.pages += 1;
-            stored.bytes += bytes as u64;
-            stored.stored_bytes += length.unwrap_or(bytes) as u64;
-            if length.is_none() {
-                stored.raw_pages += 1;
-                stored.raw_bytes += bytes as u64;
-            }
+            let bytes = (page.to - page.from) as u64;
+            let stored_bytes = length.map_or(bytes, |length| length as u64);
+            let (raw_pages, raw_bytes) = if length.is_none() { (1, bytes) } else { (0, 0) };
+            files[page.file] += Stored { pages: 1, bytes, stored_bytes, raw_pages, raw_bytes };
         }
         files
     }

@@ -9,7 +9,6 @@ pub mod load;
 pub mod simulated;
 pub mod storage;
 mod threads;
-mod watch;
 
 pub use clock::{Time, process_cpu_ns, thread_cpu_ns};
 pub use threads::TooMany;

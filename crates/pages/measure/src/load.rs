@@ -11,8 +11,7 @@ use ssdlab_pool::{Loader, PageId, Pool, PoolError};
 
 use crate::process_cpu_ns;
 use crate::storage::page_of;
-use crate::threads::{TooMany, result, together};
-use crate::watch::until_ended;
+use crate::threads::{TooMany, result, together, until_ended};
 
 /// Number of accesses between updates of the shared progress counter; frequent updates would slow down the accesses.
 const PROGRESS_STEP: usize = 256;
@@ -61,9 +60,6 @@ pub enum Error<E: std::error::Error> {
 /// A read copies the page. A write stores the page of `contents` with the same number; page numbers past the end wrap
 /// around to the first page. The callback `go_on` is called periodically with the number of completed accesses; if it
 /// returns false, the run is cancelled.
-///
-/// # Errors
-/// See [`Error`].
 pub fn send<L: Loader>(
     pool: &Pool<L>,
     accesses: &[Access],

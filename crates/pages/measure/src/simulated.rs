@@ -13,7 +13,7 @@ use ssdlab_core::Nanos;
 use ssdlab_sim::{LiveDrive, SimError};
 use ssdlab_trace::{Op, Request};
 
-use crate::clock::{Wait, sleep};
+use crate::clock::Wait;
 
 /// Simulated drive that runs in real time.
 pub struct SimulatedDrive {
@@ -46,9 +46,6 @@ impl SimulatedDrive {
     }
 
     /// Submits a request and returns when the drive has completed it.
-    ///
-    /// # Errors
-    /// Fails if the simulation rejects the request or fails.
     pub fn serve(&self, op: Op, offset: u64, bytes: u32) -> Result<(), SimError> {
         let mut running = self.lock();
         let arrival_ns = self.now_ns().max(running.latest_ns + 1);
@@ -62,7 +59,7 @@ impl SimulatedDrive {
                 return Ok(());
             }
             drop(running);
-            self.wait_until(next.map_or(now_ns, |next| next.0));
+            self.wait.since(self.began, Duration::from_nanos(next.map_or(now_ns, |next| next.0)));
             running = self.lock();
         }
     }
@@ -73,17 +70,6 @@ impl SimulatedDrive {
 
     fn lock(&self) -> MutexGuard<'_, Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait_until(&self, time_ns: u64) {
-        match self.wait {
-            Wait::Sleep => sleep(Duration::from_nanos(time_ns.saturating_sub(self.now_ns()))),
-            Wait::Busy => {
-                while self.now_ns() < time_ns {
-                    std::hint::spin_loop();
-                }
-            }
-        }
     }
 }
 

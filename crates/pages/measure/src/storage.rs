@@ -13,7 +13,7 @@ use ssdlab_pool::{Loader, PageId};
 use ssdlab_sim::SimError;
 use ssdlab_trace::Op;
 
-use crate::clock::{Wait, sleep};
+use crate::clock::Wait;
 use crate::simulated::SimulatedDrive;
 
 /// Alignment of buffers for direct I/O, sufficient for every drive.
@@ -34,13 +34,8 @@ pub enum StorageError {
     #[error("simulated drive: {0}")]
     Simulated(#[from] SimError),
     /// The page lies past the end of the file.
-    #[error("page {page} is past the end of {}; write the page first", path.display())]
-    Beyond {
-        /// Path of the file of pages.
-        path: PathBuf,
-        /// Number of the requested page.
-        page: PageId,
-    },
+    #[error("page {1} is past the end of {0}; write the page first")]
+    Beyond(PathBuf, PageId),
 }
 
 /// File of pages, accessed with direct I/O where the file system allows it.
@@ -58,10 +53,8 @@ pub struct PagedFile {
 }
 
 impl PagedFile {
-    /// Opens the file `path`, which has pages of `page_bytes` bytes; opens it read-only if it is not writable.
-    ///
-    /// # Errors
-    /// Fails if the file does not exist or cannot be read.
+    /// Opens the file `path`, which has pages of `page_bytes` bytes; opens it read-only if it is not writable. Fails if
+    /// the file does not exist or cannot be read.
     pub fn open(path: &Path, page_bytes: usize) -> Result<Self, StorageError> {
         let error = |source| StorageError::Io { path: path.to_owned(), source };
         if page_bytes.is_multiple_of(512)
@@ -97,7 +90,7 @@ impl PagedFile {
     }
 
     fn offset(&self, page: PageId) -> Result<u64, StorageError> {
-        let beyond = || StorageError::Beyond { path: self.path.clone(), page };
+        let beyond = || StorageError::Beyond(self.path.clone(), page);
         page.checked_mul(self.page_bytes as u64).filter(|&offset| offset <= i64::MAX as u64).ok_or_else(beyond)
     }
 
@@ -159,7 +152,7 @@ impl Loader for PagedFile {
         };
         let length = self.io(length)?;
         if length == 0 {
-            return Err(StorageError::Beyond { path: self.path.clone(), page: id });
+            return Err(StorageError::Beyond(self.path.clone(), id));
         }
         page[length..].fill(0);
         Ok(())
@@ -209,19 +202,6 @@ pub struct FixedCost<C> {
     pub wait: Wait,
 }
 
-impl<C: AsRef<[u8]>> FixedCost<C> {
-    fn spend(&self, began: Instant) {
-        match self.wait {
-            Wait::Sleep => sleep(self.cost.saturating_sub(began.elapsed())),
-            Wait::Busy => {
-                while began.elapsed() < self.cost {
-                    std::hint::spin_loop();
-                }
-            }
-        }
-    }
-}
-
 /// Storage below a measured cache, with operation counters.
 pub struct Storage<C> {
     kind: Kind<C>,
@@ -241,18 +221,14 @@ pub enum Kind<C> {
     Simulated(C, Arc<SimulatedDrive>),
 }
 
-/// Operation counters of a [`Storage`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
-    /// Number of pages read.
-    pub loads: u64,
-    /// Number of pages written.
-    pub stores: u64,
-    /// Total time of page reads, in nanoseconds.
-    pub load_ns: u64,
-    /// Total lateness in nanoseconds: time that threads waited after their requests on the simulated drive had
-    /// completed.
-    pub late_ns: u64,
+ssdlab_core::counters! {
+    /// Operation counters of a [`Storage`].
+    pub struct Done {
+        loads: "pages", "Pages read.";
+        stores: "pages", "Pages written.";
+        load_ns: "ns", "Total time of page reads.";
+        late_ns: "ns", "Total time that threads waited after the simulated drive had completed their requests.";
+    }
 }
 
 impl<C> Storage<C> {
@@ -288,7 +264,7 @@ impl<C: AsRef<[u8]> + Send + Sync + 'static> Loader for Storage<C> {
             Kind::File(file) => file.load(id, page)?,
             Kind::Fixed(fixed) => {
                 page.copy_from_slice(page_of(fixed.contents.as_ref(), id, page.len()));
-                fixed.spend(began);
+                fixed.wait.since(began, fixed.cost);
             }
             Kind::Simulated(contents, drive) => {
                 page.copy_from_slice(page_of(contents.as_ref(), id, page.len()));
@@ -303,7 +279,7 @@ impl<C: AsRef<[u8]> + Send + Sync + 'static> Loader for Storage<C> {
     fn store(&self, id: PageId, page: &[u8]) -> Result<(), StorageError> {
         match &self.kind {
             Kind::File(file) => file.store(id, page)?,
-            Kind::Fixed(fixed) => fixed.spend(Instant::now()),
+            Kind::Fixed(fixed) => fixed.wait.since(Instant::now(), fixed.cost),
             Kind::Simulated(_, drive) => drive.serve(Op::Write, id * page.len() as u64, page.len() as u32)?,
         }
         self.stores.fetch_add(1, Relaxed);

@@ -1,7 +1,14 @@
-//! Starts all threads or none, because a missing thread would block the others forever.
+//! Starts threads and waits for them. All threads start or none, because a missing thread would block the others
+//! forever.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, RwLock};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+/// Interval at which the caller's `go_on` is called.
+const POLL: Duration = Duration::from_millis(50);
 
 /// The system could not start this many threads.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +32,16 @@ pub(crate) fn together<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scop
     let started = (0..threads).map(start).collect::<Result<_, _>>();
     *gate = started.is_ok();
     started.map_err(|_| TooMany(threads))
+}
+
+/// Waits until all senders of the channel `ends` are dropped. Calls `go_on` periodically and sets `stop` once `go_on`
+/// returns false.
+pub(crate) fn until_ended(ends: &Receiver<()>, stop: &AtomicBool, go_on: &mut dyn FnMut() -> bool) {
+    while ends.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+        if !go_on() {
+            stop.store(true, Relaxed);
+        }
+    }
 }
 
 /// Joins a thread of [`together`] and returns its result, or resumes its panic.
