@@ -26,10 +26,8 @@ pub trait Codec: Send {
     /// Returns `None` if the compressed page does not fit in `out`. The contents of `out` are then unspecified.
     fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize>;
 
-    /// Restores a page from `bytes`, the complete output of [`Codec::compress`].
-    ///
-    /// # Errors
-    /// Fails if `bytes` do not decompress to exactly the length of `page`. The contents of `page` are then unspecified.
+    /// Restores a page from `bytes`, the complete output of [`Codec::compress`]. Fails if `bytes` do not decompress to
+    /// exactly the length of `page`. The contents of `page` are then unspecified.
     fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt>;
 
     /// Returns the modelled costs if the codec stores no data, otherwise `None`. A cache of real pages must refuse a

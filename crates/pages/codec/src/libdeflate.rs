@@ -11,19 +11,16 @@ pub(crate) static INFO: CodecInfo = entry(
     "libdeflate",
     "Deflate by libdeflate: faster than zlib because it compresses whole buffers, not streams.",
     &[Parameter::level(1, 12, 1)],
-    |values| Ok(Box::new(Libdeflate::new(values[0] as i32)?)),
+    |values| {
+        let level = CompressionLvl::new(values[0] as i32);
+        let level = level.map_err(|_| io::Error::other("libdeflate levels are 1 to 12"))?;
+        Ok(Box::new(Libdeflate { compressor: Compressor::new(level), decompressor: Decompressor::new() }))
+    },
 );
 
 struct Libdeflate {
     compressor: Compressor,
     decompressor: Decompressor,
-}
-
-impl Libdeflate {
-    fn new(level: i32) -> io::Result<Self> {
-        let level = CompressionLvl::new(level).map_err(|_| io::Error::other("libdeflate levels are 1 to 12"))?;
-        Ok(Self { compressor: Compressor::new(level), decompressor: Decompressor::new() })
-    }
 }
 
 impl Codec for Libdeflate {

@@ -21,10 +21,7 @@ impl CodecSpec {
         self.info
     }
 
-    /// Builds the codec with its own contexts.
-    ///
-    /// # Errors
-    /// Fails if the library cannot allocate a context.
+    /// Builds the codec with its own contexts. Fails if the library cannot allocate a context.
     pub fn build(&self) -> io::Result<Box<dyn Codec>> {
         (self.info.role.make)(&self.values)
     }
@@ -76,8 +73,6 @@ pub enum SpecError {
     TooMany {
         /// Codec specification given by the user.
         text: String,
-        /// Name of the codec.
-        codec: &'static str,
         /// Syntax of a valid specification of this codec.
         form: String,
     },
@@ -98,7 +93,7 @@ impl FromStr for CodecSpec {
         let mut first_invalid = None;
         for (index, part) in parts.enumerate() {
             let Some(parameter) = info.role.parameters.get(index) else {
-                return Err(SpecError::TooMany { text: text.to_owned(), codec: info.name, form: form(info) });
+                return Err(SpecError::TooMany { text: text.to_owned(), form: form(info) });
             };
             spec.values[index] = parameter.parse(part).unwrap_or_else(|nearest| {
                 first_invalid.get_or_insert((parameter, part));

@@ -8,18 +8,15 @@ pub(crate) static INFO: CodecInfo = entry(
     "zlib",
     "Deflate by zlib-rs: same levels as the C library zlib, but a slightly lower compression ratio at level 1.",
     &[Parameter::level(1, 9, 6)],
-    |values| Ok(Box::new(Zlib::new(values[0] as u32))),
+    |values| {
+        let compress = Compress::new(Compression::new(values[0] as u32), true);
+        Ok(Box::new(Zlib { compress, decompress: Decompress::new(true) }))
+    },
 );
 
 struct Zlib {
     compress: Compress,
     decompress: Decompress,
-}
-
-impl Zlib {
-    fn new(level: u32) -> Self {
-        Self { compress: Compress::new(Compression::new(level), true), decompress: Decompress::new(true) }
-    }
 }
 
 impl Codec for Zlib {

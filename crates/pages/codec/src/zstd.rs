@@ -1,7 +1,5 @@
 //! Zstandard with the C library, using one context for each direction. Negative levels are faster.
 
-use std::io;
-
 use zstd::bulk::{Compressor, Decompressor};
 
 use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
@@ -10,18 +8,12 @@ pub(crate) static INFO: CodecInfo = entry(
     "zstd",
     "Zstandard: the best compression ratio for its speed; negative levels are faster.",
     &[Parameter::level(-100, 22, 3)],
-    |values| Ok(Box::new(Zstd::new(values[0] as i32)?)),
+    |values| Ok(Box::new(Zstd { compressor: Compressor::new(values[0] as i32)?, decompressor: Decompressor::new()? })),
 );
 
 struct Zstd {
     compressor: Compressor<'static>,
     decompressor: Decompressor<'static>,
-}
-
-impl Zstd {
-    fn new(level: i32) -> io::Result<Self> {
-        Ok(Self { compressor: Compressor::new(level)?, decompressor: Decompressor::new()? })
-    }
 }
 
 impl Codec for Zstd {
