@@ -13,7 +13,7 @@ use ssdlab_nand::{Cause, Counts, Failure, FlashOp, FlashSink, Note, Source, Spar
 use crate::backend::{Backend, Fault};
 use crate::gathered::Gathered;
 use crate::life::Life;
-use crate::log::{CheckpointContents, Erase, Log, forget_block};
+use crate::log::{CheckpointContents, Erase, Log, Record, forget_block};
 use crate::safe::SafeNote;
 use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
 
@@ -156,7 +156,7 @@ impl<B: Backend> Medium<B> {
         self.sync()?;
         let below = self.programmed_below();
         if let Some(log) = self.log.as_mut().filter(|_| self.changed) {
-            log.synced(&mut self.backend, below)?;
+            log.append(&mut self.backend, Record::Synced(below))?;
         }
         self.changed = false;
         Ok(())
@@ -492,7 +492,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
             return;
         }
         if let Some(log) = &mut medium.log {
-            let written = log.trim(&mut medium.backend, Trimmed { lpn, count, sequence });
+            let written = log.append(&mut medium.backend, Record::Trimmed(Trimmed { lpn, count, sequence }));
             medium.note_fault(written);
         }
     }

@@ -28,7 +28,7 @@ use ssdlab_nand::{Found, Scan, SpareArea, Trimmed};
 use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::life::Life;
-use crate::log::{BlockChange, Erase, Log, LogContents, forget_block};
+use crate::log::{BlockChange, Erase, Log, LogContents, Record, forget_block};
 use crate::report::MountReport;
 use crate::safe::SafeNote;
 use crate::scan::{DamagedPage, Reading, is_whole};
@@ -184,7 +184,7 @@ impl<B: Backend> Medium<B> {
         // Records damaged pages only after the record of the erase, because any later record shows that the erase has
         // begun.
         if let Some(log) = &mut self.log {
-            torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
+            torn.iter().try_for_each(|&ppn| log.append(&mut self.backend, Record::Damaged(ppn)))?;
         }
         Ok((table, trims))
     }

@@ -45,15 +45,14 @@ pub fn open<B: Backend, E: From<OpenError>>(
             (Box::new(file), is_begun)
         }
     };
-    let drive_error = |error: DriveError| OpenError::from(error);
-    let flash = over(flash).map_err(DriveError::from).map_err(drive_error)?;
+    let flash = over(flash).map_err(|fault| OpenError::Drive(fault.into()))?;
     if is_new {
         let made = state().and_then(|state| {
             let made = match state {
                 None => Drive::create(flash, options),
                 Some(state) => Drive::create_from(flash, options, &state),
             };
-            Ok(made.and_then(Drive::writable_anew).map_err(drive_error)?)
+            Ok(made.and_then(Drive::writable_anew).map_err(OpenError::Drive)?)
         });
         let made = made.inspect_err(|_| {
             if let Some(path) = path {
@@ -65,7 +64,7 @@ pub fn open<B: Backend, E: From<OpenError>>(
         path.map(FileBackend::finish).transpose().map_err(OpenError::from)?;
         return Ok((made, None));
     }
-    let mut drive = Drive::off(flash, options).map_err(drive_error)?;
-    let report = drive.mount().map_err(drive_error)?;
+    let mut drive = Drive::off(flash, options).map_err(OpenError::Drive)?;
+    let report = drive.mount().map_err(OpenError::Drive)?;
     Ok((drive, Some(report)))
 }

@@ -235,8 +235,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
                 // Even a failed thread must reach every barrier; otherwise the other threads would wait forever.
                 self.barrier.wait();
                 let (compress, compress_span) = match codecs.get_mut(at) {
-                    Some(codec) if options.fresh => self.compress_afresh(options, at, codec, &mut out, &mut lengths),
-                    Some(codec) => self.compress(&mut **codec, options.keep, &mut out, &mut lengths),
+                    Some(codec) => self.compress(options, at, codec, &mut out, &mut lengths),
                     None => Default::default(),
                 };
                 self.barrier.wait();
@@ -265,29 +264,21 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
     /// page.
     fn compress(
         &self,
-        codec: &mut dyn Codec,
-        keep: f64,
-        out: &mut [u8],
-        lengths: &mut [Option<usize>],
-    ) -> (Vec<Time>, Span) {
-        let mut place = 0;
-        self.timed(|at, page| {
-            lengths[at] = compress_page(codec, page, keep, &mut out[place..place + page.len()]);
-            place += page.len();
-            true
-        })
-    }
-
-    /// Compresses like [`Self::compress`], but with a new codec and a new buffer for each page. All buffers are freed
-    /// only at the end, so that the allocator does not reuse them; before that, their contents are copied to `out`.
-    fn compress_afresh(
-        &self,
         options: &Options,
         number: usize,
         codec: &mut Box<dyn Codec>,
         out: &mut [u8],
         lengths: &mut [Option<usize>],
     ) -> (Vec<Time>, Span) {
+        let mut place = 0;
+        if !options.fresh {
+            return self.timed(|at, page| {
+                lengths[at] = compress_page(&mut **codec, page, options.keep, &mut out[place..place + page.len()]);
+                place += page.len();
+                true
+            });
+        }
+        // All new buffers are freed only at the end, so that the allocator does not reuse them.
         let mut buffers = Vec::with_capacity(self.part.len());
         let times = self.timed(|at, page| {
             if !self.renew(codec, &options.codecs[number]) {
@@ -298,9 +289,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
             buffers.push(buffer);
             true
         });
-        let mut place = 0;
-        for buffer in buffers {
-            out[place..place + buffer.len()].copy_from_slice(&buffer);
+        for buffer in &buffers {
+            out[place..place + buffer.len()].copy_from_slice(buffer);
             place += buffer.len();
         }
         times

@@ -14,7 +14,7 @@ mod record;
 mod stream;
 
 pub(crate) use checkpoint::CheckpointContents;
-pub(crate) use record::Erase;
+pub(crate) use record::{Erase, Record};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ use ssdlab_nand::{Cause, Trimmed};
 use crate::backend::{Backend, Fault, Slot};
 use crate::life::Life;
 use crate::table::PageTable;
-use record::{RECORD_BYTES, Record};
+use record::RECORD_BYTES;
 
 /// Number of records read at a time when searching for records beyond the end of a journal; more than a disk writes in
 /// one operation.
@@ -96,7 +96,7 @@ impl Log {
         let touched = vec![BlockChange::None; facts.erases.len()];
         let mut log = Self { slot, generation, mounts: 0, journal: body.end, records: 0, touched, named: 0 };
         if !facts.ends {
-            log.synced(backend, facts.sequence)?;
+            log.append(backend, Record::Synced(facts.sequence))?;
         }
         body.seal(backend, slot, generation)?;
         Ok(log)
@@ -202,7 +202,7 @@ impl Log {
         before
     }
 
-    fn append<B: Backend>(&mut self, backend: &mut B, record: Record) -> Result<(), Fault> {
+    pub fn append<B: Backend>(&mut self, backend: &mut B, record: Record) -> Result<(), Fault> {
         // Appends zeros to the record, so that remains of earlier writes are not read as records.
         let mut bytes = [0; 2 * RECORD_BYTES];
         bytes[..RECORD_BYTES].copy_from_slice(&record.encode(self.seed()));
@@ -252,15 +252,6 @@ impl Log {
         backend.sync()
     }
 
-    pub fn trim<B: Backend>(&mut self, backend: &mut B, trim: Trimmed) -> Result<(), Fault> {
-        self.append(backend, Record::Trimmed(trim))
-    }
-
-    /// Records a page with damaged data.
-    pub fn damaged<B: Backend>(&mut self, backend: &mut B, ppn: Ppn) -> Result<(), Fault> {
-        self.append(backend, Record::Damaged(ppn))
-    }
-
     /// Records a mount. This invalidates an older log that a power loss left valid. It also invalidates records that
     /// survived a power loss of the computer although earlier records were lost.
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
@@ -275,12 +266,6 @@ impl Log {
     pub fn worn_out<B: Backend>(&mut self, backend: &mut B) -> Result<(), Fault> {
         self.append(backend, Record::WornOut)?;
         backend.sync()
-    }
-
-    /// Records that all programs with a lower sequence number are durable and need no further check, as after a
-    /// checkpoint.
-    pub fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
-        self.append(backend, Record::Synced(sequence))
     }
 }
 
@@ -375,7 +360,7 @@ mod tests {
     fn records_lost_before_a_mount_are_not_read_after_it() {
         let (mut backend, facts) = erased();
         let mut log = Log::begin(None, &mut backend, &facts).unwrap();
-        (0..3).for_each(|ppn| log.damaged(&mut backend, Ppn(ppn)).unwrap());
+        (0..3).for_each(|ppn| log.append(&mut backend, Record::Damaged(Ppn(ppn))).unwrap());
         let [second, third] = [1, 2].map(|number| log.journal + number * RECORD_BYTES as u64);
         let mut left = [0; RECORD_BYTES];
         backend.read_log(log.slot, third, &mut left).unwrap();
@@ -401,9 +386,9 @@ mod tests {
         for (shows, damaged) in [(true, 0), (true, 2), (true, 3), (false, 0), (false, 2)] {
             let (mut backend, facts) = erased();
             let mut log = Log::begin(None, &mut backend, &facts).unwrap();
-            (0..3).for_each(|ppn| log.damaged(&mut backend, Ppn(ppn)).unwrap());
+            (0..3).for_each(|ppn| log.append(&mut backend, Record::Damaged(Ppn(ppn))).unwrap());
             if shows {
-                log.synced(&mut backend, 9).unwrap();
+                log.append(&mut backend, Record::Synced(9)).unwrap();
             }
             let at = log.journal + damaged * RECORD_BYTES as u64;
             backend.write_log(log.slot, at, &[7; RECORD_BYTES]).unwrap();

@@ -27,7 +27,7 @@ pub(crate) struct Erase {
 
 /// A change since the checkpoint that the spare areas do not show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Record {
+pub(crate) enum Record {
     /// The block is about to be programmed.
     Opened(BlockId),
     /// The block is about to be erased.
@@ -38,7 +38,8 @@ pub(super) enum Record {
     /// The erase that the previous record announces may be incomplete, or may not have begun.
     Interrupted(BlockId),
     Trimmed(Trimmed),
-    /// All writes with a lower sequence number are safe from a power loss.
+    /// All writes with a lower sequence number are safe from a power loss and need no further check, as after a
+    /// checkpoint.
     Synced(u64),
     /// A page has damaged data although its spare area is intact.
     Damaged(Ppn),
