@@ -22,27 +22,22 @@ impl Default for Buffer {
 }
 
 impl Buffer {
-    /// Returns the appended bytes.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.used]
     }
 
-    /// Returns the size of the allocated memory in bytes.
     pub fn capacity(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Returns the number of appended bytes.
     pub fn len(&self) -> usize {
         self.used
     }
 
-    /// True if the buffer has no appended bytes.
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// Appends `data` to the buffer.
     #[inline]
     pub fn extend(&mut self, data: &[u8]) {
         self.grow(data.len()).copy_from_slice(data);
@@ -62,12 +57,11 @@ impl Buffer {
         &mut self.bytes[start..self.used]
     }
 
-    /// Shortens the buffer to at most `bytes` bytes.
     pub fn truncate(&mut self, bytes: usize) {
         self.used = self.used.min(bytes);
     }
 
-    /// Removes all appended bytes.
+    /// Removes all bytes; replaces a buffer larger than [`KEPT`] with a small one.
     pub fn clear(&mut self) {
         self.used = 0;
         if self.bytes.len() > KEPT {

@@ -1,6 +1,6 @@
 //! Network Block Device server: programs on Linux can use any [`Export`] as a disk.
 //!
-//! - [`protocol`] encodes and decodes messages and has no state.
+//! - `protocol/` encodes and decodes messages and has no state.
 //! - [`Session`] is the protocol state of a connection, without its socket. It gets received bytes, calls the export,
 //!   and returns bytes to send. Tests and the fuzzer need no socket.
 //! - [`Server`] owns the sockets and runs one thread with a session per connection.
@@ -18,11 +18,10 @@ mod deferred_reply;
 mod export;
 pub mod fuzz;
 mod memory;
-pub mod protocol;
+mod protocol;
 mod server;
 mod session;
 
-pub use buffer::Buffer;
 pub use deferred_reply::{Completer, DeferredReply, deferred_reply, latest};
 pub use export::{BlockSizes, Errno, Export, ExportResult, Extent, Features, ReplyTime, Zeroing};
 pub use memory::Memory;

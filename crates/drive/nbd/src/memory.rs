@@ -1,5 +1,6 @@
 //! Export in memory, for tests, benchmarks and the example.
 
+use std::ops::Range;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::export::{BlockSizes, Errno, Export, ExportResult, Extent, Features, ReplyTime, Zeroing};
@@ -40,11 +41,11 @@ impl Memory {
 
     /// Zeroes a byte range; whole chunks become holes unless they must stay allocated.
     fn zero(&self, offset: u64, bytes: u64, no_hole: bool) {
-        for piece in pieces(offset, bytes) {
-            let mut chunk = self.written(piece.chunk);
+        for (chunk, part) in parts(offset, bytes) {
+            let mut chunk = self.written(chunk);
             match &mut *chunk {
-                Some(_) if piece.bytes == CHUNK as usize && !no_hole => *chunk = None,
-                Some(held) => held[piece.start..][..piece.bytes].fill(0),
+                Some(_) if part.len() == CHUNK as usize && !no_hole => *chunk = None,
+                Some(held) => held[part].fill(0),
                 None if no_hole => *chunk = Some(empty()),
                 None => {}
             }
@@ -65,21 +66,14 @@ fn empty() -> Box<[u8]> {
     vec![0; CHUNK as usize].into()
 }
 
-/// The part of a byte range that lies in one chunk.
-struct Piece {
-    chunk: usize,
-    start: usize,
-    bytes: usize,
-}
-
-fn pieces(mut offset: u64, bytes: u64) -> impl Iterator<Item = Piece> {
+/// Splits a byte range into parts that each lie in one chunk; returns the number of the chunk and the range in it.
+fn parts(mut offset: u64, bytes: u64) -> impl Iterator<Item = (usize, Range<usize>)> {
     let end = offset + bytes;
     std::iter::from_fn(move || {
-        let start = offset % CHUNK;
+        let (chunk, start) = (offset / CHUNK, offset % CHUNK);
         let bytes = (CHUNK - start).min(end - offset);
-        let piece = Piece { chunk: (offset / CHUNK) as usize, start: start as usize, bytes: bytes as usize };
         offset += bytes;
-        (bytes > 0).then_some(piece)
+        (bytes > 0).then_some((chunk as usize, start as usize..(start + bytes) as usize))
     })
 }
 
@@ -101,11 +95,11 @@ impl Export for Memory {
     }
 
     fn read(&self, offset: u64, mut buffer: &mut [u8]) -> ExportResult {
-        for piece in pieces(offset, buffer.len() as u64) {
-            let (part, rest) = buffer.split_at_mut(piece.bytes);
-            match &*self.shared(piece.chunk) {
-                Some(held) => part.copy_from_slice(&held[piece.start..][..piece.bytes]),
-                None => part.fill(0),
+        for (chunk, part) in parts(offset, buffer.len() as u64) {
+            let (into, rest) = buffer.split_at_mut(part.len());
+            match &*self.shared(chunk) {
+                Some(held) => into.copy_from_slice(&held[part]),
+                None => into.fill(0),
             }
             buffer = rest;
         }
@@ -113,10 +107,9 @@ impl Export for Memory {
     }
 
     fn write(&self, offset: u64, mut data: &[u8], _fua: bool) -> ExportResult {
-        for piece in pieces(offset, data.len() as u64) {
-            let (part, rest) = data.split_at(piece.bytes);
-            let mut chunk = self.written(piece.chunk);
-            chunk.get_or_insert_with(empty)[piece.start..][..piece.bytes].copy_from_slice(part);
+        for (chunk, part) in parts(offset, data.len() as u64) {
+            let (from, rest) = data.split_at(part.len());
+            self.written(chunk).get_or_insert_with(empty)[part].copy_from_slice(from);
             data = rest;
         }
         Ok(ReplyTime::Now)
@@ -144,11 +137,9 @@ impl Export for Memory {
     }
 
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno> {
-        let hole = |piece: &Piece| self.shared(piece.chunk).is_none();
-        let mut run = pieces(offset, bytes);
-        let first = run.next().ok_or(Errno::Inval)?;
-        let is_hole = hole(&first);
-        let rest: usize = run.take_while(|piece| hole(piece) == is_hole).map(|piece| piece.bytes).sum();
-        Ok(Extent { bytes: (first.bytes + rest) as u64, hole: is_hole, zero: is_hole })
+        let hole = |chunk: usize| self.shared(chunk).is_none();
+        let is_hole = hole((offset / CHUNK) as usize);
+        let same = parts(offset, bytes).take_while(|&(chunk, _)| hole(chunk) == is_hole);
+        Ok(Extent { bytes: same.map(|(_, part)| part.len() as u64).sum(), hole: is_hole, zero: is_hole })
     }
 }

@@ -7,9 +7,9 @@ mod reply;
 mod request;
 mod value;
 
-pub use options::{Choice, Malformed, OptionHeader, Queries, option_reply};
+pub use options::{Malformed, OPTION_BYTES, decode_choice, decode_option, decode_queries, option_reply};
 pub use reply::{ReplyKind, Writer};
-pub use request::{REQUEST_BYTES, Request};
+pub use request::Request;
 pub use value::*;
 
 /// Takes a field of fixed size from the start of `bytes`, and advances `bytes` past it.

@@ -5,30 +5,18 @@ use super::{take, take_string};
 use crate::buffer::Buffer;
 
 /// Error: malformed option data, with the reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);
 
-/// Header of an option that a client sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OptionHeader {
-    /// Number that identifies the type of option.
-    pub option: u32,
-    /// Length of the option data that follow the header.
-    pub bytes: u32,
-}
+/// Length of an option's header in bytes.
+pub const OPTION_BYTES: usize = 16;
 
-impl OptionHeader {
-    /// Length of an option header in bytes.
-    pub const BYTES: usize = 16;
-
-    /// Decodes a header; returns `None` if the magic number is wrong.
-    pub fn decode(header: [u8; Self::BYTES]) -> Option<Self> {
-        let mut rest = &header[..];
-        let magic = u64::from_be_bytes(take(&mut rest)?);
-        let option = u32::from_be_bytes(take(&mut rest)?);
-        let bytes = u32::from_be_bytes(take(&mut rest)?);
-        (magic == OPTION_MAGIC).then_some(Self { option, bytes })
-    }
+/// Decodes the header of an option: the type of option, and the length of its data. `None` if the magic number is wrong.
+pub fn decode_option(header: [u8; OPTION_BYTES]) -> Option<(u32, u32)> {
+    let mut rest = &header[..];
+    let magic = u64::from_be_bytes(take(&mut rest)?);
+    let option = u32::from_be_bytes(take(&mut rest)?);
+    let bytes = u32::from_be_bytes(take(&mut rest)?);
+    (magic == OPTION_MAGIC).then_some((option, bytes))
 }
 
 /// Takes an export name from the start of `data`, and advances `data` past it.
@@ -42,52 +30,28 @@ fn take_name<'a>(data: &mut &'a [u8]) -> Result<&'a str, Malformed> {
 
 const SHORT: Malformed = Malformed("the option data is truncated");
 
-/// Data of the options `INFO` and `GO`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice<'a> {
-    /// Name of the export.
-    pub name: &'a str,
-    /// Numbers of the information items that the client requests.
-    pub requests: Vec<u16>,
-}
-
-impl<'a> Choice<'a> {
-    /// Decodes the data of `INFO` or `GO`. Fails if its lengths are inconsistent, or the name is invalid.
-    pub fn decode(mut data: &'a [u8]) -> Result<Self, Malformed> {
-        let name = take_name(&mut data)?;
-        let count = u16::from_be_bytes(take(&mut data).ok_or(SHORT)?);
-        if data.len() != 2 * usize::from(count) {
-            return Err(Malformed("the option's length does not match its number of information requests"));
-        }
-        let requests = data.chunks_exact(2).map(|kind| u16::from_be_bytes([kind[0], kind[1]])).collect();
-        Ok(Self { name, requests })
+/// Decodes the data of `INFO` or `GO`: the name of an export, and the numbers of the requested information items. Fails
+/// if the lengths in the data are inconsistent, or the name is invalid.
+pub fn decode_choice(mut data: &[u8]) -> Result<(&str, Vec<u16>), Malformed> {
+    let name = take_name(&mut data)?;
+    let count = u16::from_be_bytes(take(&mut data).ok_or(SHORT)?);
+    if data.len() != 2 * usize::from(count) {
+        return Err(Malformed("the option's length does not match its number of information requests"));
     }
+    let requests = data.chunks_exact(2).map(|kind| u16::from_be_bytes([kind[0], kind[1]])).collect();
+    Ok((name, requests))
 }
 
-/// Data of the options `LIST_META_CONTEXT` and `SET_META_CONTEXT`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queries<'a> {
-    /// Name of the export.
-    pub name: &'a str,
-    /// Names of metadata contexts, or prefixes of names.
-    pub queries: Vec<&'a [u8]>,
-}
-
-impl<'a> Queries<'a> {
-    /// Decodes the data of `LIST_META_CONTEXT` or `SET_META_CONTEXT`. Fails if its lengths are inconsistent, or the
-    /// name is invalid.
-    pub fn decode(mut data: &'a [u8]) -> Result<Self, Malformed> {
-        let name = take_name(&mut data)?;
-        let count = u32::from_be_bytes(take(&mut data).ok_or(SHORT)?);
-        let mut queries = Vec::new();
-        for _ in 0..count {
-            queries.push(take_string(&mut data).ok_or(SHORT)?);
-        }
-        if !data.is_empty() {
-            return Err(Malformed("extra data follows the last query"));
-        }
-        Ok(Self { name, queries })
+/// Decodes the data of `LIST_META_CONTEXT` or `SET_META_CONTEXT`: the name of an export, and names of metadata contexts
+/// or prefixes of names. Fails if the lengths in the data are inconsistent, or the name is invalid.
+pub fn decode_queries(mut data: &[u8]) -> Result<(&str, Vec<&[u8]>), Malformed> {
+    let name = take_name(&mut data)?;
+    let count = u32::from_be_bytes(take(&mut data).ok_or(SHORT)?);
+    let mut queries = Vec::new();
+    for _ in 0..count {
+        queries.push(take_string(&mut data).ok_or(SHORT)?);
     }
+    if data.is_empty() { Ok((name, queries)) } else { Err(Malformed("extra data follows the last query")) }
 }
 
 /// Appends a reply of type `kind` to an option; the payload of the reply is the concatenation of `data`.

@@ -17,14 +17,10 @@ pub enum ReplyKind {
     Extended,
 }
 
-/// Appends the reply to a request to a buffer.
 #[derive(Debug)]
 pub struct Writer<'a> {
-    /// Buffer that receives the reply.
     pub out: &'a mut Buffer,
-    /// Layout of the reply.
     pub kind: ReplyKind,
-    /// The request that this reply answers.
     pub request: Request,
 }
 

@@ -3,10 +3,6 @@
 use super::take;
 use super::value::{EXTENDED_REQUEST_MAGIC, REQUEST_MAGIC};
 
-/// Length of a request's header in bytes, without extended headers.
-pub const REQUEST_BYTES: usize = 28;
-
-/// Header of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Flags of the request, see [`super::cmd_flag`].
@@ -15,16 +11,14 @@ pub struct Request {
     pub command: u16,
     /// Identifier that the client chose for the request; the reply repeats it.
     pub cookie: u64,
-    /// Start of the byte range.
     pub offset: u64,
     /// Length of the range in bytes, or of the payload if a payload follows.
     pub bytes: u64,
 }
 
 impl Request {
-    /// Returns the length of a request's header in bytes.
     pub fn header_bytes(extended: bool) -> usize {
-        if extended { REQUEST_BYTES + 4 } else { REQUEST_BYTES }
+        if extended { 32 } else { 28 }
     }
 
     /// Decodes the header of a request; `None` if the header is short or has the wrong magic number.

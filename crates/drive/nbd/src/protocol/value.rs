@@ -1,5 +1,4 @@
 //! Constants of the protocol, named as in the specification without the prefix `NBD_`.
-#![allow(missing_docs, reason = "the constants keep the names that the specification documents")]
 
 pub const INIT_MAGIC: u64 = 0x4e42_444d_4147_4943;
 pub const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;

@@ -68,7 +68,8 @@ impl Sender {
     }
 
     fn start(&self) -> io::Result<(Arc<ReplyQueue>, JoinHandle<()>)> {
-        let queue = Arc::new(ReplyQueue::new(self.shared.options.in_flight));
+        let (changed, room, most_replies) = (Condvar::new(), Condvar::new(), self.shared.options.in_flight);
+        let queue = Arc::new(ReplyQueue { state: Mutex::default(), changed, room, most_replies });
         let (wire, shared) = (Arc::clone(&self.wire), Arc::clone(&self.shared));
         let (closed, sent) = (Arc::clone(&queue), Arc::clone(&queue));
         wire.when_closed(move || closed.give_up());
@@ -138,10 +139,6 @@ struct ReplyQueueState {
 }
 
 impl ReplyQueue {
-    fn new(most_replies: usize) -> Self {
-        Self { state: Mutex::default(), changed: Condvar::new(), room: Condvar::new(), most_replies }
-    }
-
     fn lock(&self) -> MutexGuard<'_, ReplyQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -6,7 +6,8 @@ use super::transmission::Transmission;
 use super::{Entry, Step};
 use crate::buffer::Buffer;
 use crate::protocol::{
-    Choice, MAX_STRING, Malformed, OptionHeader, Queries, ReplyKind, info, option, option_reply, rep,
+    MAX_STRING, Malformed, OPTION_BYTES, ReplyKind, decode_choice, decode_option, decode_queries, info, option,
+    option_reply, rep,
 };
 
 /// Maximum length of an option's data; enough for many metadata context queries.
@@ -54,15 +55,15 @@ impl Negotiation {
     /// Handles the next option that the client sends.
     pub fn step(&mut self, host: &Host, input: &mut Input, out: &mut Buffer) -> Step {
         let filled = input.filled();
-        let Some(header) = filled.first_chunk() else { return Step::Short(OptionHeader::BYTES) };
-        let Some(OptionHeader { option, bytes }) = OptionHeader::decode(*header) else { return Step::Close };
+        let Some(header) = filled.first_chunk() else { return Step::Short(OPTION_BYTES) };
+        let Some((option, bytes)) = decode_option(*header) else { return Step::Close };
         if bytes > MAX_OPTION {
-            input.consume(OptionHeader::BYTES);
+            input.consume(OPTION_BYTES);
             input.discard(bytes.into());
             return self.oversized(option, out);
         }
-        let whole = OptionHeader::BYTES + bytes as usize;
-        let Some(data) = filled.get(OptionHeader::BYTES..whole) else { return Step::Short(whole) };
+        let whole = OPTION_BYTES + bytes as usize;
+        let Some(data) = filled.get(OPTION_BYTES..whole) else { return Step::Short(whole) };
         let step = self.option(host, option, data, out);
         input.consume(whole);
         step
@@ -144,10 +145,10 @@ impl Negotiation {
                 step = Step::StartTls;
             }
             option::INFO | option::GO => {
-                let choice = Choice::decode(data)?;
-                let export = self.find(host, choice.name)?;
+                let (name, requests) = decode_choice(data)?;
+                let export = self.find(host, name)?;
                 let transmission = self.enter(host, export);
-                describe(host, export, &transmission, option, &choice.requests, out);
+                describe(host, export, &transmission, option, &requests, out);
                 if option == option::GO {
                     step = Step::Enter(transmission);
                 }
@@ -165,7 +166,7 @@ impl Negotiation {
                 self.kind = ReplyKind::Extended;
             }
             option::LIST_META_CONTEXT => {
-                let Queries { name, queries } = Queries::decode(data)?;
+                let (name, queries) = decode_queries(data)?;
                 self.find(host, name)?;
                 let wanted = |query: &&[u8]| [CONTEXT.as_bytes(), NAMESPACE.as_bytes()].contains(query);
                 if queries.is_empty() || queries.iter().any(wanted) {
@@ -178,7 +179,7 @@ impl Negotiation {
                     let why = "negotiate structured replies before metadata contexts".to_owned();
                     return Err(Refusal(rep::ERR_INVALID, why));
                 }
-                let Queries { name, queries } = Queries::decode(data)?;
+                let (name, queries) = decode_queries(data)?;
                 let export = self.find(host, name)?;
                 if queries.contains(&CONTEXT.as_bytes()) {
                     self.context = Some(export);

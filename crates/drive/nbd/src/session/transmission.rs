@@ -1,5 +1,6 @@
 //! Transmission phase of a session: requests and replies.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Step;
@@ -185,18 +186,18 @@ impl Transmission {
         let data = output.bytes.grow(request.bytes as usize);
         let leave = self.export.read(request.offset, data)?;
         let may_fragment = self.kind != ReplyKind::Simple && request.flags & cmd_flag::DF == 0;
-        if may_fragment && runs(request.offset, data).any(|run| run.zero) {
+        if may_fragment && runs(request.offset, data).any(|(_, zero)| zero) {
             self.scratch.extend_from_slice(data);
             output.bytes.truncate(start);
             let mut writer = Writer { out: &mut output.bytes, kind: self.kind, request };
-            for run in runs(request.offset, &self.scratch) {
+            for (run, zero) in runs(request.offset, &self.scratch) {
                 let offset = request.offset + run.start as u64;
-                let done = run.start + run.bytes == self.scratch.len();
-                if run.zero {
-                    writer.hole_chunk(offset, run.bytes as u32, done);
+                let done = run.end == self.scratch.len();
+                if zero {
+                    writer.hole_chunk(offset, run.len() as u32, done);
                 } else {
-                    writer.data_chunk(offset, run.bytes as u64, done);
-                    writer.out.extend(&self.scratch[run.start..][..run.bytes]);
+                    writer.data_chunk(offset, run.len() as u64, done);
+                    writer.out.extend(&self.scratch[run]);
                 }
             }
             self.scratch.clear();
@@ -238,17 +239,9 @@ impl Transmission {
 
 const TOO_LONG: &str = "the request exceeds the maximum block size";
 
-/// A part of the data of a read: either whole grains of zeroes, which the reply describes as a hole, or bytes that the
-/// reply contains as data.
-struct Run {
-    start: usize,
-    bytes: usize,
-    /// True if the run consists of whole grains that contain only zeroes.
-    zero: bool,
-}
-
-/// Splits data that begins at `offset` into runs: whole zero grains, and the data between them.
-fn runs(offset: u64, data: &[u8]) -> impl Iterator<Item = Run> {
+/// Splits data that begins at `offset` into runs, each with a flag. A run with the flag consists of whole grains that
+/// contain only zeroes, which the reply describes as a hole.
+fn runs(offset: u64, data: &[u8]) -> impl Iterator<Item = (Range<usize>, bool)> {
     let first = (GRAIN - offset as usize % GRAIN).min(data.len());
     let mut start = 0;
     let grain_at = move |start: usize| if start == 0 { first } else { GRAIN.min(data.len() - start) };
@@ -262,8 +255,8 @@ fn runs(offset: u64, data: &[u8]) -> impl Iterator<Item = Run> {
         while end < data.len() && is_zero(end) == zero {
             end += grain_at(end);
         }
-        let run = Run { start, bytes: end - start, zero };
+        let run = start..end;
         start = end;
-        (run.bytes > 0).then_some(run)
+        (!run.is_empty()).then_some((run, zero))
     })
 }
