@@ -88,45 +88,39 @@ pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) 
     backend.write_log(slot, 0, &header)
 }
 
-/// A checkpoint's body on the medium, which becomes valid once its header is written.
-pub(super) struct Body {
-    /// End offset of the body in the slot.
-    pub end: u64,
-    checksum: u64,
-}
-
-/// Writes the body of a checkpoint.
+/// Writes the body of a checkpoint, which becomes valid once its header is written. Returns the end offset of the body
+/// in the slot, and its checksum.
 pub(super) fn write<B: Backend>(
     backend: &mut B,
     slot: Slot,
     generation: u64,
     facts: &CheckpointContents<'_>,
-) -> Result<Body, Fault> {
+) -> Result<(u64, u64), Fault> {
     let mut writer = Writer::new(backend, slot, HEADER_BYTES, generation);
     writer.bytes(&facts.sequence.to_le_bytes())?;
     facts.life.numbers().iter().try_for_each(|number| writer.bytes(&number.to_le_bytes()))?;
     facts.erases.iter().try_for_each(|erases| writer.bytes(&erases.to_le_bytes()))?;
     let trimmed = write_blocks(&mut writer, facts)?;
     write_trims(&mut writer, &trimmed)?;
-    let (end, checksum) = writer.finish()?;
-    Ok(Body { end, checksum })
+    writer.finish()
 }
 
-impl Body {
-    /// Writes the header, which makes this checkpoint and its journal the current log.
-    pub fn seal<B: Backend>(self, backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
-        backend.sync()?;
-        let mut header = [0; HEADER_BYTES as usize];
-        header[..8].copy_from_slice(&MAGIC);
-        header[8..16].copy_from_slice(&generation.to_le_bytes());
-        header[16..24].copy_from_slice(&(self.end - HEADER_BYTES).to_le_bytes());
-        header[24..32].copy_from_slice(&self.checksum.to_le_bytes());
-        let own = XxHash3_64::oneshot(&header[..32]);
-        header[32..].copy_from_slice(&own.to_le_bytes());
-        backend.write_log(slot, 0, &header)?;
-        backend.sync()?;
-        outdate(backend, slot.other(), generation)
-    }
+/// Writes the header of a checkpoint, which makes the checkpoint and its journal the current log. `end` and `checksum`
+/// are those of the body.
+pub(super) fn seal<B: Backend>(
+    backend: &mut B,
+    slot: Slot,
+    generation: u64,
+    end: u64,
+    checksum: u64,
+) -> Result<(), Fault> {
+    backend.sync()?;
+    let numbers = [u64::from_le_bytes(MAGIC), generation, end - HEADER_BYTES, checksum];
+    let mut header = numbers.map(u64::to_le_bytes).concat();
+    header.extend(XxHash3_64::oneshot(&header).to_le_bytes());
+    backend.write_log(slot, 0, &header)?;
+    backend.sync()?;
+    outdate(backend, slot.other(), generation)
 }
 
 /// Number of blocks that all threads together encode per round. The encoded blocks take a few megabytes, and stay in

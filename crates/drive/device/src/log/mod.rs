@@ -92,13 +92,13 @@ impl Log {
                 (Slot::A, newest.max(facts.sequence).wrapping_add(1))
             }
         };
-        let body = checkpoint::write(backend, slot, generation, facts)?;
+        let (end, checksum) = checkpoint::write(backend, slot, generation, facts)?;
         let touched = vec![BlockChange::None; facts.erases.len()];
-        let mut log = Self { slot, generation, mounts: 0, journal: body.end, records: 0, touched, named: 0 };
+        let mut log = Self { slot, generation, mounts: 0, journal: end, records: 0, touched, named: 0 };
         if !facts.ends {
             log.append(backend, Record::Synced(facts.sequence))?;
         }
-        body.seal(backend, slot, generation)?;
+        checkpoint::seal(backend, slot, generation, end, checksum)?;
         Ok(log)
     }
 
