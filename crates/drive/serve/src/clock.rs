@@ -36,7 +36,6 @@ impl Pace {
     }
 }
 
-/// Measurements of the simulated drive.
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
     /// Response times by type of request ([`ssdlab_trace::Op`]).
@@ -45,7 +44,6 @@ pub struct Measurements {
     /// bytes. In simulated time, a page stays in the write buffer while it is programmed, and may be overwritten in the
     /// buffer.
     pub flash: Counts,
-    /// Number of pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
     /// Error that stopped the simulation.
     pub failed: Option<Arc<SimError>>,
@@ -95,7 +93,6 @@ impl Clock {
         due
     }
 
-    /// Returns the measurements of the simulated drive so far.
     pub fn measured(&self) -> Measurements {
         lock(&self.measured).clone()
     }

@@ -18,8 +18,7 @@ mod options;
 mod report;
 mod served;
 
-pub use clock::{Clock, Pace};
 pub use open::{DriveFile, OpenError, ServeOptions, drive_file, open};
-pub use options::{OptionsError, drive_options};
-pub use report::{Mount, Report, Start, TimingReport};
+pub use options::drive_options;
+pub use report::Report;
 pub use served::Served;

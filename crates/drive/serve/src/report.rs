@@ -21,7 +21,6 @@ pub struct ClientCounters {
     /// Counters of the client requests whose types also occur in traces.
     #[serde(flatten)]
     pub host: HostCounters,
-    /// Counters of write-zeroes requests.
     #[serde(flatten)]
     pub zeroes: Zeroes,
 }
@@ -29,7 +28,6 @@ pub struct ClientCounters {
 /// Report on how a drive was mounted.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Mount {
-    /// Report of the drive.
     #[serde(flatten)]
     pub report: MountReport,
     /// Flash operations of the FTL during the mount, by cause.

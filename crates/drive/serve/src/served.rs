@@ -76,7 +76,7 @@ struct ServedState {
 impl Served {
     /// Creates an export of a mounted drive; `file` is the file that stores the drive, if any. Replies wait for
     /// `clock`, which runs at `pace`.
-    pub fn new(
+    pub(crate) fn new(
         drive: StoredDrive,
         file: Option<File>,
         description: String,

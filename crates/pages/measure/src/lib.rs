@@ -10,5 +10,4 @@ pub mod simulated;
 pub mod storage;
 mod threads;
 
-pub use clock::{Time, process_cpu_ns, thread_cpu_ns};
-pub use threads::TooMany;
+pub use clock::{Time, thread_cpu_ns};

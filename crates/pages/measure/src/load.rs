@@ -9,7 +9,7 @@ use std::time::Instant;
 use ssdlab_core::LatencyHistogram;
 use ssdlab_pool::{Loader, PageId, Pool, PoolError};
 
-use crate::process_cpu_ns;
+use crate::clock::process_cpu_ns;
 use crate::storage::page_of;
 use crate::threads::{TooMany, result, together, until_ended};
 

@@ -53,8 +53,10 @@ impl SimulatedDrive {
         running.drive.submit(Request { time_ns: arrival_ns, offset, bytes, op, flags: 0, stream: 0 })?;
         loop {
             let now_ns = self.now_ns();
-            let next = running.advance(now_ns)?;
-            if let Some(done_ns) = running.complete.remove(&arrival_ns) {
+            let Running { drive, done, complete, .. } = &mut *running;
+            let next = drive.advance(Nanos(now_ns), done)?;
+            complete.extend(done.drain(..).map(|(request, done)| (request.time_ns, done.0)));
+            if let Some(done_ns) = complete.remove(&arrival_ns) {
                 self.late_ns.fetch_add(now_ns.saturating_sub(done_ns), Relaxed);
                 return Ok(());
             }
@@ -70,14 +72,5 @@ impl SimulatedDrive {
 
     fn lock(&self) -> MutexGuard<'_, Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Running {
-    /// Advances the simulation to `now_ns` and returns the time of the next event.
-    fn advance(&mut self, now_ns: u64) -> Result<Option<Nanos>, SimError> {
-        let next = self.drive.advance(Nanos(now_ns), &mut self.done)?;
-        self.complete.extend(self.done.drain(..).map(|(request, done)| (request.time_ns, done.0)));
-        Ok(next)
     }
 }

@@ -8,13 +8,13 @@
 //! A hit moves a page out of the compressed pool, so policies of that pool see no hits. Therefore FIFO, CLOCK, SIEVE
 //! and LRU are equivalent there. Policies with ghosts still recognise returning pages.
 
-pub mod clock;
-pub mod fifo;
+mod clock;
+mod fifo;
 mod links;
-pub mod lru;
+mod lru;
 mod numbers;
-pub mod s3_fifo;
-pub mod sieve;
+mod s3_fifo;
+mod sieve;
 mod simulated;
 mod used;
 
