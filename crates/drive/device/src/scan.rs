@@ -134,7 +134,7 @@ impl<'a> Reading<'a> {
         self.flash.read_spares(Ppn(first), spares)?;
         let (mut latest, mut above, mut is_full) = (None, 0, true);
         let (mut lowest, mut highest, mut in_order) = (u64::MAX, 0_u64, true);
-        // Uses each page as soon as it is decoded, whereas `decode_block` would first store all decoded pages in
+        // Uses the parts of a page as soon as they are decoded, whereas `decode_block` first stores the decoded page in
         // memory.
         for ((ppn, spare), page) in (first..).map(Ppn).zip(spares.as_chunks().0).zip(&mut *pages) {
             let content = Content::decode(ppn, spare);

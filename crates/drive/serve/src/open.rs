@@ -10,7 +10,7 @@ use ssdlab_device::{DriveError, FileBackend, FileError};
 use ssdlab_sim::{Monitor, Setup, SimError, States, is_kept, live_from, prepare_ftl};
 
 use crate::clock::{Clock, Pace};
-use crate::options::{OptionsError, drive_options};
+use crate::options::drive_options;
 use crate::report::{Mount, Start};
 use crate::served::Served;
 
@@ -32,8 +32,8 @@ pub struct ServeOptions<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The set-up describes a drive that cannot be exported.
-    #[error(transparent)]
-    Options(#[from] OptionsError),
+    #[error("{0}")]
+    Options(&'static str),
     /// The file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
@@ -65,7 +65,7 @@ pub fn open(
     options: ServeOptions<'_>,
     monitor: &mut dyn Monitor,
 ) -> Result<Arc<Served>, OpenError> {
-    let (stored, lines) = (drive_options(setup)?, setup.lines());
+    let (stored, lines) = (drive_options(setup).map_err(OpenError::Options)?, setup.lines());
     let mut precondition = None;
     let state = || -> Result<_, OpenError> {
         let Some(states) = options.start else { return Ok(None) };

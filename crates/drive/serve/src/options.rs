@@ -3,25 +3,16 @@
 use ssdlab_device::{Options, WriteBuffer};
 use ssdlab_sim::{Clock, FlushPolicy, Setup};
 
-/// Error: a set-up describes a drive that cannot be exported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OptionsError {
-    /// The set-up has a page cache, which an exported drive cannot have.
-    #[error("a served drive cannot have a page cache, because its clients have their own; remove cache.policy")]
-    Cache,
-    /// The set-up has a block layer, which an exported drive cannot have.
-    #[error("a served drive cannot have a block layer, because its clients have their own; remove block.scheduler")]
-    BlockLayer,
-}
-
 /// Returns the options of the stored drive that `setup` describes. Fails if the set-up has a page cache or a block
-/// layer.
-pub fn drive_options(setup: &Setup) -> Result<Options, OptionsError> {
+/// layer, which an exported drive cannot have.
+pub fn drive_options(setup: &Setup) -> Result<Options, &'static str> {
     if setup.cache.is_some() {
-        return Err(OptionsError::Cache);
+        return Err("a served drive cannot have a page cache, because its clients have their own; remove cache.policy");
     }
     if setup.block.is_some() {
-        return Err(OptionsError::BlockLayer);
+        return Err(
+            "a served drive cannot have a block layer, because its clients have their own; remove block.scheduler",
+        );
     }
     let buffer = match setup.clock {
         Clock::Event(_, drive) => drive.buffer,

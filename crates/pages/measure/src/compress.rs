@@ -144,11 +144,11 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
         let work = |thread: usize| {
             let part = &pages[thread * pages.len() / threads..(thread + 1) * pages.len() / threads];
             let (stop, barrier, failed, parts_done) = (&stop, &barrier, &failed, &parts_done);
-            let worker = Worker { files, part, stop, epoch, barrier, failed, parts_done };
+            let worker = Worker { options, files, part, stop, epoch, barrier, failed, parts_done };
             let ended = ended.clone();
             move || {
                 let _ended = ended;
-                worker.work(options)
+                worker.work()
             }
         };
         let workers = together(scope, threads, work)?;
@@ -207,6 +207,7 @@ fn sum<'a>(parts: impl Iterator<Item = &'a Measured>) -> Measured {
 
 /// One thread of the measurement, with its share of the pages.
 struct Worker<'a, F> {
+    options: &'a Options,
     files: &'a [F],
     part: &'a [Page],
     stop: &'a AtomicBool,
@@ -217,7 +218,8 @@ struct Worker<'a, F> {
 }
 
 impl<F: AsRef<[u8]>> Worker<'_, F> {
-    fn work(&self, options: &Options) -> Vec<Measured> {
+    fn work(&self) -> Vec<Measured> {
+        let options = self.options;
         let mut results = vec![Measured::default(); options.codecs.len()];
         let mut codecs = Vec::new();
         for spec in &options.codecs {
@@ -234,16 +236,14 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
             for (at, measured) in results.iter_mut().enumerate() {
                 // Even a failed thread must reach every barrier; otherwise the other threads would wait forever.
                 self.barrier.wait();
-                let (compress, compress_span) = match codecs.get_mut(at) {
-                    Some(codec) => self.compress(options, at, codec, &mut out, &mut lengths),
-                    None => Default::default(),
-                };
+                let compressed = codecs.get_mut(at).map(|codec| self.compress(at, codec, &mut out, &mut lengths));
+                let (compress, compress_span) = compressed.unwrap_or_default();
                 self.barrier.wait();
                 let checked = run == 0;
-                let (decompress, decompress_span) = match codecs.get_mut(at) {
-                    Some(codec) => self.decompress(options, at, codec, &out, &lengths, &mut restored, checked),
-                    None => Default::default(),
-                };
+                let decompressed = codecs
+                    .get_mut(at)
+                    .map(|codec| self.decompress(at, codec, &out, &lengths, &mut restored, checked));
+                let (decompress, decompress_span) = decompressed.unwrap_or_default();
                 if checked {
                     measured.files = self.stored(&lengths);
                 } else {
@@ -264,16 +264,15 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
     /// page.
     fn compress(
         &self,
-        options: &Options,
         number: usize,
         codec: &mut Box<dyn Codec>,
         out: &mut [u8],
         lengths: &mut [Option<usize>],
     ) -> (Vec<Time>, Span) {
         let mut place = 0;
-        if !options.fresh {
+        if !self.options.fresh {
             return self.timed(|at, page| {
-                lengths[at] = compress_page(&mut **codec, page, options.keep, &mut out[place..place + page.len()]);
+                lengths[at] = compress_page(&mut **codec, page, self.options.keep, &mut out[place..place + page.len()]);
                 place += page.len();
                 true
             });
@@ -281,11 +280,11 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         // All new buffers are freed only at the end, so that the allocator does not reuse them.
         let mut buffers = Vec::with_capacity(self.part.len());
         let times = self.timed(|at, page| {
-            if !self.renew(codec, &options.codecs[number]) {
+            if !self.renew(codec, &self.options.codecs[number]) {
                 return false;
             }
             let mut buffer = vec![0; page.len()];
-            lengths[at] = compress_page(&mut **codec, page, options.keep, &mut buffer);
+            lengths[at] = compress_page(&mut **codec, page, self.options.keep, &mut buffer);
             buffers.push(buffer);
             true
         });
@@ -302,10 +301,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         renewed.map_err(|error| self.fail(Error::Codec(spec.clone(), error))).is_ok()
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the arguments are the state of one measuring thread")]
     fn decompress(
         &self,
-        options: &Options,
         number: usize,
         codec: &mut Box<dyn Codec>,
         out: &[u8],
@@ -313,10 +310,10 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         restored: &mut [u8],
         checked: bool,
     ) -> (Vec<Time>, Span) {
-        let spec = &options.codecs[number];
+        let spec = &self.options.codecs[number];
         let mut place = 0;
         self.timed(|at, page| {
-            if options.fresh && !self.renew(codec, spec) {
+            if self.options.fresh && !self.renew(codec, spec) {
                 return false;
             }
             let restored = &mut restored[..page.len()];

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::demotion::Borrowed;
-use crate::flight::{Flight, ShardGuard, SharedShard};
+use crate::flight::{Flight, ShardGuard};
 use crate::inner::{Inner, PoolResult};
 use crate::loader::Loader;
-use crate::room::Room;
+use crate::room::Incoming;
 use crate::shard::{Compressed, Frame, Job, Lookup};
 use crate::{PageId, PoolError, Transitions};
 
@@ -21,13 +21,6 @@ pub enum Source {
     Compressed,
     /// The page was read from the backing storage.
     Loader,
-}
-
-pub struct Fetch<'a, L: Loader> {
-    inner: &'a Inner<L>,
-    shard: &'a SharedShard,
-    id: PageId,
-    room: Room<'a, L>,
 }
 
 /// Page in flight that this thread must bring in, and the resources that it acquired for the page under the shard's
@@ -49,15 +42,10 @@ struct Filled<E> {
     corrupted: bool,
 }
 
-impl<'a, L: Loader> Fetch<'a, L> {
-    pub fn new(inner: &'a Inner<L>, id: PageId) -> Self {
-        let shard = inner.shard(id);
-        Self { inner, shard, id, room: Room::new(inner, shard, id) }
-    }
-
+impl<'a, L: Loader> Incoming<'a, L> {
     /// Fetches the page: copies it to `out`, or returns its frame if `out` is `None`.
     #[cold]
-    pub fn run(mut self, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
+    pub fn fetch(mut self, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
         let claim = loop {
             let state = self.shard.lock();
             let claim = match state.look_up(self.id) {
@@ -90,34 +78,24 @@ impl<'a, L: Loader> Fetch<'a, L> {
         };
         let frame = state.take_frame();
         let victim = if frame.is_none() { state.begin_demotion(false) } else { None };
-        let Some(victim) = victim else {
-            let compressed = state.begin_restore(slot, context.incoming());
-            let frame = frame.or_else(|| state.take_frame());
-            return Ok(Some(self.restore_claim(slot, frame, context, compressed)));
+        let begun = if let Some(victim) = victim {
+            drop(state);
+            // The page is copied only after the victim has been compressed. Meanwhile, the prefetch of the page's bytes
+            // that `Shard::raw_hit` started can complete, but another thread may restore or drop the page.
+            let (id, mut begun) = (self.id, None);
+            state = self.demote(victim, &mut context, |state, buffer| {
+                if let Lookup::Compressed(slot) = state.look_up(id) {
+                    begun = Some((slot, state.begin_restore(slot, buffer)));
+                }
+            });
+            begun
+        } else {
+            Some((slot, state.begin_restore(slot, context.incoming())))
         };
-        drop(state);
-        // The page is copied only after the victim has been compressed. Meanwhile, the prefetch of the page's bytes
-        // that `Shard::raw_hit` started can complete, but another thread may restore or drop the page.
-        let (id, mut begun) = (self.id, None);
-        let mut state = self.room.demote(victim, &mut context, |state, buffer| {
-            if let Lookup::Compressed(slot) = state.look_up(id) {
-                begun = Some((slot, state.begin_restore(slot, buffer)));
-            }
-        });
         let Some((slot, compressed)) = begun else { return Ok(None) };
-        let frame = state.take_frame();
-        Ok(Some(self.restore_claim(slot, frame, context, compressed)))
-    }
-
-    fn restore_claim(
-        &self,
-        slot: u32,
-        frame: Option<Frame>,
-        context: Borrowed<'a>,
-        compressed: Compressed,
-    ) -> Claim<'a> {
+        let frame = frame.or_else(|| state.take_frame());
         let flight = Flight::new(self.shard, slot, frame);
-        Claim { flight, context: Some(context), compressed: Some(compressed), victim: None }
+        Ok(Some(Claim { flight, context: Some(context), compressed: Some(compressed), victim: None }))
     }
 
     /// Makes this thread the owner of an absent page. Returns `None` if the page must be looked up again.
@@ -131,7 +109,7 @@ impl<'a, L: Loader> Fetch<'a, L> {
         };
         state.missed(self.id);
         let frame = state.take_frame();
-        // An error in creating a codec context is ignored here; if it persists, `Room::frame` reports it.
+        // An error in creating a codec context is ignored here; if it persists, `Incoming::frame` reports it.
         let context = if frame.is_none() { self.inner.contexts.try_take().unwrap_or_default() } else { None };
         // Without a codec context, this thread must wait for a context. It must hold no victim while it waits, because
         // other threads may wait for that victim.
@@ -142,10 +120,10 @@ impl<'a, L: Loader> Fetch<'a, L> {
     /// Brings a page in flight into the uncompressed pool: finds a frame and fills it with the page's contents. If
     /// there is no frame, reads the page without caching it.
     fn complete(self, claim: Claim<'a>, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
-        let Self { inner, id, room, .. } = self;
+        let (inner, id) = (self.inner, self.id);
         let Claim { mut flight, mut context, compressed, victim } = claim;
         if flight.frame.is_none() {
-            match room.frame(victim, context.as_mut()) {
+            match self.frame(victim, context.as_mut()) {
                 Ok(frame) => flight.frame = Some(frame),
                 Err(error) => {
                     let Some(out) = out else { return Err(error) };

@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use scopeguard::ScopeGuard;
 
 use crate::demotion::{CodecPool, cancel_on_drop};
-use crate::fetch::{Fetch, Source};
+use crate::fetch::Source;
 use crate::flight::{Flight, SharedShard, WorkerQueue};
 use crate::inner::{Inner, PoolResult};
 use crate::loader::{CodecFactory, Loader};
-use crate::room::Room;
+use crate::room::Incoming;
 use crate::shard::{Frame, Lookup, Shard};
 use crate::sync::{JoinHandle, spawn};
 use crate::{ConfigError, Options, PageId, PoolError, Transitions, Usage, worker};
@@ -109,7 +109,7 @@ impl<L: Loader> Pool<L> {
                 return Ok(Source::Raw);
             }
         }
-        Fetch::new(&self.inner, id).run(Some(out)).map(|(_, source)| source)
+        Incoming::new(&self.inner, id).fetch(Some(out)).map(|(_, source)| source)
     }
 
     /// Returns page `id` without copying it. Later writes do not change the returned page.
@@ -123,7 +123,7 @@ impl<L: Loader> Pool<L> {
                 return Ok(PageRef(Arc::clone(page)));
             }
         }
-        match Fetch::new(&self.inner, id).run(None)? {
+        match Incoming::new(&self.inner, id).fetch(None)? {
             (Some(page), _) => Ok(PageRef(page)),
             (None, _) => Err(PoolError::NoRoom { page: id }),
         }
@@ -153,7 +153,7 @@ impl<L: Loader> Pool<L> {
                     return Ok(());
                 }
                 drop(state);
-                spare = Some(Room::new(inner, shard, id).frame(None, None)?);
+                spare = Some(Incoming::new(inner, id).frame(None, None)?);
                 continue;
             }
             // Other threads may wait for the spare frame, so this thread must not hold the frame while it waits.
@@ -182,7 +182,7 @@ impl<L: Loader> Pool<L> {
             break (Flight::new(shard, slot, frame), created);
         };
         if flight.frame.is_none() {
-            flight.frame = Some(Room::new(inner, shard, id).frame(None, None)?);
+            flight.frame = Some(Incoming::new(inner, id).frame(None, None)?);
         }
         if let Some(frame) = &mut flight.frame {
             copy(frame, bytes);

@@ -9,18 +9,18 @@ use crate::loader::Loader;
 use crate::shard::{Frame, Job, JobResult, Shard};
 use crate::{PageId, PoolError};
 
-/// State of the search for a free frame for one incoming page.
-pub struct Room<'a, L: Loader> {
-    inner: &'a Inner<L>,
-    shard: &'a SharedShard,
-    id: PageId,
+/// A page that a thread fetches or writes, and that needs a free frame.
+pub struct Incoming<'a, L: Loader> {
+    pub inner: &'a Inner<L>,
+    pub shard: &'a SharedShard,
+    pub id: PageId,
     /// Error from storing a victim. After the first error, only clean victims are chosen.
     store_error: Option<PoolError<L::Error>>,
 }
 
-impl<'a, L: Loader> Room<'a, L> {
-    pub fn new(inner: &'a Inner<L>, shard: &'a SharedShard, id: PageId) -> Self {
-        Self { inner, shard, id, store_error: None }
+impl<'a, L: Loader> Incoming<'a, L> {
+    pub fn new(inner: &'a Inner<L>, id: PageId) -> Self {
+        Self { inner, shard: inner.shard(id), id, store_error: None }
     }
 
     /// Writes back and compresses `victim` without the lock, then moves it to the compressed pool under the lock. Calls
