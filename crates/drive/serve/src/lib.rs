@@ -14,11 +14,9 @@
 mod clock;
 mod fair_mutex;
 mod open;
-mod options;
 mod report;
 mod served;
 
-pub use open::{DriveFile, OpenError, ServeOptions, drive_file, open};
-pub use options::drive_options;
+pub use open::{DriveFile, OpenError, ServeOptions, drive_file, drive_options, open};
 pub use report::Report;
 pub use served::Served;

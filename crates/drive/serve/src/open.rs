@@ -6,11 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ssdlab_core::Archive;
-use ssdlab_device::{DriveError, FileBackend, FileError};
-use ssdlab_sim::{Monitor, Setup, SimError, States, is_kept, live_from, prepare_ftl};
+use ssdlab_device::{DriveError, FileBackend, FileError, Options, WriteBuffer};
+use ssdlab_sim::{FlushPolicy, Monitor, Setup, SimError, States, is_kept, live_from, prepare_ftl};
 
 use crate::clock::{Clock, Pace};
-use crate::options::drive_options;
 use crate::report::{Mount, Start};
 use crate::served::Served;
 
@@ -55,6 +54,40 @@ impl From<ssdlab_device::OpenError> for OpenError {
             ssdlab_device::OpenError::Drive(error) => Self::Drive(error),
         }
     }
+}
+
+/// Returns the options of the stored drive that `setup` describes. Fails if the set-up has a page cache or a block
+/// layer, which an exported drive cannot have.
+pub fn drive_options(setup: &Setup) -> Result<Options, &'static str> {
+    if setup.cache.is_some() {
+        return Err("a served drive cannot have a page cache, because its clients have their own; remove cache.policy");
+    }
+    if setup.block.is_some() {
+        return Err(
+            "a served drive cannot have a block layer, because its clients have their own; remove block.scheduler",
+        );
+    }
+    let buffer = if let ssdlab_sim::Clock::Event(_, drive) = setup.clock { drive.buffer } else { None };
+    let buffer = buffer.map(|buffer| {
+        let (high, low) = match buffer.flush {
+            FlushPolicy::Eager => (1, 0),
+            FlushPolicy::Watermark { high, low } => {
+                let pages = f64::from(buffer.pages);
+                let high = ((high * pages) as u32).max(1);
+                (high, ((low * pages) as u32).min(high - 1))
+            }
+        };
+        WriteBuffer { pages: buffer.pages, high, low, protected: buffer.protected }
+    });
+    Ok(Options {
+        logical_pages: setup.logical_pages,
+        ftl: setup.ftl,
+        seed: setup.seed,
+        buffer,
+        journal_blocks: Options::journal_blocks(setup.geometry.blocks),
+        spare_for_failures: 0,
+        endurance_cycles: setup.endurance_cycles,
+    })
 }
 
 /// Opens the drive of a set-up; `settings` is the configuration from which the set-up was made. `monitor` observes the

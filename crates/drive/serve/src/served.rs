@@ -452,8 +452,7 @@ mod tests {
     use ssdlab_device::{MemoryBackend, WriteBuffer};
 
     use super::*;
-    use crate::open::{ServeOptions, open};
-    use crate::options::drive_options;
+    use crate::open::{ServeOptions, drive_options, open};
 
     /// Creates a drive in memory that records the calls it receives.
     fn served(setup: &Setup) -> Arc<Served> {
