@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict};
 use ssdlab_core::Bytes;
 use ssdlab_measure::clock::Wait;
 use ssdlab_measure::load::{self, Access};
-use ssdlab_measure::storage::{FixedCost, Kind, PagedFile, Storage, StorageError};
+use ssdlab_measure::storage::{Kind, PagedFile, Storage, StorageError};
 use ssdlab_pool::{Demotion, Loader, Options, PageId, PoolError, Share, Usage, policy};
 
 use crate::compress::{Watch, codec};
@@ -376,11 +376,10 @@ pub fn bench_cache<'py>(
         (None, Some(path)) => {
             Kind::File(PagedFile::open(&path, settings.page_bytes as usize).map_err(|error| system_error(&error))?)
         }
-        (None, None) => Kind::Fixed(FixedCost {
-            contents: Shared(Arc::clone(&contents)),
-            cost: Duration::from_nanos((below.cost_us * 1e3) as u64),
-            wait: wait(below.busy),
-        }),
+        (None, None) => {
+            let cost = Duration::from_nanos((below.cost_us * 1e3) as u64);
+            Kind::Fixed(Shared(Arc::clone(&contents)), cost, wait(below.busy))
+        }
     };
     let direct = matches!(&kind, Kind::File(file) if file.direct());
     let accesses: Vec<_> = accesses.as_slice()?.iter().map(|&access| Access(access)).collect();

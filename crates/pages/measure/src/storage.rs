@@ -191,17 +191,6 @@ impl Aligned {
     }
 }
 
-/// Storage in memory with a fixed latency. Writes are discarded.
-#[derive(Debug)]
-pub struct FixedCost<C> {
-    /// Contents of the pages in order; page numbers past the end wrap around to the first page.
-    pub contents: C,
-    /// Latency of a page read or write.
-    pub cost: Duration,
-    /// Method by which a thread waits for the latency of its read or write.
-    pub wait: Wait,
-}
-
 /// Storage below a measured cache, with operation counters.
 pub struct Storage<C> {
     kind: Kind<C>,
@@ -214,10 +203,10 @@ pub struct Storage<C> {
 pub enum Kind<C> {
     /// A file of pages.
     File(PagedFile),
-    /// Storage in memory with a fixed latency.
-    Fixed(FixedCost<C>),
-    /// Pages in memory with the latency of a simulated drive. Page numbers past the last page wrap around to the first
+    /// Pages in memory, read and written in a fixed time. Page numbers past the last page wrap around to the first
     /// page. Writes are discarded.
+    Fixed(C, Duration, Wait),
+    /// Like `Fixed`, but with the latency of a simulated drive.
     Simulated(C, Arc<SimulatedDrive>),
 }
 
@@ -262,9 +251,9 @@ impl<C: AsRef<[u8]> + Send + Sync + 'static> Loader for Storage<C> {
         let began = Instant::now();
         match &self.kind {
             Kind::File(file) => file.load(id, page)?,
-            Kind::Fixed(fixed) => {
-                page.copy_from_slice(page_of(fixed.contents.as_ref(), id, page.len()));
-                fixed.wait.since(began, fixed.cost);
+            Kind::Fixed(contents, cost, wait) => {
+                page.copy_from_slice(page_of(contents.as_ref(), id, page.len()));
+                wait.since(began, *cost);
             }
             Kind::Simulated(contents, drive) => {
                 page.copy_from_slice(page_of(contents.as_ref(), id, page.len()));
@@ -279,7 +268,7 @@ impl<C: AsRef<[u8]> + Send + Sync + 'static> Loader for Storage<C> {
     fn store(&self, id: PageId, page: &[u8]) -> Result<(), StorageError> {
         match &self.kind {
             Kind::File(file) => file.store(id, page)?,
-            Kind::Fixed(fixed) => fixed.wait.since(Instant::now(), fixed.cost),
+            Kind::Fixed(_, cost, wait) => wait.since(Instant::now(), *cost),
             Kind::Simulated(_, drive) => drive.serve(Op::Write, id * page.len() as u64, page.len() as u32)?,
         }
         self.stores.fetch_add(1, Relaxed);
