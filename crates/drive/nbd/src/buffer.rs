@@ -8,7 +8,6 @@ pub const FIRST: usize = 256 << 10;
 pub const KEPT: usize = 6 * FIRST;
 
 /// Buffer of bytes to be sent.
-#[derive(Debug)]
 pub struct Buffer {
     /// Allocated memory; the first `used` bytes are valid.
     bytes: Vec<u8>,

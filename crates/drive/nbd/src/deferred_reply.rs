@@ -1,6 +1,5 @@
 //! Completion time of a request. It is set later, when the simulated drive completes the request.
 
-use std::fmt;
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -98,12 +97,6 @@ impl Completer {
 impl Drop for Completer {
     fn drop(&mut self) {
         self.set(Instant::now());
-    }
-}
-
-impl fmt::Debug for DeferredReply {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("DeferredReply")
     }
 }
 

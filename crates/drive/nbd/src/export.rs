@@ -33,7 +33,7 @@ pub enum Errno {
 }
 
 /// Time at which the reply to a request may be sent.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub enum ReplyTime {
     /// The reply is sent with the next batch of replies.
     #[default]

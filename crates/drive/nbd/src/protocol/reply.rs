@@ -17,7 +17,6 @@ pub enum ReplyKind {
     Extended,
 }
 
-#[derive(Debug)]
 pub struct Writer<'a> {
     pub out: &'a mut Buffer,
     pub kind: ReplyKind,

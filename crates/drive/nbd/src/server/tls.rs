@@ -10,16 +10,10 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 
 /// TLS configuration of a server.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Tls {
     pub(super) config: Arc<ServerConfig>,
     pub(super) required: bool,
-}
-
-impl fmt::Debug for Tls {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Tls").field("required", &self.required).finish_non_exhaustive()
-    }
 }
 
 /// Error: a certificate file or key file cannot be used.

@@ -10,7 +10,6 @@ use crate::export::ReplyTime;
 const FULL: usize = 64 << 10;
 
 /// A reply that must be sent later.
-#[derive(Debug)]
 pub struct Held {
     /// Provides the time at which the reply may be sent, once it is known.
     pub reply: DeferredReply,
@@ -19,7 +18,7 @@ pub struct Held {
 }
 
 /// Output of a session: bytes to send immediately, and replies to send later.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Output {
     pub(super) bytes: Buffer,
     held: Vec<Held>,
