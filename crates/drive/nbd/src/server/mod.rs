@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use budget::MemoryUse;
 pub use error::ServerError;
@@ -57,11 +57,7 @@ struct Shared {
 }
 
 /// Open connections by number, oldest first.
-#[derive(Default)]
-struct Connections {
-    open: BTreeMap<u64, Connection>,
-    next: u64,
-}
+type Connections = BTreeMap<u64, Connection>;
 
 struct Connection {
     wire: Arc<Wire>,
@@ -77,10 +73,8 @@ enum Stage {
     Closed,
 }
 
-impl Connections {
-    fn count(&self, stage: Stage) -> usize {
-        self.open.values().filter(|connection| connection.stage == stage).count()
-    }
+fn count(connections: &Connections, stage: Stage) -> usize {
+    connections.values().filter(|connection| connection.stage == stage).count()
 }
 
 /// Bound sockets; a [`Server`] is created from them once its exports are ready.
@@ -177,7 +171,7 @@ impl Handle {
         }
         let open = self.shared.table.lock();
         self.shared.at_once.store(true, Ordering::SeqCst);
-        open.open.values().for_each(|connection| connection.wire.close());
+        open.values().for_each(|connection| connection.wire.close());
         self.shared.table.ended.notify_all();
     }
 
@@ -199,7 +193,7 @@ impl Handle {
 
     /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
-        self.shared.table.lock().open.len()
+        self.shared.table.lock().len()
     }
 }
 
@@ -217,19 +211,18 @@ impl Shared {
     /// Serves a connection on a separate thread, unless there are too many clients.
     fn admit(self: &Arc<Self>, wire: Arc<Wire>) {
         let mut connections = self.table.lock();
-        if connections.count(Stage::Client) >= self.budget.clients {
+        if count(&connections, Stage::Client) >= self.budget.clients {
             return;
         }
         // Closes the oldest handshake, because silent connections must not prevent other clients from connecting.
-        if connections.count(Stage::Handshake) >= self.options.handshakes
-            && let Some(oldest) = connections.open.values_mut().find(|own| own.stage == Stage::Handshake)
+        if count(&connections, Stage::Handshake) >= self.options.handshakes
+            && let Some(oldest) = connections.values_mut().find(|own| own.stage == Stage::Handshake)
         {
             oldest.stage = Stage::Closed;
             oldest.wire.close();
         }
-        let id = connections.next;
-        connections.next += 1;
-        connections.open.insert(id, Connection { wire: Arc::clone(&wire), stage: Stage::Handshake });
+        let id = connections.last_key_value().map_or(0, |(newest, _)| newest + 1);
+        connections.insert(id, Connection { wire: Arc::clone(&wire), stage: Stage::Handshake });
         drop(connections);
         let guard = ConnectionGuard { table: Arc::clone(&self.table), budget: Arc::clone(&self.budget), id };
         let shared = Arc::clone(self);
@@ -248,26 +241,19 @@ impl Shared {
     /// Ends all connections of the server.
     fn drain(&self) {
         self.wait(LINGER);
-        self.table.lock().open.values().for_each(|connection| connection.wire.stop_reading());
+        self.table.lock().values().for_each(|connection| connection.wire.stop_reading());
         self.wait(self.options.stop);
         let late = self.table.lock();
-        late.open.values().for_each(|connection| connection.wire.close());
-        self.cut_off.store(late.open.len(), Ordering::SeqCst);
+        late.values().for_each(|connection| connection.wire.close());
+        self.cut_off.store(late.len(), Ordering::SeqCst);
         drop(late);
         self.wait(self.options.stop);
     }
 
     /// Waits until all connections have ended, for at most `most`. Does not wait if the server must stop immediately.
     fn wait(&self, most: Duration) {
-        let until = Instant::now() + most;
-        let mut connections = self.table.lock();
-        while !connections.open.is_empty() && !self.at_once.load(Ordering::SeqCst) {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            connections = self.table.ended.wait_timeout(connections, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
+        let goes_on = |open: &mut Connections| !open.is_empty() && !self.at_once.load(Ordering::SeqCst);
+        let _ = self.table.ended.wait_timeout_while(self.table.lock(), most, goes_on);
     }
 }
 
@@ -296,10 +282,10 @@ impl ConnectionGuard {
     /// Returns the memory account of a connection that chose an export; `None` if there are too many clients.
     fn take(&self) -> Option<Arc<Account>> {
         let mut connections = self.table.lock();
-        if connections.count(Stage::Client) >= self.budget.clients {
+        if count(&connections, Stage::Client) >= self.budget.clients {
             return None;
         }
-        let connection = connections.open.get_mut(&self.id).filter(|own| own.stage == Stage::Handshake)?;
+        let connection = connections.get_mut(&self.id).filter(|own| own.stage == Stage::Handshake)?;
         connection.stage = Stage::Client;
         Some(Account::new(&self.budget))
     }
@@ -307,7 +293,7 @@ impl ConnectionGuard {
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let connection = self.table.lock().open.remove(&self.id);
+        let connection = self.table.lock().remove(&self.id);
         if let Some(Connection { wire, .. }) = connection {
             wire.close();
         }

@@ -145,10 +145,8 @@ impl ReplyQueue {
 
     /// Waits until the queue has space for a reply, stores it and returns its number.
     fn keep(&self, reply: QueuedReply) -> io::Result<u64> {
-        let mut state = self.lock();
-        while !state.broken && state.kept.len() >= self.most_replies {
-            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+        let is_full = |state: &mut ReplyQueueState| !state.broken && state.kept.len() >= self.most_replies;
+        let mut state = self.room.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
         if state.broken {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
