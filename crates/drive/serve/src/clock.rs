@@ -134,8 +134,15 @@ impl ClockThread {
                 let mut measured = lock(&self.measured);
                 measured.flash = self.drive.counts() - self.before;
                 measured.buffered_pages = self.drive.buffered_pages();
+                for (request, at) in &done {
+                    measured.latency[request.op as usize].record(at.0 - request.time_ns);
+                }
             }
-            self.complete(&mut done);
+            for (request, at) in done.drain(..) {
+                if let Some(PendingReply { waited, completer }) = self.replies.remove(&request.time_ns) {
+                    completer.complete(self.pace.moment(at) - waited);
+                }
+            }
             // Waits for a request, but no longer than until the next simulated event is due.
             let received = match next {
                 Some(next) => {
@@ -158,19 +165,6 @@ impl ClockThread {
     fn take(&mut self, (request, reply): (Request, PendingReply)) -> Result<(), SimError> {
         self.replies.insert(request.time_ns, reply);
         self.drive.submit(request)
-    }
-
-    fn complete(&mut self, done: &mut Vec<(Request, Nanos)>) {
-        if done.is_empty() {
-            return;
-        }
-        let mut measured = lock(&self.measured);
-        for (request, at) in done.drain(..) {
-            measured.latency[request.op as usize].record(at.0 - request.time_ns);
-            if let Some(PendingReply { waited, completer }) = self.replies.remove(&request.time_ns) {
-                completer.complete(self.pace.moment(at) - waited);
-            }
-        }
     }
 }
 
