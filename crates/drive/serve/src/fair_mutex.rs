@@ -42,11 +42,10 @@ impl<T> FairMutex<T> {
     /// Releases the mutex, lets every thread that is waiting for it now acquire it once, and then acquires it again.
     pub fn let_others<'a>(&'a self, mut guard: FairGuard<'a, T>) -> FairGuard<'a, T> {
         let requested = self.requested();
-        while guard.acquired < requested {
-            guard.waiting += 1;
-            guard = self.acquired.wait(guard).unwrap_or_else(PoisonError::into_inner);
-            guard.waiting -= 1;
-        }
+        guard.waiting += 1;
+        let guard = self.acquired.wait_while(guard, |inner| inner.acquired < requested);
+        let mut guard = guard.unwrap_or_else(PoisonError::into_inner);
+        guard.waiting -= 1;
         guard
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::demotion::{Borrowed, CodecPool};
+use crate::demotion::CodecPool;
 use crate::flight::{SharedShard, WorkerQueue};
 use crate::hash::hash;
 use crate::loader::Loader;
@@ -31,10 +31,6 @@ impl<L: Loader> Inner<L> {
     pub fn check_length(&self, page: PageId, given: usize) -> PoolResult<(), L> {
         let page_bytes = self.options.page_bytes as usize;
         if given == page_bytes { Ok(()) } else { Err(PoolError::WrongLength { page, given, page_bytes }) }
-    }
-
-    pub fn context(&self) -> PoolResult<Borrowed<'_>, L> {
-        self.contexts.take().map_err(PoolError::Codec)
     }
 
     pub fn keeps_incompressible(&self) -> bool {

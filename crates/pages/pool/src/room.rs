@@ -54,7 +54,7 @@ impl<'a, L: Loader> Incoming<'a, L> {
         let context = match context {
             Some(context) => context,
             None => {
-                new_context = self.inner.context()?;
+                new_context = self.inner.contexts.take().map_err(PoolError::Codec)?;
                 &mut new_context
             }
         };
