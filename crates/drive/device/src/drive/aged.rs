@@ -12,12 +12,10 @@ use crate::spare::{Spare, SpareBytes};
 
 impl<B: Backend> Drive<B> {
     /// Creates a mounted drive on erased flash. Its FTL continues from `state`, which [`Ftl::archive`] saved. All pages
-    /// that the FTL has programmed contain zeros.
+    /// that the FTL has programmed contain zeros. Fails if the options do not fit the flash or the state, the FTL
+    /// cannot list its pages, or the flash cannot be written.
     ///
     /// [`Ftl::archive`]: ssdlab_ftl::Ftl::archive
-    ///
-    /// Fails if the options do not fit the flash or the state, the FTL cannot list its pages, or the flash cannot be
-    /// written.
     pub fn create_from(backend: B, options: Options, mut state: &[u8]) -> Result<Self, DriveError> {
         let mut drive = Self::off(backend, options)?;
         let mut ftl = drive.erased_ftl()?;

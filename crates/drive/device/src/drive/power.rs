@@ -116,10 +116,7 @@ impl<B: Backend> Drive<B> {
         if is_worn_out {
             self.wear_out()?;
         }
-        if let Err(error) = self.power_buffer(loaded, &trims[older_trims..]) {
-            self.cut_power();
-            return Err(error);
-        }
+        self.power_buffer(loaded, &trims[older_trims..]).inspect_err(|_| self.cut_power())?;
         report.operations = self.medium.counts - before;
         // Replaces the journal if it is too long. Each mount adds a record, so mounts alone could make it too long.
         self.settle()?;
