@@ -2,9 +2,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::channel;
 use std::sync::{Barrier, Mutex, PoisonError};
-use std::thread;
 use std::time::Instant;
 
 use ssdlab_codec::{Codec, CodecSpec};
@@ -12,7 +10,7 @@ use ssdlab_core::counters;
 
 use crate::Time;
 use crate::clock::Stopwatch;
-use crate::threads::{TooMany, result, together, until_ended};
+use crate::threads::{TooMany, run};
 
 /// Options for measuring codecs.
 #[derive(Clone, Debug)]
@@ -139,23 +137,14 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     let (stop, barrier, failed) = (AtomicBool::new(false), Barrier::new(threads), Mutex::new(None));
     // Number of completed runs of a codec, summed over the threads.
     let parts_done = AtomicU64::new(0);
-    let by_thread = thread::scope(|scope| -> Result<Vec<Vec<Measured>>, TooMany> {
-        let (ended, ends) = channel::<()>();
-        let work = |thread: usize| {
-            let part = &pages[thread * pages.len() / threads..(thread + 1) * pages.len() / threads];
-            let (stop, barrier, failed, parts_done) = (&stop, &barrier, &failed, &parts_done);
-            let worker = Worker { options, files, part, stop, epoch, barrier, failed, parts_done };
-            let ended = ended.clone();
-            move || {
-                let _ended = ended;
-                worker.work()
-            }
-        };
-        let workers = together(scope, threads, work)?;
-        drop(ended);
-        until_ended(&ends, &stop, &mut || go_on(parts_done.load(Relaxed) / threads as u64));
-        Ok(workers.into_iter().map(result).collect())
-    })?;
+    let work = |thread: usize| {
+        let part = &pages[thread * pages.len() / threads..(thread + 1) * pages.len() / threads];
+        let (stop, barrier, failed, parts_done) = (&stop, &barrier, &failed, &parts_done);
+        let worker = Worker { options, files, part, stop, epoch, barrier, failed, parts_done };
+        move || worker.work()
+    };
+    let go_on = &mut || go_on(parts_done.load(Relaxed) / threads as u64);
+    let by_thread = run(threads, work, || (), &stop, go_on)?;
     if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
@@ -240,9 +229,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
                 let (compress, compress_span) = compressed.unwrap_or_default();
                 self.barrier.wait();
                 let checked = run == 0;
-                let decompressed = codecs
-                    .get_mut(at)
-                    .map(|codec| self.decompress(at, codec, &out, &lengths, &mut restored, checked));
+                let decompressed =
+                    codecs.get_mut(at).map(|codec| self.decompress(at, codec, &out, &lengths, &mut restored, checked));
                 let (decompress, decompress_span) = decompressed.unwrap_or_default();
                 if checked {
                     measured.files = self.stored(&lengths);

@@ -1,9 +1,7 @@
 //! Load generator: many threads send a sequence of accesses through the two-pool cache.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::channel;
 use std::sync::{Barrier, Mutex, PoisonError};
-use std::thread;
 use std::time::Instant;
 
 use ssdlab_core::LatencyHistogram;
@@ -11,7 +9,7 @@ use ssdlab_pool::{Loader, PageId, Pool, PoolError};
 
 use crate::clock::process_cpu_ns;
 use crate::storage::page_of;
-use crate::threads::{TooMany, result, together, until_ended};
+use crate::threads::{TooMany, run};
 
 /// Number of accesses between updates of the shared progress counter; frequent updates would slow down the accesses.
 const PROGRESS_STEP: usize = 256;
@@ -71,58 +69,51 @@ pub fn send<L: Loader>(
     let (stop, failed) = (AtomicBool::new(false), Mutex::new(None));
     let start = Barrier::new(threads + 1);
     let done_by_all = AtomicU64::new(0);
-    let mut taken = Taken::default();
-    thread::scope(|scope| -> Result<(), TooMany> {
-        let (ended, ends) = channel::<()>();
-        let work = |thread: usize| {
-            let (stop, start, failed, ended) = (&stop, &start, &failed, ended.clone());
-            let done_by_all = &done_by_all;
-            move || {
-                let _ended = ended;
-                let mut out = vec![0; page_bytes];
-                start.wait();
-                let mut times = LatencyHistogram::default();
-                let first = Instant::now();
-                let mut began = first;
-                for (number, access) in accesses.iter().skip(thread).step_by(threads).enumerate() {
-                    if stop.load(Relaxed) {
-                        break;
-                    }
-                    if number % PROGRESS_STEP == PROGRESS_STEP - 1 {
-                        done_by_all.fetch_add(PROGRESS_STEP as u64, Relaxed);
-                    }
-                    let result = if access.writes() {
-                        pool.write(access.page(), page_of(contents, access.page(), page_bytes))
-                    } else {
-                        pool.read(access.page(), &mut out).map(drop)
-                    };
-                    if let Err(error) = result {
-                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                        stop.store(true, Relaxed);
-                    }
-                    let ended = Instant::now();
-                    times.record((ended - began).as_nanos() as u64);
-                    began = ended;
+    let work = |thread: usize| {
+        let (stop, start, failed, done_by_all) = (&stop, &start, &failed, &done_by_all);
+        move || {
+            let mut out = vec![0; page_bytes];
+            start.wait();
+            let mut times = LatencyHistogram::default();
+            let first = Instant::now();
+            let mut began = first;
+            for (number, access) in accesses.iter().skip(thread).step_by(threads).enumerate() {
+                if stop.load(Relaxed) {
+                    break;
                 }
-                (first, began, times)
+                if number % PROGRESS_STEP == PROGRESS_STEP - 1 {
+                    done_by_all.fetch_add(PROGRESS_STEP as u64, Relaxed);
+                }
+                let result = if access.writes() {
+                    pool.write(access.page(), page_of(contents, access.page(), page_bytes))
+                } else {
+                    pool.read(access.page(), &mut out).map(drop)
+                };
+                if let Err(error) = result {
+                    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    stop.store(true, Relaxed);
+                }
+                let ended = Instant::now();
+                times.record((ended - began).as_nanos() as u64);
+                began = ended;
             }
-        };
-        let workers = together(scope, threads, work)?;
-        drop(ended);
-        let cpu_ns = process_cpu_ns();
-        start.wait();
-        until_ended(&ends, &stop, &mut || go_on(done_by_all.load(Relaxed)));
-        taken.cpu_ns = process_cpu_ns() - cpu_ns;
-        // The threads record their start and end themselves, because the calling thread may be scheduled much later.
-        let mut elapsed: Option<(Instant, Instant)> = None;
-        for worker in workers {
-            let (first, last, times) = result(worker);
-            elapsed = Some(elapsed.map_or((first, last), |(begin, end)| (begin.min(first), end.max(last))));
-            taken.accesses.merge(&times);
+            (first, began, times)
         }
-        taken.elapsed_ns = elapsed.map_or(0, |(begin, end)| (end - begin).as_nanos() as u64);
-        Ok(())
-    })?;
+    };
+    let mut cpu_ns = 0;
+    let begin = || {
+        cpu_ns = process_cpu_ns();
+        start.wait();
+    };
+    let workers = run(threads, work, begin, &stop, &mut || go_on(done_by_all.load(Relaxed)))?;
+    let mut taken = Taken { cpu_ns: process_cpu_ns() - cpu_ns, ..Taken::default() };
+    // The threads record their start and end themselves, because the calling thread may be scheduled much later.
+    let mut elapsed: Option<(Instant, Instant)> = None;
+    for (first, last, times) in workers {
+        elapsed = Some(elapsed.map_or((first, last), |(begin, end)| (begin.min(first), end.max(last))));
+        taken.accesses.merge(&times);
+    }
+    taken.elapsed_ns = elapsed.map_or(0, |(begin, end)| (end - begin).as_nanos() as u64);
     match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error.into()),
         None if stop.into_inner() => Err(Error::Stopped),

@@ -1,10 +1,10 @@
-//! Starts threads and waits for them. All threads start or none, because a missing thread would block the others
-//! forever.
+//! Runs work on several threads. All threads start or none, because a missing thread would block the others forever.
 
+use std::panic::resume_unwind;
+use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, RwLock};
-use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::{self, Builder};
 use std::time::Duration;
 
 /// Interval at which the caller's `go_on` is called.
@@ -15,61 +15,62 @@ const POLL: Duration = Duration::from_millis(50);
 #[error("the system cannot start {0} threads; use fewer threads")]
 pub struct TooMany(pub usize);
 
-/// Starts `threads` threads. `work` receives the index of a thread and returns the closure that the thread runs.
-pub(crate) fn together<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scope>(
-    scope: &'scope Scope<'scope, '_>,
+/// Runs `threads` threads and returns their results. `work` receives the index of a thread and returns the closure that
+/// the thread runs. Once all threads have been started, calls `begin`. Then calls `go_on` periodically until all threads
+/// have ended, and sets `stop` once `go_on` returns false.
+pub(crate) fn run<T: Send, F: FnOnce() -> T + Send>(
     threads: usize,
     work: impl Fn(usize) -> F,
-) -> Result<Vec<ScopedJoinHandle<'scope, Option<T>>>, TooMany> {
-    let all_started = Arc::new(RwLock::new(true));
-    // Threads wait for this lock until all threads have been started.
-    let mut gate = all_started.write().expect("no holder of the lock panics");
-    let start = |index: usize| {
-        let (work, all_started) = (work(index), Arc::clone(&all_started));
-        let may_run = move || *all_started.read().expect("no holder of the lock panics");
-        Builder::new().spawn_scoped(scope, move || may_run().then(work))
-    };
-    let started = (0..threads).map(start).collect::<Result<_, _>>();
-    *gate = started.is_ok();
-    started.map_err(|_| TooMany(threads))
-}
-
-/// Waits until all senders of the channel `ends` are dropped. Calls `go_on` periodically and sets `stop` once `go_on`
-/// returns false.
-pub(crate) fn until_ended(ends: &Receiver<()>, stop: &AtomicBool, go_on: &mut dyn FnMut() -> bool) {
-    while ends.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-        if !go_on() {
-            stop.store(true, Relaxed);
+    begin: impl FnOnce(),
+    stop: &AtomicBool,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Vec<T>, TooMany> {
+    let all_started = RwLock::new(true);
+    thread::scope(|scope| {
+        let (ended, ends) = channel::<()>();
+        // Threads wait for this lock until all threads have been started.
+        let mut gate = all_started.write().expect("no holder of the lock panics");
+        let start = |index: usize| {
+            let (work, ended, all_started) = (work(index), ended.clone(), &all_started);
+            let may_run = move || *all_started.read().expect("no holder of the lock panics");
+            Builder::new().spawn_scoped(scope, move || {
+                let _ended = ended;
+                may_run().then(work)
+            })
+        };
+        let started = (0..threads).map(start).collect::<Result<Vec<_>, _>>();
+        *gate = started.is_ok();
+        drop((gate, ended));
+        let workers = started.map_err(|_| TooMany(threads))?;
+        begin();
+        // The channel is closed once all threads have dropped their senders.
+        while ends.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+            if !go_on() {
+                stop.store(true, Relaxed);
+            }
         }
-    }
-}
-
-/// Joins a thread of [`together`] and returns its result, or resumes its panic.
-pub(crate) fn result<T>(thread: ScopedJoinHandle<'_, Option<T>>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).expect("all threads were started")
+        let results = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        Ok(results.map(|result| result.expect("all threads were started")).collect())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Barrier;
-    use std::thread;
 
     use super::*;
 
     #[test]
     fn each_thread_has_its_number() {
         let barrier = Barrier::new(4);
-        let numbers = thread::scope(|scope| {
-            let work = |number: usize| {
-                let barrier = &barrier;
-                move || {
-                    barrier.wait();
-                    number
-                }
-            };
-            let threads = together(scope, 4, work).expect("the threads start");
-            threads.into_iter().map(result).collect::<Vec<_>>()
-        });
+        let work = |number: usize| {
+            let barrier = &barrier;
+            move || {
+                barrier.wait();
+                number
+            }
+        };
+        let numbers = run(4, work, || (), &AtomicBool::new(false), &mut || true).expect("the threads start");
         assert_eq!(numbers, [0, 1, 2, 3]);
     }
 }
