@@ -35,15 +35,6 @@ const STEPS: usize = 32;
 /// Number of larger size classes that are searched for a free block if the page's own class has none.
 const NEIGHBOURS: usize = 2;
 
-/// Slots of the pages that an emptied chunk held.
-#[derive(Default)]
-pub struct Emptied {
-    /// Slots whose pages moved to another chunk, each with the page's new position.
-    pub moved: Vec<(u32, Place)>,
-    /// Slots whose pages were dropped, because no other chunk had room for them.
-    pub lost: Vec<u32>,
-}
-
 pub struct Slabs {
     chunk_bytes: usize,
     step_bytes: usize,
@@ -257,12 +248,14 @@ impl Slabs {
         self.empty.push(std::mem::take(&mut self.bytes[number as usize]));
     }
 
-    /// Empties the chunk with the fewest occupied bytes. `len_of` returns the length of a slot's page.
-    pub fn empty_one(&mut self, len_of: impl Fn(u32) -> usize) -> Emptied {
+    /// Empties the chunk with the fewest occupied bytes. `len_of` returns the length of a slot's page. Returns the slots
+    /// whose pages moved to another chunk, each with the page's new position, and the slots whose pages were dropped,
+    /// because no other chunk had room for them.
+    pub fn empty_one(&mut self, len_of: impl Fn(u32) -> usize) -> (Vec<(u32, Place)>, Vec<u32>) {
         let used = |chunk: &Chunk| (chunk.owners.len() - chunk.free.len()) * chunk.class;
         let chunks = self.chunks.iter().enumerate().filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)));
         let Some((number, _)) = chunks.min_by_key(|(_, chunk)| used(chunk)) else {
-            return Emptied::default();
+            return (Vec::new(), Vec::new());
         };
         let number = number as u32;
         if !self.chunk(number).free.is_empty() {
@@ -272,7 +265,7 @@ impl Slabs {
         // Removes the chunk from its list and takes its memory out, so that its pages can move only to other chunks.
         let bytes = std::mem::take(&mut self.bytes[number as usize]);
         let place_bytes = chunk.class * self.step_bytes;
-        let mut emptied = Emptied::default();
+        let (mut moved, mut lost) = (Vec::new(), Vec::new());
         for (index, &owner) in chunk.owners.iter().enumerate().filter(|(_, owner)| **owner != FREE) {
             let len = len_of(owner);
             self.pages -= 1;
@@ -281,15 +274,15 @@ impl Slabs {
             match self.partial[chunk.class].last() {
                 Some(&other) => {
                     let start = index * place_bytes;
-                    emptied.moved.push((owner, self.put(other, &bytes[start..start + len], owner)));
+                    moved.push((owner, self.put(other, &bytes[start..start + len], owner)));
                 }
-                None => emptied.lost.push(owner),
+                None => lost.push(owner),
             }
         }
         self.chunks[number as usize] = Some(chunk);
         self.bytes[number as usize] = bytes;
         self.retire(number);
-        emptied
+        (moved, lost)
     }
 
     /// Flips a bit of the page in the block at `place`, as faulty memory would.
@@ -328,9 +321,9 @@ mod tests {
                     1 => { slabs.give_chunk_back(); }
                     2 => {
                         let chunks = slabs.chunks();
-                        let emptied = slabs.empty_one(|slot| held[&slot].1);
-                        for (slot, place) in emptied.moved { held.get_mut(&slot).unwrap().0 = place; }
-                        for slot in emptied.lost { prop_assert!(held.remove(&slot).is_some()); }
+                        let (moved, lost) = slabs.empty_one(|slot| held[&slot].1);
+                        for (slot, place) in moved { held.get_mut(&slot).unwrap().0 = place; }
+                        for slot in lost { prop_assert!(held.remove(&slot).is_some()); }
                         prop_assert_eq!(slabs.chunks(), chunks);
                     }
                     _ => match held.remove(&slot) {

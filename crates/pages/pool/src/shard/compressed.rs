@@ -47,17 +47,17 @@ impl Shard {
 
     fn empty_chunk(&mut self) {
         let slots = &mut self.slots;
-        let emptied = self.slabs.empty_one(|at| match &slots[at as usize].state {
+        let (moved, lost) = self.slabs.empty_one(|at| match &slots[at as usize].state {
             State::Compressed(compressed) => compressed.len as usize,
             _ => 0,
         });
-        self.counts.moved += emptied.moved.len() as u64;
-        for (at, place) in emptied.moved {
+        self.counts.moved += moved.len() as u64;
+        for (at, place) in moved {
             if let State::Compressed(compressed) = &mut self.slots[at as usize].state {
                 compressed.place = place;
             }
         }
-        for at in emptied.lost {
+        for at in lost {
             self.compressed.remove(at);
             self.counts.fragmented_dropped += 1;
             self.remove(at);
