@@ -11,6 +11,7 @@ use twox_hash::XxHash3_64;
 
 use crate::flight::SharedShard;
 use crate::loader::{CodecFactory, Loader};
+use crate::options::{Incompressible, Options};
 use crate::shard::{Compressed, Job, JobResult, VictimAction};
 use crate::sync::{Condvar, Mutex};
 
@@ -31,6 +32,7 @@ pub struct CodecPool {
     make: CodecFactory,
     page_bytes: usize,
     max_stored_bytes: usize,
+    keeps_incompressible: bool,
     max_contexts: usize,
     pub codec_panics: AtomicU64,
 }
@@ -46,9 +48,17 @@ struct CodecPoolState {
 }
 
 impl CodecPool {
-    pub fn new(make: CodecFactory, page_bytes: usize, max_stored_bytes: usize, max_contexts: usize) -> Self {
-        let (state, returned) = (Mutex::default(), Condvar::default());
-        Self { state, returned, make, page_bytes, max_stored_bytes, max_contexts, codec_panics: AtomicU64::new(0) }
+    pub fn new(make: CodecFactory, options: &Options, max_contexts: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            returned: Condvar::default(),
+            make,
+            page_bytes: options.page_bytes as usize,
+            max_stored_bytes: options.max_stored_bytes(),
+            keeps_incompressible: options.incompressible == Incompressible::StoreRaw,
+            max_contexts,
+            codec_panics: AtomicU64::new(0),
+        }
     }
 
     /// Returns the size of a codec context in bytes, excluding memory that the codec's library allocates.
@@ -183,18 +193,12 @@ impl Borrowed<'_> {
 
     /// Stores and compresses a victim; writes the compressed page to the start of `out`. Fails if the victim could not
     /// be stored.
-    pub fn demote<L: Loader>(
-        &mut self,
-        loader: &L,
-        job: &Job,
-        keep_incompressible: bool,
-        out: &mut [u8],
-    ) -> Result<JobResult, L::Error> {
+    pub fn demote<L: Loader>(&mut self, loader: &L, job: &Job, out: &mut [u8]) -> Result<JobResult, L::Error> {
         store(loader, job)?;
-        Ok(self.compress(job, keep_incompressible, out))
+        Ok(self.compress(job, out))
     }
 
-    fn compress(&mut self, job: &Job, keep_incompressible: bool, out: &mut [u8]) -> JobResult {
+    fn compress(&mut self, job: &Job, out: &mut [u8]) -> JobResult {
         if job.action != VictimAction::Compress {
             return JobResult::Drop;
         }
@@ -202,7 +206,7 @@ impl Borrowed<'_> {
         // A faulty codec may return a length that exceeds the buffer; the page then counts as incompressible.
         let len = match self.with_codec(|context| context.codec.compress(&job.page, &mut out[..max_bytes])).flatten() {
             Some(len) if len <= max_bytes => len,
-            _ if keep_incompressible => {
+            _ if self.contexts.keeps_incompressible => {
                 out[..job.page.len()].copy_from_slice(&job.page);
                 job.page.len()
             }
@@ -212,17 +216,12 @@ impl Borrowed<'_> {
     }
 
     /// Like [`Borrowed::demote`], but writes to the outgoing buffer of the borrowed codec context.
-    pub fn demote_one<L: Loader>(
-        &mut self,
-        loader: &L,
-        job: &Job,
-        keep_incompressible: bool,
-    ) -> Result<JobResult, L::Error> {
+    pub fn demote_one<L: Loader>(&mut self, loader: &L, job: &Job) -> Result<JobResult, L::Error> {
         // Stores the page before taking the buffer out of the context, so that the context still has its buffer if the
         // loader panics.
         store(loader, job)?;
         let mut out = std::mem::take(&mut self.context().outgoing);
-        let result = self.compress(job, keep_incompressible, &mut out);
+        let result = self.compress(job, &mut out);
         self.context().outgoing = out;
         Ok(result)
     }

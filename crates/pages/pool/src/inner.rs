@@ -6,7 +6,7 @@ use crate::demotion::CodecPool;
 use crate::flight::{SharedShard, WorkerQueue};
 use crate::hash::hash;
 use crate::loader::Loader;
-use crate::options::{Incompressible, Options};
+use crate::options::Options;
 use crate::{PageId, PoolError};
 
 pub(crate) type PoolResult<T, L> = Result<T, PoolError<<L as Loader>::Error>>;
@@ -31,9 +31,5 @@ impl<L: Loader> Inner<L> {
     pub fn check_length(&self, page: PageId, given: usize) -> PoolResult<(), L> {
         let page_bytes = self.options.page_bytes as usize;
         if given == page_bytes { Ok(()) } else { Err(PoolError::WrongLength { page, given, page_bytes }) }
-    }
-
-    pub fn keeps_incompressible(&self) -> bool {
-        self.options.incompressible == Incompressible::StoreRaw
     }
 }

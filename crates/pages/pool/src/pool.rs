@@ -82,7 +82,7 @@ impl<L: Loader> Pool<L> {
         let shards = (0..options.shards as usize)
             .map(|index| Ok(SharedShard::new(Shard::new(&options, part)?, index, Arc::clone(&worker_queue))))
             .collect::<Result<_, ConfigError>>()?;
-        let contexts = CodecPool::new(make, page_bytes, options.max_stored_bytes(), contexts);
+        let contexts = CodecPool::new(make, &options, contexts);
         let inner = Arc::new(Inner { options, loader, shards, worker_queue, contexts, arena_bytes });
         let workers = (0..inner.options.workers())
             .map(|_| {

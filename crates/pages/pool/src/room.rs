@@ -33,7 +33,7 @@ impl<'a, L: Loader> Incoming<'a, L> {
     ) -> ShardGuard<'a> {
         let page = victim.id;
         let victim = cancel_on_drop(self.shard, [victim], true);
-        let result = context.demote_one(&self.inner.loader, &victim[0], self.inner.keeps_incompressible());
+        let result = context.demote_one(&self.inner.loader, &victim[0]);
         let result = result.unwrap_or_else(|source| {
             self.store_error = Some(PoolError::Store { page, source });
             JobResult::StoreFailed

@@ -42,8 +42,7 @@ fn serve<L: Loader>(inner: &Inner<L>, index: usize, arena: &mut [u8]) {
         let page_bytes = inner.options.page_bytes as usize;
         let mut results = Vec::with_capacity(jobs.len());
         for (job, out) in jobs.iter().zip(arena.chunks_mut(page_bytes)) {
-            let result = context.demote(&inner.loader, job, inner.keeps_incompressible(), out);
-            results.push(result.unwrap_or(JobResult::StoreFailed));
+            results.push(context.demote(&inner.loader, job, out).unwrap_or(JobResult::StoreFailed));
         }
         clean_only |= results.contains(&JobResult::StoreFailed);
         let mut state = shard.lock_as_worker();
