@@ -16,8 +16,8 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct TooMany(pub usize);
 
 /// Runs `threads` threads and returns their results. `work` receives the index of a thread and returns the closure that
-/// the thread runs. Once all threads have been started, calls `begin`. Then calls `go_on` periodically until all threads
-/// have ended, and sets `stop` once `go_on` returns false.
+/// the thread runs. Once all threads have been started, calls `begin`. Then calls `go_on` periodically until all
+/// threads have ended, and sets `stop` once `go_on` returns false.
 pub(crate) fn run<T: Send, F: FnOnce() -> T + Send>(
     threads: usize,
     work: impl Fn(usize) -> F,

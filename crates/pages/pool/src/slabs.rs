@@ -248,9 +248,9 @@ impl Slabs {
         self.empty.push(std::mem::take(&mut self.bytes[number as usize]));
     }
 
-    /// Empties the chunk with the fewest occupied bytes. `len_of` returns the length of a slot's page. Returns the slots
-    /// whose pages moved to another chunk, each with the page's new position, and the slots whose pages were dropped,
-    /// because no other chunk had room for them.
+    /// Empties the chunk with the fewest occupied bytes. `len_of` returns the length of a slot's page. Returns the
+    /// slots whose pages moved to another chunk, each with the page's new position, and the slots whose pages were
+    /// dropped, because no other chunk had room for them.
     pub fn empty_one(&mut self, len_of: impl Fn(u32) -> usize) -> (Vec<(u32, Place)>, Vec<u32>) {
         let used = |chunk: &Chunk| (chunk.owners.len() - chunk.free.len()) * chunk.class;
         let chunks = self.chunks.iter().enumerate().filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)));

@@ -105,8 +105,8 @@ pub(super) fn write<B: Backend>(
     writer.finish()
 }
 
-/// Writes the header of a checkpoint, which makes the checkpoint and its journal the current log. `end` and `checksum`
-/// are those of the body.
+/// Writes the header of a checkpoint, which makes the checkpoint and its journal the current log. The body of the
+/// checkpoint ends at offset `end` and has the checksum `checksum`.
 pub(super) fn seal<B: Backend>(
     backend: &mut B,
     slot: Slot,

@@ -10,7 +10,8 @@ pub struct Malformed(pub &'static str);
 /// Length of an option's header in bytes.
 pub const OPTION_BYTES: usize = 16;
 
-/// Decodes the header of an option: the type of option, and the length of its data. `None` if the magic number is wrong.
+/// Decodes the header of an option: the type of option, and the length of its data. `None` if the magic number is
+/// wrong.
 pub fn decode_option(header: [u8; OPTION_BYTES]) -> Option<(u32, u32)> {
     let mut rest = &header[..];
     let magic = u64::from_be_bytes(take(&mut rest)?);
