@@ -4,7 +4,7 @@ use serde::Serialize;
 use ssdlab_core::Lpn;
 use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{CachedEntries, Ftl, FtlChoice, Shape, WriteContext};
-use ssdlab_nand::backend::{Flash, OneByOne, SerialFlash};
+use ssdlab_nand::backend::{Flash, SerialFlash};
 use ssdlab_nand::{Cause, FlashOp, Geometry, Parallelism, Units};
 
 use crate::span::{Span, spans};

@@ -111,6 +111,16 @@ impl SerialFlash {
         }
     }
 
+    /// Sets the clock back to 0, and treats all pages as programmed, as in a drive whose state was loaded.
+    pub fn reset_clock(&mut self) {
+        self.now_ns = 0;
+        self.idle_ns = 0;
+        if let Some(gathered) = &mut self.gathered {
+            gathered.written.fill(0);
+            gathered.sensed = None;
+        }
+    }
+
     #[inline(always)]
     fn cell_ns(&self, times: &PageTimes, ppn: Ppn) -> u64 {
         times.of_page(ppn.0 % self.pages_per_block).0
