@@ -8,9 +8,9 @@
 use ssdlab_core::{Bytes, Nanos};
 
 use crate::fields::integer;
+use crate::request::SECTOR;
 use crate::{Op, TraceError};
 
-const SECTOR: u64 = 512;
 /// Maximum number of columns that a column layout may have.
 pub(crate) const MOST: usize = 64;
 /// Maximum number of bytes that a message quotes from the file's headings.
@@ -39,6 +39,15 @@ enum ValuePlace {
 /// Example of a column layout, for messages.
 pub(crate) const EXAMPLE: &str = "time=0:us,op=2,offset=3:sectors,size=4";
 
+/// Location of a value in the current file.
+#[derive(Clone, Copy)]
+pub(crate) enum Value {
+    Column { number: usize, unit: u64 },
+    Constant(u64),
+}
+
+pub(crate) type Values = [Option<Value>; NAMES.len()];
+
 /// Layout of the columns of a text file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
@@ -47,11 +56,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Parses a layout such as `time=0:us,op=2,offset=3:sectors,size=4`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the text is not a valid layout; the message shows an example.
+    /// Parses a layout such as `time=0:us,op=2,offset=3:sectors,size=4`. Errors show this example.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let wrong = |why: String| TraceError::Invalid(format!("columns {text:?}: {why}; example: {EXAMPLE}"));
         let mut held = [const { None }; NAMES.len()];
@@ -74,10 +79,8 @@ impl Columns {
             };
             let place = match (place.parse(), unquoted(place)) {
                 (Ok(number), _) if number >= MOST => {
-                    let instead = match at {
-                        SIZE => format!("; for a constant, use size={number}B"),
-                        _ => String::new(),
-                    };
+                    let instead =
+                        if at == SIZE { format!("; for a constant, use size={number}B") } else { String::new() };
                     return Err(wrong(format!("column {number} exceeds the maximum of {}{instead}", MOST - 1)));
                 }
                 (Ok(number), _) => ValuePlace::Number(number),
@@ -107,6 +110,39 @@ impl Columns {
             Some(at) => Err(wrong(format!("{} is missing", NAMES[at]))),
             None => Ok(Self { held }),
         }
+    }
+
+    /// Locates every value of a request, given the fields of the first line, which may be headings.
+    pub(crate) fn find(&self, first: &[&[u8]]) -> Result<Values, String> {
+        let mut values = [None; NAMES.len()];
+        for (at, (held, value)) in self.held.iter().zip(&mut values).enumerate() {
+            let Some((place, unit)) = held else { continue };
+            *value = Some(match place {
+                ValuePlace::Number(number) => Value::Column { number: *number, unit: *unit },
+                ValuePlace::Constant(value) => Value::Constant(*value),
+                ValuePlace::Heading(heading) => {
+                    let number = first.iter().position(|field| field.eq_ignore_ascii_case(heading.as_bytes()));
+                    let column = number.map(|number| Value::Column { number, unit: *unit });
+                    let located = column.or_else(|| constant(at, heading, *unit).map(Value::Constant));
+                    located.ok_or_else(|| {
+                        let there = first.join(&b", "[..]);
+                        let shown = String::from_utf8_lossy(&there[..there.len().min(HEADINGS_SHOWN)]);
+                        format!(
+                            "columns {}={heading}: no heading {heading:?}; the headings are {shown:?}: use one of \
+                             them, or a column number from 0",
+                            NAMES[at]
+                        )
+                    })?
+                }
+            });
+        }
+        Ok(values)
+    }
+
+    /// True if a column was located by its heading.
+    pub(crate) fn by_heading(&self, values: &Values) -> bool {
+        let mut both = self.held.iter().flatten().zip(values.iter().flatten());
+        both.any(|((place, _), value)| matches!((place, value), (ValuePlace::Heading(_), Value::Column { .. })))
     }
 }
 
@@ -146,49 +182,5 @@ impl Default for Columns {
     fn default() -> Self {
         let at = |number| Some((ValuePlace::Number(number), 1));
         Self { held: [at(1), at(2), at(3), at(0), None, None, None] }
-    }
-}
-
-/// Location of a value in the current file.
-#[derive(Clone, Copy)]
-pub(crate) enum Value {
-    Column { number: usize, unit: u64 },
-    Constant(u64),
-}
-
-pub(crate) type Values = [Option<Value>; NAMES.len()];
-
-impl Columns {
-    /// Locates every value of a request, given the fields of the first line, which may be headings.
-    pub(crate) fn find(&self, first: &[&[u8]]) -> Result<Values, String> {
-        let mut values = [None; NAMES.len()];
-        for (at, (held, value)) in self.held.iter().zip(&mut values).enumerate() {
-            let Some((place, unit)) = held else { continue };
-            *value = Some(match place {
-                ValuePlace::Number(number) => Value::Column { number: *number, unit: *unit },
-                ValuePlace::Constant(value) => Value::Constant(*value),
-                ValuePlace::Heading(heading) => {
-                    let number = first.iter().position(|field| field.eq_ignore_ascii_case(heading.as_bytes()));
-                    let column = number.map(|number| Value::Column { number, unit: *unit });
-                    let located = column.or_else(|| constant(at, heading, *unit).map(Value::Constant));
-                    located.ok_or_else(|| {
-                        let there = first.join(&b", "[..]);
-                        let shown = String::from_utf8_lossy(&there[..there.len().min(HEADINGS_SHOWN)]);
-                        format!(
-                            "columns {}={heading}: no heading {heading:?}; the headings are {shown:?}: use one of \
-                             them, or a column number from 0",
-                            NAMES[at]
-                        )
-                    })?
-                }
-            });
-        }
-        Ok(values)
-    }
-
-    /// True if a column was located by its heading.
-    pub(crate) fn by_heading(&self, values: &Values) -> bool {
-        let mut both = self.held.iter().flatten().zip(values.iter().flatten());
-        both.any(|((place, _), value)| matches!((place, value), (ValuePlace::Heading(_), Value::Column { .. })))
     }
 }

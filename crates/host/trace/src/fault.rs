@@ -45,9 +45,14 @@ impl<'a> Fault<'a> {
         move |why| Self::new(field, text, why)
     }
 
+    /// Creates the fault of a number that overflows when it is multiplied by the unit of its format.
+    pub(crate) fn overflow(field: &'static str, text: &'a [u8]) -> Self {
+        Self::new(field, text, "exceeds 64 bits when converted from this format's unit")
+    }
+
     /// Creates the fault of a missing field.
     pub fn missing(field: &'static str) -> Self {
-        Self { field, text: b"", why: "is missing" }
+        Self::new(field, b"", "is missing")
     }
 }
 

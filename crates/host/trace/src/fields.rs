@@ -110,7 +110,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         let value = self.number(name)?;
         value.checked_mul(scale).ok_or_else(|| {
             let end = before.iter().position(|&byte| Self::ends(byte)).unwrap_or(before.len());
-            Fault::new(name, &before[..end], "exceeds 64 bits when converted from this format's unit")
+            Fault::overflow(name, &before[..end])
         })
     }
 

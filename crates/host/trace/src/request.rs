@@ -20,14 +20,12 @@ impl Op {
 
     /// Returns the operation's lower-case name: `read`, `write`, `trim`, `flush`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Trim => "trim",
-            Self::Flush => "flush",
-        }
+        ["read", "write", "trim", "flush"][self as usize]
     }
 }
+
+/// Size of a sector in bytes, the unit of addresses in many formats.
+pub(crate) const SECTOR: u64 = 512;
 
 /// Bits of [`Request::flags`].
 pub mod flag {

@@ -22,6 +22,7 @@ mod working_set;
 
 use ssdlab_core::LatencyHistogram;
 
+use crate::request::SECTOR;
 use crate::{Op, Request, TraceError};
 use alignment::Alignment;
 pub use alignment::AlignmentCount;
@@ -38,7 +39,6 @@ pub use windows::WindowFigures;
 use windows::Windows;
 pub use working_set::WorkingSet;
 
-const SECTOR: u64 = 512;
 /// Smallest and largest size of an address range, in bytes.
 const RANGE_BYTES: std::ops::RangeInclusive<u64> = SECTOR..=1 << 40;
 /// Distances of fewer than this many address ranges, forward or backward, are counted exactly.
@@ -72,11 +72,8 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Creates an empty analysis that counts addresses in ranges of `range_bytes`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the range size is not between 512 B and 1 TiB.
+    /// Creates an empty analysis that counts addresses in ranges of `range_bytes`. Fails unless this is between 512 B
+    /// and 1 TiB.
     pub fn new(range_bytes: u64) -> Result<Self, TraceError> {
         if !RANGE_BYTES.contains(&range_bytes) {
             let why = format!("range size {range_bytes} bytes is invalid; use 512B to 1TiB");

@@ -10,15 +10,12 @@
 //!
 //! `  7,0    1        0     0.000000000  3889  Q  WS 9887824 + 8 [varmail]`
 
-use super::{FormatInfo, FormatRules};
+use super::{Device, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, SECTOR, Skip, Stream, Tables};
 use memchr::memchr_iter;
 
 use super::blktrace::device_name;
 use crate::ReadOptions;
-use crate::decode::LineFormat;
-use crate::fault::Fault;
 use crate::fields::{Blanks, JOINED, TOO_LARGE, decimal, whole};
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::rwbs::Rwbs;
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
@@ -29,7 +26,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
     role: FormatRules { actions: true, ..FormatRules::lines::<Blkparse>() },
 };
 
-const SECTOR: u64 = 512;
 /// Timestamp that blkparse prints for the last nanosecond before the reference time. It is -1 ns as an unsigned 64-bit
 /// number, with the seconds truncated to 32 bits.
 const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;

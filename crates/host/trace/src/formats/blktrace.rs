@@ -20,11 +20,11 @@
 //! all, and they are merged by time. Source: include/uapi/linux/blktrace_api.h.
 
 use super::category;
-use super::{FormatInfo, FormatRules};
-use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
-use crate::encode::{Encoder, Item, Supported};
-use crate::fault::Fault;
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+use super::{
+    Device, Encoder, Entry, Fault, FormatInfo, FormatRules, Io, Item, RecordFormat, SECTOR, Skip, Stream, Supported,
+    Tables,
+};
+use crate::decode::{u16_at, u32_at, u64_at};
 use crate::{Action, Op, ReadOptions};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
@@ -43,8 +43,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 const MAGIC: u32 = 0x6561_7407;
 /// Supported record version, the low byte of the magic number.
 const VERSION: u8 = MAGIC as u8;
-const SECTOR: u64 = 512;
-
 const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
 const COMPLETE: u32 = 8;

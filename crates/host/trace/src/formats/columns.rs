@@ -1,9 +1,6 @@
 //! Text files whose columns have a user-defined layout, such as `time=0:us,op=2,offset=3:sectors,size=4`.
 //!
-//! - **Column**: a number from 0, or a heading.
-//! - **Unit**, after a colon: `ns` (default), `us`, `ms`, `s` or a multiple such as `100ns` for times; bytes (default),
-//!   `sectors` of 512 bytes, or a size such as `4KiB` for offsets and sizes. Times may also be clock times or dates.
-//! - **Constant**, instead of a column for `op` and `size`: `op='W'`, `size=4KiB`.
+//! - **Column, unit, constant**: see [`crate::column_layout`]. Times may also be clock times or dates.
 //! - **Object key**: for requests to objects, the offset may be any text.
 //! - **`repeat`**: number of times the request is issued.
 //!
@@ -13,16 +10,14 @@
 //!
 //! `17.5,sda,Write,8,16`
 
-use super::{FormatInfo, FormatRules};
+use super::{Device, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, Skip, Stream, Tables};
 use memchr::memchr;
 use twox_hash::XxHash3_64;
 
 use crate::calendar::Calendar;
 use crate::column_layout::{Columns, DEVICE, MOST, NAMES, OFFSET, OP, REPEAT, SIZE, STREAM, TIME, Value, Values};
-use crate::decode::LineFormat;
-use crate::fault::Fault;
 use crate::fields::{NOT_WHOLE, integer, whole};
-use crate::intake::{Device, Entry, Io, REQUEST_MAX, Skip, Stream, Tables};
+use crate::intake::REQUEST_MAX;
 use crate::{Op, ReadOptions, Target};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
@@ -62,12 +57,8 @@ impl LineFormat for ColumnText {
     const COMMENTS: bool = false;
 
     fn new(options: &ReadOptions) -> Self {
-        Self {
-            columns: options.columns.clone().unwrap_or_default(),
-            target: options.target,
-            width: MOST,
-            ..Self::default()
-        }
+        let columns = options.columns.clone().unwrap_or_default();
+        Self { columns, target: options.target, width: MOST, ..Self::default() }
     }
 
     fn begin(&mut self, first: &[u8]) -> Result<bool, String> {
@@ -123,13 +114,13 @@ impl LineFormat for ColumnText {
             Some(field) if !field.is_empty() => Ok(*field),
             _ => Err(Fault::missing(name)),
         };
-        let word = match values[OP] {
-            Some(Value::Column { number, .. }) => text(number, NAMES[OP])?,
-            _ => b"",
-        };
-        let op = match values[OP] {
-            Some(Value::Constant(op)) => Op::ALL.get(op as usize).map(|op| (*op, 0)),
-            _ => Op::with_flags(word),
+        let (word, op) = match values[OP] {
+            Some(Value::Column { number, .. }) => {
+                let word = text(number, NAMES[OP])?;
+                (word, Op::with_flags(word))
+            }
+            Some(Value::Constant(op)) => (&b""[..], Op::ALL.get(op as usize).map(|op| (*op, 0))),
+            None => (&b""[..], None),
         };
         let Some((op, flags)) = op else { return Ok(Entry::unknown_op(NAMES[OP], word)) };
         let number = |at: usize| match values[at] {

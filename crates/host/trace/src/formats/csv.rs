@@ -12,13 +12,12 @@
 //! `468101,W,9884656,16384,0x1a,3950`
 
 use super::category;
-use super::{FormatInfo, FormatRules};
+use super::{
+    Device, Encoder, Entry, Fault, FormatInfo, FormatRules, Io, Item, LineFormat, SECTOR, Stream, Supported, Tables,
+};
 use crate::Op;
-use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Supported, put};
-use crate::fault::Fault;
+use crate::encode::put;
 use crate::fields::{Commas, hexadecimal, whole};
-use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "ssdlab-csv",
@@ -28,7 +27,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
     role: FormatRules { encoder: Some(|| Box::new(CsvEncoder)), ..FormatRules::lines::<Csv>() },
 };
 
-const SECTOR: u64 = 512;
 const HEADER: &str = "time_ns,op,sector,bytes,flags,pid";
 
 /// Parser of `ssdlab-csv`.

@@ -6,13 +6,10 @@
 //!
 //! `0.000000 0 4536800 8 1`
 
-use super::{FormatInfo, FormatRules};
+use super::{Device, Encoder, Entry, Fault, FormatInfo, FormatRules, Io, Item, LineFormat, Stream, Supported, Tables};
 use crate::Op;
-use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Supported, put};
-use crate::fault::Fault;
+use crate::encode::put;
 use crate::fields::Blanks;
-use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "disksim",

@@ -13,11 +13,8 @@
 //!
 //! `DiskRead, 12000, store.exe (1234), 5678, 0xfffffa80, 0x01234000, 0x00008000, 400, 2, 0x060043, 390, Normal, ...`
 
-use super::{FormatInfo, FormatRules};
-use crate::decode::LineFormat;
-use crate::fault::Fault;
+use super::{Device, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, Skip, Stream, Tables};
 use crate::fields::{SURPLUS, hexadecimal, whole};
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Action, Op, ReadOptions};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
@@ -154,11 +151,7 @@ impl LineFormat for Etw {
             |at: usize, name| fields.get(at).copied().filter(|text| !text.is_empty()).ok_or(Fault::missing(name));
         let micros = |at, name| {
             let text = text(at, name)?;
-            number(text, name)?.checked_mul(TICK_NS).ok_or(Fault::new(
-                name,
-                text,
-                "exceeds 64 bits when converted from this format's unit",
-            ))
+            number(text, name)?.checked_mul(TICK_NS).ok_or(Fault::overflow(name, text))
         };
         let time_ns = micros(columns.time, "TimeStamp")?;
         let elapsed_ns = micros(columns.elapsed, "ElapsedTime")?;

@@ -11,13 +11,13 @@
 //!
 //! `1990294 /dev/sda write 4096 8192`
 
-use super::{FormatInfo, FormatRules};
+use super::{
+    Device, Encoder, Entry, Fault, FormatInfo, FormatRules, Io, Item, LineFormat, Skip, Stream, Supported, Tables,
+};
 use crate::Op;
-use crate::decode::{LineFormat, without_mark};
-use crate::encode::{Encoder, Item, Supported, put};
-use crate::fault::Fault;
+use crate::decode::without_mark;
+use crate::encode::put;
 use crate::fields::Blanks;
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 
 pub(crate) static FIO2: FormatInfo = FormatInfo {
     name: "fio2",

@@ -6,12 +6,9 @@
 //!
 //! `89966034855846 4892 syslogd 904265560 8 W 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b`
 
-use super::{FormatInfo, FormatRules};
+use super::{Device, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, SECTOR, Stream, Tables};
 use crate::Op;
-use crate::decode::LineFormat;
-use crate::fault::Fault;
 use crate::fields::{Blanks, whole};
-use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "fiu",
@@ -20,8 +17,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
     parameters: &[],
     role: FormatRules::lines::<Fiu>(),
 };
-
-const SECTOR: u64 = 512;
 
 /// Parser of FIU traces.
 #[derive(Default)]
@@ -42,7 +37,7 @@ fn last_number<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<(u64, &'a 
 
 fn last_sectors<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
     let (sectors, text) = last_number(rest, name)?;
-    sectors.checked_mul(SECTOR).ok_or(Fault::new(name, text, "exceeds 64 bits when converted from this format's unit"))
+    sectors.checked_mul(SECTOR).ok_or(Fault::overflow(name, text))
 }
 
 /// Fails if the text taken as the process name contains the columns `lba size op major minor`, because the line then

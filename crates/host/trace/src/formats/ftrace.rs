@@ -14,11 +14,8 @@
 //! `  fio-311   [002] d..1.  5012.123456: block_rq_issue: 8,0 WS 4096 () 2099200 + 8 none,0,0 [fio]`
 
 use super::blkparse::{device_id, device_number};
-use super::{FormatInfo, FormatRules};
-use crate::decode::LineFormat;
-use crate::fault::Fault;
+use super::{Device, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, SECTOR, Skip, Stream, Tables};
 use crate::fields::{Blanks, decimal, whole};
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::rwbs::Rwbs;
 use crate::{Action, ReadOptions};
 
@@ -29,8 +26,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
     parameters: &[],
     role: FormatRules { actions: true, ..FormatRules::lines::<Ftrace>() },
 };
-
-const SECTOR: u64 = 512;
 
 /// Parser of Linux block events as text.
 #[derive(Default)]

@@ -33,6 +33,7 @@ pub use crate::encode::{Encoder, Item, Supported};
 use crate::error::shown;
 pub use crate::fault::Fault;
 pub use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+pub(crate) use crate::request::SECTOR;
 use crate::{ReadOptions, TraceError};
 
 /// Maximum length of a file heading quoted in a message, in characters.
@@ -142,56 +143,39 @@ pub(crate) fn detect(
     path: &std::path::Path,
     before: Option<&(String, Format)>,
 ) -> Result<Format, TraceError> {
-    let mut best = (0, None);
-    for &known in FORMATS.iter() {
-        let score = (known.role.sniff)(head);
-        if score > best.0 {
-            best = (score, Some(known));
-        }
-    }
+    let scores = FORMATS.iter().map(|&known| ((known.role.sniff)(head), known)).filter(|(score, _)| *score > 0);
+    let best = scores.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, format)| format);
+    let path = shown(path);
     let first = without_mark(head).split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
     let is_known = |format: Format| first.starts_with(b"#") || (format.role.sniff)(first) > 0;
-    if is_heading(first) && !best.1.is_some_and(is_known) {
+    if is_heading(first) && !best.is_some_and(is_known) {
+        let heading = String::from_utf8_lossy(&first[..first.len().min(HEADING_SHOWN)]);
         return Err(TraceError::Invalid(format!(
-            "{}: the first line, {:?}, is not the heading of a known format; describe the columns, for example \
-             --columns time=time:us,op=op,offset=offset,size=size",
-            shown(path),
-            String::from_utf8_lossy(&first[..first.len().min(HEADING_SHOWN)])
+            "{path}: the first line, {heading:?}, is not the heading of a known format; describe the columns, for \
+             example --columns time=time:us,op=op,offset=offset,size=size"
         )));
     }
-    best.1.ok_or_else(|| {
-        if let Some((_, tool)) = COMPRESSED.iter().find(|(magic, _)| head.starts_with(magic)) {
-            return TraceError::Invalid(format!(
-                "{}: {tool} compression is not supported; decompress it into a pipe: {tool} -dc FILE | ssdlab ... -",
-                shown(path)
-            ));
-        }
-        if let Some((other, format)) = before {
-            return TraceError::Invalid(format!(
-                "{}: no trace format fits; to read it in the format of {other}, pass --format {}",
-                shown(path),
-                format.name
-            ));
-        }
-        if let Some((name, miss)) = nearest_format(head) {
-            let remedy = miss.layout.map_or_else(
+    best.ok_or_else(|| {
+        let compression = COMPRESSED.iter().find(|(magic, _)| head.starts_with(magic));
+        TraceError::Invalid(if let Some((_, tool)) = compression {
+            format!(
+                "{path}: {tool} compression is not supported; decompress it into a pipe: {tool} -dc FILE | ssdlab ... -"
+            )
+        } else if let Some((other, format)) = before {
+            format!("{path}: no trace format fits; to read it in the format of {other}, pass --format {}", format.name)
+        } else if let Some((name, NearMiss { line, why, layout, .. })) = nearest_format(head) {
+            let remedy = layout.map_or_else(
                 || "fix the lines, or select another format with --format NAME".into(),
                 |layout| format!("read it with --columns {layout}"),
             );
-            return TraceError::Invalid(format!(
-                "{}:{}: {}; no trace format fits ({name} comes closest); {remedy}",
-                shown(path),
-                miss.line,
-                miss.why
-            ));
-        }
-        let names = list(FORMATS.iter().map(|known| known.name));
-        TraceError::Invalid(format!(
-            "{}: no trace format fits; select one with --format NAME ({names}), or describe text columns, for example \
-             --columns {}",
-            shown(path),
-            EXAMPLE
-        ))
+            format!("{path}:{line}: {why}; no trace format fits ({name} comes closest); {remedy}")
+        } else {
+            let names = list(FORMATS.iter().map(|known| known.name));
+            format!(
+                "{path}: no trace format fits; select one with --format NAME ({names}), or describe text columns, for \
+                 example --columns {EXAMPLE}"
+            )
+        })
     })
 }
 

@@ -7,13 +7,12 @@
 //!
 //! `938513000 4 264719034 16 0`
 
-use super::{FormatInfo, FormatRules};
+use super::{
+    Device, Encoder, Entry, Fault, FormatInfo, FormatRules, Io, Item, LineFormat, SECTOR, Stream, Supported, Tables,
+};
 use crate::Op;
-use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Supported, put};
-use crate::fault::Fault;
+use crate::encode::put;
 use crate::fields::Blanks;
-use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "mqsim",
@@ -30,8 +29,6 @@ pub(crate) static SSDSIM: FormatInfo = FormatInfo {
     parameters: &[],
     role: FormatRules { encoder: Some(|| Box::new(MqSimEncoder)), ..FormatRules::lines::<MqSim>() },
 };
-
-const SECTOR: u64 = 512;
 
 /// Parser of MQSim traces.
 #[derive(Default)]

@@ -6,13 +6,10 @@
 //!
 //! `128166372003061629,hm,0,Write,7014912,4096,26`
 
-use super::{FormatInfo, FormatRules};
+use super::{Device, Encoder, Entry, Fault, FormatInfo, FormatRules, Io, Item, LineFormat, Stream, Supported, Tables};
 use crate::Op;
-use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Supported, put};
-use crate::fault::Fault;
+use crate::encode::put;
 use crate::fields::{Commas, decimal, whole};
-use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "msr",

@@ -14,15 +14,16 @@
 //!
 //! `5633898,42932745,512,-1`
 
-use super::{FormatInfo, FormatRules};
+use super::{
+    Device, Encoder, Entry, Fault, FormatInfo, FormatRules, Io, Item, LineFormat, RecordFormat, Skip, Stream,
+    Supported, Tables,
+};
 use rustc_hash::FxHashMap;
 
 use crate::Op;
-use crate::decode::{LineFormat, RecordFormat, u32_at, u64_at};
-use crate::encode::{Encoder, Item, Supported, put};
-use crate::fault::Fault;
+use crate::decode::{u32_at, u64_at};
+use crate::encode::put;
 use crate::fields::Commas;
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 
 pub(crate) static ORACLE_GENERAL: FormatInfo = FormatInfo {
     name: "oracle-general",

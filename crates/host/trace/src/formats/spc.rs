@@ -6,13 +6,10 @@
 //!
 //! `0,20941264,8192,W,0.551706`
 
-use super::{FormatInfo, FormatRules};
+use super::{Device, Encoder, Entry, Fault, FormatInfo, FormatRules, Io, Item, LineFormat, Stream, Supported, Tables};
 use crate::Op;
-use crate::decode::LineFormat;
-use crate::encode::{Encoder, Item, Supported, put};
-use crate::fault::Fault;
+use crate::encode::put;
 use crate::fields::Commas;
-use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "spc",

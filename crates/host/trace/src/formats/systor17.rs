@@ -7,12 +7,9 @@
 //!
 //! `1455592800.002345000,0.001232,R,0,1234567168,4096`
 
-use super::{FormatInfo, FormatRules};
+use super::{Device, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, Stream, Tables};
 use crate::Op;
-use crate::decode::LineFormat;
-use crate::fault::Fault;
 use crate::fields::{Commas, decimal};
-use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "systor17",

@@ -6,12 +6,9 @@
 //!
 //! `1538323199,105352008,584,1,1576`
 
-use super::{FormatInfo, FormatRules};
+use super::{Device, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, SECTOR, Stream, Tables};
 use crate::Op;
-use crate::decode::LineFormat;
-use crate::fault::Fault;
 use crate::fields::Commas;
-use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
     name: "tencent",
@@ -20,8 +17,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
     parameters: &[],
     role: FormatRules { whole_seconds: true, ..FormatRules::lines::<Tencent>() },
 };
-
-const SECTOR: u64 = 512;
 
 /// Parser of Tencent traces.
 #[derive(Default)]

@@ -9,10 +9,8 @@
 //!
 //! The name of a stream precedes the first request of the stream, so a file can be written batch by batch.
 
-use super::{FormatInfo, FormatRules};
-use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
-use crate::fault::Fault;
-use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+use super::{Device, Entry, Fault, FormatInfo, FormatRules, Io, RecordFormat, Skip, Stream, Tables};
+use crate::decode::{u16_at, u32_at, u64_at};
 use crate::{Op, Request, flag};
 
 pub(crate) static INFO: FormatInfo = FormatInfo {

@@ -9,12 +9,11 @@
 //! counted as unknown (the trace lacks the ranges of UNMAP). Source: Waldspurger et al., FAST 2015; vscsi.h of
 //! libCacheSim.
 
-use super::{FormatInfo, FormatRules};
+use super::{
+    Device, Encoder, Entry, Fault, FormatInfo, FormatRules, Io, Item, RecordFormat, Stream, Supported, Tables,
+};
 use crate::Op;
-use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
-use crate::encode::{Encoder, Item, Supported};
-use crate::fault::Fault;
-use crate::intake::{Device, Entry, Io, Stream, Tables};
+use crate::decode::{u16_at, u32_at, u64_at};
 
 pub(crate) static VSCSI1: FormatInfo = FormatInfo {
     name: "vscsi1",
@@ -77,19 +76,14 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
         let Some(record) = head.first_chunk::<SIZE>() else { return Err(Fault::missing("record")) };
         let [version, command, bytes, block, time] = Self::AT;
         if !Self::fits(record) {
-            return Err(Fault::new(
-                "version",
-                &head[version..version + 2],
-                "does not match the version of this format",
-            ));
+            let text = &head[version..version + 2];
+            return Err(Fault::new("version", text, "does not match the version of this format"));
         }
         let Some(op) = operation(u16_at(record, command)) else {
             return Ok((Entry::unknown_op("command", &head[command..command + 2]), 0));
         };
         let scale = |at: usize, unit: u64, name: &'static str| {
-            let too_large =
-                Fault::new(name, &head[at..at + 8], "exceeds 64 bits when converted from this format's unit");
-            u64_at(record, at).checked_mul(unit).ok_or(too_large)
+            u64_at(record, at).checked_mul(unit).ok_or(Fault::overflow(name, &head[at..at + 8]))
         };
         let time_ns = scale(time, TICK_NS, "time")?;
         let offset = if op == Op::Flush { 0 } else { scale(block, BLOCK, "block")? };
