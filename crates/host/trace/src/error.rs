@@ -76,19 +76,17 @@ impl TraceError {
             other => other.to_string(),
         }
     }
+
+    /// Creates a [`TraceError::Io`] for `path`.
+    pub(crate) fn io(path: &std::path::Path, why: impl std::fmt::Display) -> Self {
+        Self::Io { path: shown(path), why: why.to_string() }
+    }
 }
 
 /// Formats a path for messages; escapes control characters, so that the path stays on one line.
 pub(crate) fn shown(path: &std::path::Path) -> String {
     let text = path.to_string_lossy();
     text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
-}
-
-impl TraceError {
-    /// Creates a [`TraceError::Io`] for `path`.
-    pub(crate) fn io(path: &std::path::Path, why: impl std::fmt::Display) -> Self {
-        Self::Io { path: shown(path), why: why.to_string() }
-    }
 }
 
 #[cfg(test)]

@@ -26,6 +26,11 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
+    /// Returns the files at the given pairs of a path to open and a path to show in messages.
+    pub fn files(named: &[(PathBuf, PathBuf)]) -> Vec<Self> {
+        named.iter().map(|(path, name)| Self::File(path.clone(), name.clone())).collect()
+    }
+
     /// Returns the path to show in messages.
     pub fn path(&self) -> &Path {
         match self {

@@ -179,7 +179,7 @@ pub struct Intake {
     device_streams: Vec<Option<u32>>,
     /// True if an accepted request came from a file that is treated as a device, because its format has no device
     /// names.
-    file_is_device: bool,
+    pub file_is_device: bool,
 }
 
 impl Intake {
@@ -211,11 +211,6 @@ impl Intake {
         if let DeviceLayout::Recorded(devices) = &mut self.layout {
             out.append(devices);
         }
-    }
-
-    /// True if requests came from files that are treated as devices, because their format has no device names.
-    pub fn file_is_device(&self) -> bool {
-        self.file_is_device
     }
 
     /// Accepts one entry and appends its requests to `out`; `file` returns the device id of the file.
@@ -386,10 +381,8 @@ impl Intake {
         Ok(())
     }
 
-    /// Completes the report at the end of the trace.
-    ///
-    /// # Errors
-    /// Fails if the trace has requests, but none is for the selected device.
+    /// Completes the report at the end of the trace. Fails if the trace has requests, but none is for the selected
+    /// device.
     pub fn conclude(&mut self) -> Result<(), TraceError> {
         let names = self.tables.devices.list();
         let counts = self.other_requests.iter().enumerate().filter(|(_, count)| **count > 0);

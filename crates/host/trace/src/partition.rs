@@ -50,8 +50,7 @@ impl VolumeReader {
     /// Opens files, given as pairs: the path to open, and the path to show in messages. Options that select a device or
     /// combine several files have no effect.
     pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
-        let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
-        Self::over(origins, options)
+        Self::over(Origin::files(named), options)
     }
 
     fn over(origins: Vec<Origin>, options: &ReadOptions) -> Result<Self, TraceError> {
@@ -78,7 +77,7 @@ impl VolumeReader {
                 self.lane = Some(Lane::new(input, self.format, &self.options));
                 continue;
             };
-            if lane.refill(&mut self.intake)? {
+            if lane.refill(&mut self.intake, BATCH)? {
                 self.intake.report.counts.requests += lane.batch.len() as u64;
                 out.requests.extend_from_slice(&lane.batch);
             } else {
@@ -105,7 +104,7 @@ impl VolumeReader {
 
     /// True if each request names its device; otherwise each file is a device.
     pub fn names_volumes(&self) -> bool {
-        !self.intake.file_is_device()
+        !self.intake.file_is_device
     }
 
     /// Returns the report on the requests read so far.
@@ -115,7 +114,7 @@ impl VolumeReader {
 
     /// Returns the number of bytes read so far, and the total.
     pub fn progress(&self) -> Progress {
-        let current = self.lane.as_ref().map_or(0, Lane::read_bytes);
+        let current = self.lane.as_ref().map_or(0, |lane| lane.input.progress().0);
         let done = self.sizes[..self.files_done].iter().sum::<u64>() + current;
         Progress { done, total: Some(self.sizes.iter().sum()) }
     }
@@ -189,9 +188,6 @@ impl Partition {
     }
 
     /// Appends a batch of requests to the files of their volumes.
-    ///
-    /// # Errors
-    /// Fails if a file cannot be written.
     pub fn add(&mut self, batch: &Parted) -> Result<(), TraceError> {
         for name in &batch.names[self.volumes.len()..] {
             self.volumes.push(VolumeTotals { name: name.clone(), ..VolumeTotals::default() });

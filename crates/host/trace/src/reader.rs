@@ -19,7 +19,7 @@ use crate::{DeviceChoice, Files, Format, IngestReport, Placed, Progress, ReadOpt
 
 /// One file of a trace, with its decoded requests.
 pub(crate) struct Lane {
-    input: Input,
+    pub input: Input,
     decoder: Box<dyn Decoder>,
     pub batch: Vec<Request>,
     next: usize,
@@ -32,12 +32,8 @@ impl Lane {
         Self { input, decoder, batch: Vec::new(), next: 0, more: true }
     }
 
-    /// Decodes the next batch of requests; returns false at the end of the file.
-    pub fn refill(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
-        self.decode(intake, BATCH)
-    }
-
-    fn decode(&mut self, intake: &mut Intake, most: usize) -> Result<bool, TraceError> {
+    /// Decodes the next requests: at least `most`, or all that are left in the file. Returns false if none are left.
+    pub fn refill(&mut self, intake: &mut Intake, most: usize) -> Result<bool, TraceError> {
         self.batch.clear();
         self.next = 0;
         while self.more && self.batch.is_empty() {
@@ -46,24 +42,14 @@ impl Lane {
         Ok(!self.batch.is_empty())
     }
 
-    /// Decodes the next line or record; returns false at the end of the file.
-    fn step(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
-        self.decode(intake, 1)
-    }
-
-    /// Returns the request decoded last if it ends beyond `capacity_bytes`.
-    fn stepped_beyond(&self, capacity_bytes: u64) -> Option<Placed> {
-        // If the request was too long for one piece and was split, the batch holds all its pieces.
+    /// Returns the request of the batch if it ends beyond `capacity_bytes`. The batch must hold a single request, or all
+    /// pieces of a request that was split.
+    fn ends_beyond(&self, capacity_bytes: u64) -> Option<Placed> {
         let (first, last) = self.batch.first().zip(self.batch.last())?;
         last.ends_beyond(capacity_bytes).then(|| {
             let place = format!("{}:{}", shown(self.input.path()), self.decoder.place());
             Placed { bytes: last.end() - first.offset, ..Placed::at(place, first) }
         })
-    }
-
-    /// Returns the number of bytes of the file read so far.
-    pub fn read_bytes(&self) -> u64 {
-        self.input.progress().0
     }
 }
 
@@ -100,8 +86,7 @@ impl TraceReader {
     /// Opens files, given as pairs: the path to open, and the path to show in messages. The two differ, for example, if
     /// the file is a copy of standard input.
     pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
-        let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
-        Self::over(&origins, options)
+        Self::over(&Origin::files(named), options)
     }
 
     pub(crate) fn over(origins: &[Origin], options: &ReadOptions) -> Result<Self, TraceError> {
@@ -130,7 +115,7 @@ impl TraceReader {
         if intake.measuring() {
             let first_pass: Vec<Lane> = lanes(inputs);
             for mut lane in first_pass {
-                while lane.refill(&mut intake)? {}
+                while lane.refill(&mut intake, BATCH)? {}
             }
             intake.lay_out()?;
             inputs = open()?;
@@ -176,18 +161,15 @@ impl TraceReader {
     ///
     /// Examines up to `most` requests per call. The caller repeats the call while it returns `Continue`. A second pass
     /// is needed because requests do not store their line number.
-    ///
-    /// # Errors
-    /// Fails if the files cannot be read.
     pub fn find_beyond(&mut self, capacity_bytes: u64, most: usize) -> Result<ControlFlow<Option<Placed>>, TraceError> {
         for _ in 0..most {
             let Some(lane) = self.lanes.get_mut(self.lane) else {
                 self.ended = true;
                 return Ok(ControlFlow::Break(None));
             };
-            if !lane.step(&mut self.intake)? {
+            if !lane.refill(&mut self.intake, 1)? {
                 self.lane += 1;
-            } else if let Some(request) = lane.stepped_beyond(capacity_bytes) {
+            } else if let Some(request) = lane.ends_beyond(capacity_bytes) {
                 return Ok(ControlFlow::Break(Some(request)));
             }
         }
@@ -200,7 +182,7 @@ impl TraceReader {
         while self.order.is_empty() && !self.ended {
             let batch = if one_by_one {
                 let lane = &mut self.lanes[self.lane];
-                lane.refill(&mut self.intake)?;
+                lane.refill(&mut self.intake, BATCH)?;
                 &mut lane.batch
             } else {
                 self.merge()?;
@@ -241,7 +223,7 @@ impl TraceReader {
         self.merged.clear();
         if !self.merging {
             for (index, lane) in self.lanes.iter_mut().enumerate() {
-                if lane.refill(&mut self.intake)? {
+                if lane.refill(&mut self.intake, BATCH)? {
                     self.earliest.push(Reverse((lane.batch[0].time_ns, index)));
                 }
             }
@@ -253,7 +235,7 @@ impl TraceReader {
             let lane = &mut self.lanes[index];
             self.merged.push(lane.batch[lane.next]);
             lane.next += 1;
-            if lane.next < lane.batch.len() || lane.refill(&mut self.intake)? {
+            if lane.next < lane.batch.len() || lane.refill(&mut self.intake, BATCH)? {
                 *earliest = Reverse((lane.batch[lane.next].time_ns, index));
             } else {
                 std::collections::binary_heap::PeekMut::pop(earliest);
