@@ -18,11 +18,7 @@ pub enum LogSize {
 }
 
 impl LogSize {
-    /// Parses a share with `%`, a size with its unit, or a number of pages.
-    ///
-    /// # Errors
-    ///
-    /// Fails for any other text.
+    /// Parses a share with `%`, a size with its unit, or a number of pages; fails for any other text.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let text = text.trim();
         let read = if text.ends_with('%') {
@@ -41,11 +37,7 @@ impl LogSize {
     }
 
     /// Returns the log size in pages. A size given as a share of the written pages is rounded to the nearest page. A
-    /// size in bytes is rounded down.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the log is smaller than a page.
+    /// size in bytes is rounded down. Fails if the log is smaller than a page.
     pub fn pages(&self, written: &WrittenPages) -> Result<u64, TraceError> {
         let (pages, text) = match *self {
             Self::Share(share) => {
@@ -56,10 +48,8 @@ impl LogSize {
             Self::Pages(pages) => (pages, format!("{pages} pages")),
         };
         if pages == 0 {
-            let why = format!(
-                "a log of {text} is smaller than a page of {}; use at least 1 page",
-                Bytes(written.page_bytes())
-            );
+            let page = Bytes(written.page_bytes());
+            let why = format!("a log of {text} is smaller than a page of {page}; use at least 1 page");
             return Err(TraceError::Invalid(why));
         }
         Ok(pages)

@@ -42,21 +42,14 @@ const ADDRESS_STEPS: u64 = 128;
 pub struct Intervals {
     page_bytes: u64,
     page_writes: u64,
-    windows: Vec<Window>,
+    /// Counts of hot and warm writes; [`Self::windows`] computes the other counts.
+    windows: Vec<LogWindow>,
     /// Histogram of write intervals, measured in page writes instead of nanoseconds.
     histogram: LatencyHistogram,
     /// Index in `groups` of each page group, keyed by group number.
     index: HashMap<u64, usize>,
     groups: Vec<[Page; GROUP as usize]>,
     write_map: WriteMap,
-}
-
-/// Counts of hot and warm page writes for one log size.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    log_pages: u64,
-    hot: u64,
-    warm: u64,
 }
 
 /// Write history of a page; times are measured in page writes.
@@ -104,7 +97,7 @@ impl WriteMap {
 
 /// Numbers of page writes and pages per class (hot, warm, cold) for one log size. Writes are classified by their
 /// interval, pages by their mean interval. First writes, and pages written once, are cold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LogWindow {
     /// Size of the log in pages.
     pub log_pages: u64,
@@ -128,7 +121,7 @@ impl Intervals {
         Self {
             page_bytes: written.page_bytes(),
             page_writes: 0,
-            windows: log_pages.iter().map(|&log_pages| Window { log_pages, hot: 0, warm: 0 }).collect(),
+            windows: log_pages.iter().map(|&log_pages| LogWindow { log_pages, ..LogWindow::default() }).collect(),
             histogram: LatencyHistogram::default(),
             index: HashMap::default(),
             groups: Vec::new(),
@@ -136,11 +129,7 @@ impl Intervals {
         }
     }
 
-    /// Adds requests in replay order.
-    ///
-    /// # Errors
-    ///
-    /// Fails if memory runs out.
+    /// Adds requests in replay order. Fails if memory runs out.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         for request in requests {
             let pages = pages_of(request, self.page_bytes);
@@ -178,9 +167,9 @@ impl Intervals {
             self.histogram.record(interval);
             for window in &mut self.windows {
                 if interval <= window.log_pages {
-                    window.hot += 1;
+                    window.hot_writes += 1;
                 } else if interval <= window.log_pages.saturating_mul(2) {
-                    window.warm += 1;
+                    window.warm_writes += 1;
                 }
             }
         }
@@ -199,19 +188,10 @@ impl Intervals {
 
     /// Returns the counts for each log size, in the order given to [`Self::new`].
     pub fn windows(&self) -> Vec<LogWindow> {
-        let mut windows: Vec<LogWindow> = self
-            .windows
-            .iter()
-            .map(|&Window { log_pages, hot, warm }| LogWindow {
-                log_pages,
-                hot_writes: hot,
-                warm_writes: warm,
-                cold_writes: self.page_writes - hot - warm,
-                hot_pages: 0,
-                warm_pages: 0,
-                cold_pages: 0,
-            })
-            .collect();
+        let mut windows = self.windows.clone();
+        for window in &mut windows {
+            window.cold_writes = self.page_writes - window.hot_writes - window.warm_writes;
+        }
         for page in self.pages() {
             let (whole, intervals) = (u128::from(page.last - page.first), u128::from(page.writes - 1));
             for window in &mut windows {

@@ -36,11 +36,7 @@ pub(super) fn no_memory(_refused: TryReserveError) -> TraceError {
 }
 
 impl WrittenPages {
-    /// Creates an empty set of written pages; each page has `page_bytes` bytes.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the page size is not between 512 B and 1 GiB.
+    /// Creates an empty set of written pages of `page_bytes` bytes. Fails unless this is between 512 B and 1 GiB.
     pub fn new(page_bytes: u64) -> Result<Self, TraceError> {
         if !PAGE_BYTES.contains(&page_bytes) {
             let why = format!("page size {page_bytes} bytes is invalid; use 512B to 1GiB");
@@ -49,11 +45,7 @@ impl WrittenPages {
         Ok(Self { page_bytes, page_writes: 0, pages: 0, extent: 0..0, masks: HashMap::default() })
     }
 
-    /// Adds requests in replay order.
-    ///
-    /// # Errors
-    ///
-    /// Fails if memory runs out.
+    /// Adds requests in replay order. Fails if memory runs out.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         for request in requests {
             let pages = pages_of(request, self.page_bytes);
