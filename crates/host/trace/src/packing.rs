@@ -22,10 +22,7 @@ pub struct UsedPages {
 }
 
 impl UsedPages {
-    /// Creates an empty set of used pages.
-    ///
-    /// # Panics
-    /// Panics if `page_bytes` is not a power of two.
+    /// Creates an empty set of used pages. Panics if `page_bytes` is not a power of two.
     pub fn new(page_bytes: u32) -> Self {
         assert!(page_bytes.is_power_of_two(), "page size {page_bytes} is not a power of two");
         Self { page_shift: page_bytes.ilog2(), runs: Vec::new(), fresh: Vec::new() }
@@ -120,10 +117,8 @@ impl Packing {
     }
 
     /// Returns the request at its new address, after the used pages have been moved together without gaps. A trim
-    /// shrinks to the used pages in its range. Returns `None` for a trim of unused pages only.
-    ///
-    /// # Errors
-    /// Fails if the request uses a page that the first pass did not see.
+    /// shrinks to the used pages in its range. Returns `None` for a trim of unused pages only. Fails if the request uses
+    /// a page that the first pass did not see.
     pub fn pack(&self, request: &Request) -> Result<Option<Request>, TraceError> {
         if request.bytes == 0 {
             return Ok(Some(*request));

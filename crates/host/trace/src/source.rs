@@ -25,10 +25,7 @@ pub trait Source {
     /// Returns the progress in reading the source.
     fn progress(&self) -> Progress;
 
-    /// Moves the source back to its first request.
-    ///
-    /// # Errors
-    /// Fails if the requests cannot be read again.
+    /// Moves the source back to its first request. Fails if the requests cannot be read again.
     fn rewind(&mut self) -> Result<(), TraceError>;
 
     /// Returns the jobs of the source; empty unless the source consists of jobs. The host replays jobs with

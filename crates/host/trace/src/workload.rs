@@ -16,10 +16,8 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// Returns the address pattern with the given name; `changes` replace its default parameters.
-    ///
-    /// # Errors
-    /// Fails if no pattern has this name, or the pattern does not accept a change.
+    /// Returns the address pattern with the given name; `changes` replace its default parameters. Fails if no pattern
+    /// has this name, or the pattern does not accept a change.
     pub fn named(name: &str, changes: &[(&str, u64)]) -> Result<Self, TraceError> {
         let info = PATTERNS.get(name).map_err(|error| TraceError::Invalid(error.to_string()))?;
         info.set(changes).map(Self::Addresses).map_err(|error| TraceError::Invalid(error.to_string()))

@@ -4,7 +4,7 @@ use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};
 
 use super::addresses::{Addresses, PatternInfo, PatternRules};
-use super::check::{STREAMS_MAX, ensure, numbered, wrong};
+use super::check::{STREAMS_MAX, ensure, numbered};
 use super::space::{RequestTarget, Space};
 use crate::TraceError;
 
@@ -23,28 +23,6 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<CopyFiles>(),
 };
 
-/// Checks that the files fit into the span, and that the requests cover each file without gaps.
-fn check(files: u64, file_bytes: u64, space: Space) -> Result<(), TraceError> {
-    let Space { align, span, smallest, largest } = space;
-    let whole = write_bytes((largest / align * align).max(align));
-    ensure!(smallest == largest, "sizes", "`copy_files` supports only one request size; set it to {whole}");
-    let (size, slot) = (write_bytes(largest), write_bytes(align));
-    let why = format!("the request size {size} is not a multiple of the alignment {slot}, so files would have gaps");
-    ensure!(largest.is_multiple_of(align), "sizes", "{why}; set it to {whole}");
-    let stride = file_bytes.checked_next_multiple_of(align);
-    // The span may end right after the last file, without the alignment gap that separates other files.
-    let end = stride.and_then(|stride| stride.checked_mul(files - 1)?.checked_add(file_bytes));
-    if end.is_some_and(|end| end <= span) {
-        return Ok(());
-    }
-    let (size, all) = (write_bytes(file_bytes), write_bytes(span));
-    let (field, most) = match span / files / align * align {
-        0 => (FILES.name, (span / align).to_string()),
-        most => (FILE_SIZE.name, write_bytes(most)),
-    };
-    wrong(field, format!("{field} is too large: {files} files of {size} exceed the span of {all}; lower it to {most}"))
-}
-
 #[derive(Debug)]
 struct CopyFiles {
     files: u64,
@@ -58,8 +36,27 @@ impl Addresses for CopyFiles {
     const READS: bool = false;
     const STREAMS: bool = true;
 
+    /// Checks that the files fit into the span, and that the requests cover each file without gaps.
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
-        check(settings.get(FILES.name), settings.get(FILE_SIZE.name), space)
+        let (files, file_bytes) = (settings.get(FILES.name), settings.get(FILE_SIZE.name));
+        let Space { align, span, smallest, largest } = space;
+        let whole = write_bytes((largest / align * align).max(align));
+        ensure!(smallest == largest, "sizes", "`copy_files` supports only one request size; set it to {whole}");
+        let (size, slot) = (write_bytes(largest), write_bytes(align));
+        let why =
+            format!("the request size {size} is not a multiple of the alignment {slot}, so files would have gaps");
+        ensure!(largest.is_multiple_of(align), "sizes", "{why}; set it to {whole}");
+        let stride = file_bytes.checked_next_multiple_of(align);
+        // The span may end right after the last file, without the alignment gap that separates other files.
+        let end = stride.and_then(|stride| stride.checked_mul(files - 1)?.checked_add(file_bytes));
+        let (size, all) = (write_bytes(file_bytes), write_bytes(span));
+        let (field, most) = match span / files / align * align {
+            0 => (FILES.name, (span / align).to_string()),
+            most => (FILE_SIZE.name, write_bytes(most)),
+        };
+        let why = format!("{field} is too large: {files} files of {size} exceed the span of {all}; lower it to {most}");
+        ensure!(end.is_some_and(|end| end <= span), field, "{why}");
+        Ok(())
     }
 
     /// Returns the number of requests needed to write all files.

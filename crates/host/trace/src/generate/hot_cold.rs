@@ -41,26 +41,6 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<HotCold>(),
 };
 
-/// Checks that the hot and the cold class each contain at least one of the `slots` slots. A class that receives no
-/// requests may be empty.
-fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(), TraceError> {
-    let hot_slots = share_of(slots, hot_space);
-    let (part, remedy) = if hot_slots == 0 && hot_requests > 0.0 {
-        ("hot", format!("raise it to {}", in_percent(up(1.0 / slots as f64))))
-    } else if hot_slots == slots && hot_requests < 1.0 {
-        ("cold", format!("lower it to {}", in_percent(1.0 - up(1.0 / slots as f64))))
-    } else {
-        return Ok(());
-    };
-    let all = if part == "hot" { "lower it to 0%" } else { "raise it to 100%" };
-    let why = "the hot share of the requests must be 0% or 100%, because the span has only one address";
-    ensure!(slots > 1, "hot_requests", "{why}; {all}");
-    wrong(
-        "hot_space",
-        format!("a hot share of {} leaves none of the {slots} addresses {part}; {remedy}", in_percent(hot_space)),
-    )
-}
-
 #[derive(Debug)]
 struct HotCold {
     align: u64,
@@ -72,8 +52,23 @@ struct HotCold {
 }
 
 impl Addresses for HotCold {
+    /// Checks that the hot and the cold class each contain at least one slot. A class that receives no requests may be
+    /// empty.
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
-        check(settings.fraction(REQUESTS.name), settings.fraction(SPACE.name), space.starts())
+        let [hot_requests, hot_space] = [REQUESTS, SPACE].map(|share| settings.fraction(share.name));
+        let slots = space.starts();
+        let (hot_slots, least) = (share_of(slots, hot_space), up(1.0 / slots as f64));
+        let (part, none, remedy) = if hot_slots == 0 && hot_requests > 0.0 {
+            ("hot", "lower it to 0%", format!("raise it to {}", in_percent(least)))
+        } else if hot_slots == slots && hot_requests < 1.0 {
+            ("cold", "raise it to 100%", format!("lower it to {}", in_percent(1.0 - least)))
+        } else {
+            return Ok(());
+        };
+        let why = "the hot share of the requests must be 0% or 100%, because the span has only one address";
+        ensure!(slots > 1, "hot_requests", "{why}; {none}");
+        let why = format!("a hot share of {} leaves none of the {slots} addresses {part}", in_percent(hot_space));
+        wrong("hot_space", format!("{why}; {remedy}"))
     }
 
     fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self {

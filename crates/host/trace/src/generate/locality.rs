@@ -98,25 +98,17 @@ const PARAMETERS: &[Parameter] = &[
     .example(20),
 ];
 
-/// Parameters of the random walk. A slot is an aligned piece of the address space. With probability `jump`, a request
-/// leaves its run; otherwise, it goes to the next slot of the run or repeats the last slot.
+/// Values of [`PARAMETERS`]. A slot is an aligned piece of the address space.
 #[derive(Clone, Copy, Debug)]
 struct Locality {
     jump: f64,
-    /// Probability that a request that stays in its run advances to the next slot.
     advance: f64,
-    /// Probability that a jump returns to the address where an earlier run stopped; all other jumps start a new run.
     back: f64,
-    /// Weight of earlier runs by recency: the run that stopped d runs ago has weight `decay^d`.
     decay: f64,
-    /// Number of earlier runs that a jump may return to.
     runs: u64,
-    /// Exponent that determines how far from the current run a new run begins; larger values mean shorter distances.
     spread: f64,
-    /// Number of regions accessed; 0 means the whole span.
     heads: u64,
     region_bytes: u64,
-    /// Number of groups of adjacent regions. The groups have random lengths and positions.
     stretches: u64,
 }
 
@@ -153,8 +145,25 @@ struct Walk {
 }
 
 impl Addresses for Walk {
+    /// Checks that the regions fit into the span.
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
-        check(&Locality::new(settings), space)
+        let Locality { heads, region_bytes, stretches, .. } = Locality::new(settings);
+        if heads == 0 {
+            return Ok(());
+        }
+        space.check_slots("region", region_bytes)?;
+        space.check_holds_largest("region", region_bytes)?;
+        let whole = space.span / region_bytes;
+        let most = whole.min(MOST);
+        let (region, span) = (write_bytes(region_bytes), write_bytes(space.span));
+        let why = format!(
+            "the number of regions {heads} exceeds the {most} regions of {region} that fit in the span of {span}"
+        );
+        ensure!(heads <= most, "heads", "{why}; lower it to {most}");
+        let most = heads.min(whole - heads + 1);
+        let why = format!("{heads} of {whole} regions cannot form {stretches} separate groups; set it to {most}");
+        ensure!((1..=most).contains(&stretches), "stretches", "{why}");
+        Ok(())
     }
 
     fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self {
@@ -208,26 +217,6 @@ impl Walk {
         let tail = 1.0 - rng.unit() * (1.0 - libm::pow(decay, runs as f64));
         ((libm::log(tail) / libm::log(decay)) as usize).min(runs - 1)
     }
-}
-
-/// Checks that the regions fit into the span.
-fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
-    let Locality { heads, region_bytes, stretches, .. } = *rules;
-    if heads == 0 {
-        return Ok(());
-    }
-    space.check_slots("region", region_bytes)?;
-    space.check_holds_largest("region", region_bytes)?;
-    let whole = space.span / region_bytes;
-    let most = whole.min(MOST);
-    let (region, span) = (write_bytes(region_bytes), write_bytes(space.span));
-    let why =
-        format!("the number of regions {heads} exceeds the {most} regions of {region} that fit in the span of {span}");
-    ensure!(heads <= most, "heads", "{why}; lower it to {most}");
-    let most = heads.min(whole - heads + 1);
-    let why = format!("{heads} of {whole} regions cannot form {stretches} separate groups; set it to {most}");
-    ensure!((1..=most).contains(&stretches), "stretches", "{why}");
-    Ok(())
 }
 
 /// Draws the numbers of the regions in use. They form groups of random lengths, separated by random gaps of at least

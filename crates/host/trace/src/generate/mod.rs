@@ -86,9 +86,7 @@ pub struct Generator {
 
 impl Workload {
     /// Checks that the workload can be generated. Examines only its parameters, which takes constant time and memory.
-    ///
-    /// # Errors
-    /// Returns an error for the first violated rule, with the field and a valid value for it.
+    /// The error for the first violated rule states the field and a valid value for it.
     pub fn check(&self) -> Result<(), TraceError> {
         queues::check(self)?;
         let pattern = match &self.pattern {

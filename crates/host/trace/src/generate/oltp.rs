@@ -32,41 +32,6 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<Oltp>(),
 };
 
-/// Checks that the blocks can receive the requests: there is at least one hot block, and at least one block that is
-/// neither hot nor idle. Each of these two classes may be empty if it receives no requests; the idle blocks receive
-/// none. `hot` and `idle` are shares of the blocks.
-fn check(block_bytes: u64, [hot, idle]: [f64; 2], hot_requests: f64, space: Space) -> Result<(), TraceError> {
-    space.check_slots(BLOCK.name, block_bytes)?;
-    space.check_holds_largest(BLOCK.name, block_bytes)?;
-    let blocks = space.span / block_bytes;
-    let of = |count: u64| count as f64 / blocks as f64;
-    let (hot_blocks, idle_blocks) = (share_of(blocks, hot), share_of(blocks, idle));
-    // Minimum number of blocks that are neither hot nor idle.
-    let others = u64::from(hot_requests < 1.0);
-    let (size, hot_share, idle_share) = (write_bytes(block_bytes), in_percent(hot), in_percent(idle));
-    let why = format!(
-        "the span has only one block of {size}, so the hot share of the requests must be 100%; raise it to 100%"
-    );
-    ensure!(blocks > 1 || hot_requests <= 0.0 || hot_requests >= 1.0, "hot_requests", "{why}");
-    let why = format!(
-        "a hot share of {hot_share} leaves none of the {blocks} blocks hot; raise it to {}",
-        in_percent(up(of(1)))
-    );
-    ensure!(hot_blocks > 0 || hot_requests <= 0.0, "hot_blocks", "{why}");
-    let most = in_percent(down(of(blocks.saturating_sub(others))));
-    let why = format!(
-        "a hot share of {hot_share} of {blocks} blocks leaves no block for the other requests; lower it to {most}"
-    );
-    ensure!(hot_blocks + others <= blocks, "hot_blocks", "{why}");
-    let most = in_percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
-    let why = format!(
-        "with {hot_share} of {blocks} blocks hot, an idle share of {idle_share} leaves no block for the other requests"
-    );
-    let is_enough = hot_blocks + idle_blocks + others <= blocks && hot + idle <= WHOLE;
-    ensure!(is_enough, "idle_blocks", "{why}; lower it to {most}");
-    Ok(())
-}
-
 #[derive(Debug)]
 struct Oltp {
     align: u64,
@@ -83,9 +48,41 @@ struct Oltp {
 }
 
 impl Addresses for Oltp {
+    /// Checks that the blocks can receive the requests: there is at least one hot block, and at least one block that is
+    /// neither hot nor idle. Each of these two classes may be empty if it receives no requests; the idle blocks receive
+    /// none.
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
-        let classes = [HOT_BLOCKS, IDLE_BLOCKS].map(|class| settings.fraction(class.name));
-        check(settings.get(BLOCK.name), classes, settings.fraction(HOT_REQUESTS.name), space)
+        let (block_bytes, hot_requests) = (settings.get(BLOCK.name), settings.fraction(HOT_REQUESTS.name));
+        let [hot, idle] = [HOT_BLOCKS, IDLE_BLOCKS].map(|class| settings.fraction(class.name));
+        space.check_slots(BLOCK.name, block_bytes)?;
+        space.check_holds_largest(BLOCK.name, block_bytes)?;
+        let blocks = space.span / block_bytes;
+        let of = |count: u64| count as f64 / blocks as f64;
+        let (hot_blocks, idle_blocks) = (share_of(blocks, hot), share_of(blocks, idle));
+        // Minimum number of blocks that are neither hot nor idle.
+        let others = u64::from(hot_requests < 1.0);
+        let (size, hot_share, idle_share) = (write_bytes(block_bytes), in_percent(hot), in_percent(idle));
+        let why = "so the hot share of the requests must be 100%; raise it to 100%";
+        ensure!(
+            blocks > 1 || hot_requests <= 0.0 || hot_requests >= 1.0,
+            "hot_requests",
+            "the span has only one block of {size}, {why}"
+        );
+        let why = format!("a hot share of {hot_share} leaves none of the {blocks} blocks hot");
+        let is_enough = hot_blocks > 0 || hot_requests <= 0.0;
+        ensure!(is_enough, "hot_blocks", "{why}; raise it to {}", in_percent(up(of(1))));
+        let most = in_percent(down(of(blocks.saturating_sub(others))));
+        let why = format!(
+            "a hot share of {hot_share} of {blocks} blocks leaves no block for the other requests; lower it to {most}"
+        );
+        ensure!(hot_blocks + others <= blocks, "hot_blocks", "{why}");
+        let most = in_percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
+        let why = format!(
+            "with {hot_share} of {blocks} blocks hot, an idle share of {idle_share} leaves no block for the other requests"
+        );
+        let is_enough = hot_blocks + idle_blocks + others <= blocks && hot + idle <= WHOLE;
+        ensure!(is_enough, "idle_blocks", "{why}; lower it to {most}");
+        Ok(())
     }
 
     fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self {

@@ -4,7 +4,7 @@ use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};
 
 use super::addresses::{Addresses, PatternInfo, PatternRules};
-use super::check::{STREAMS_MAX, numbered, wrong};
+use super::check::{STREAMS_MAX, ensure, numbered};
 use super::space::{RequestTarget, Space};
 use crate::TraceError;
 
@@ -23,38 +23,14 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<Sequential>(),
 };
 
-/// Checks that the largest request fits into a stream's part of the span. All parts are equally large.
-fn check(streams: u64, space: Space) -> Result<(), TraceError> {
-    let Space { align, span, largest, .. } = space;
-    let stretch = span / streams / align * align;
-    if stretch >= largest {
-        return Ok(());
-    }
-    let (size, all) = (write_bytes(largest), write_bytes(span));
-    match span / largest.next_multiple_of(align) {
-        // A partial slot at the end of the span belongs to no stream.
-        0 => {
-            let most = write_bytes(span / align * align);
-            wrong(
-                "sizes",
-                format!("the request size {size} exceeds the aligned part of the span of {all}; lower it to {most}"),
-            )
-        }
-        most => {
-            let stretch = write_bytes(stretch);
-            let why = format!(
-                "the number of streams {streams} is too large: each gets {stretch} of the span of {all}, less than a \
-                 request of {size}; lower it to {most}"
-            );
-            wrong("streams", why)
-        }
-    }
+/// Returns the size in bytes of the part of the span that each stream uses.
+fn stretch(settings: &Settings, space: Space) -> u64 {
+    space.span / settings.get("streams") / space.align * space.align
 }
 
 #[derive(Debug)]
 struct Sequential {
     align: u64,
-    /// Size in bytes of the part of the span that a stream uses.
     stretch: u64,
     /// Next byte of each stream, relative to the stream's part of the span.
     cursors: Vec<u64>,
@@ -64,15 +40,25 @@ struct Sequential {
 impl Addresses for Sequential {
     const STREAMS: bool = true;
 
+    /// Checks that the largest request fits into a stream's part of the span.
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
-        check(settings.get("streams"), space)
+        let Space { align, span, largest, .. } = space;
+        let (streams, stretch) = (settings.get("streams"), stretch(settings, space));
+        let (size, all) = (write_bytes(largest), write_bytes(span));
+        let most = span / largest.next_multiple_of(align);
+        // A partial slot at the end of the span belongs to no stream.
+        let whole = write_bytes(span / align * align);
+        let why = format!("the request size {size} exceeds the aligned part of the span of {all}; lower it to {whole}");
+        ensure!(most > 0, "sizes", "{why}");
+        let why = format!("each gets {} of the span of {all}, less than a request of {size}", write_bytes(stretch));
+        let fits = stretch >= largest;
+        ensure!(fits, "streams", "the number of streams {streams} is too large: {why}; lower it to {most}");
+        Ok(())
     }
 
     fn new(settings: &Settings, space: Space, _: &mut Rng) -> Self {
-        let streams = settings.get("streams");
-        let Space { align, span, .. } = space;
-        let stretch = span / streams / align * align;
-        Self { align, stretch, cursors: vec![0; streams as usize], turn: 0 }
+        let cursors = vec![0; settings.get("streams") as usize];
+        Self { align: space.align, stretch: stretch(settings, space), cursors, turn: 0 }
     }
 
     fn streams(&self) -> Vec<String> {

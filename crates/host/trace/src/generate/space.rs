@@ -52,10 +52,8 @@ impl Space {
             let least = write_bytes(least);
             return wrong(field, format!("{size} is smaller than a request of {request}; raise it to {least}"));
         }
-        wrong(
-            "sizes",
-            format!("the request size {request} exceeds the block or region size {size}; lower it to {size}"),
-        )
+        let why = format!("the request size {request} exceeds the block or region size {size}; lower it to {size}");
+        wrong("sizes", why)
     }
 }
 

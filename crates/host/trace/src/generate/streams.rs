@@ -5,7 +5,7 @@ use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};
 
 use super::addresses::{Addresses, PatternInfo, PatternRules};
-use super::check::{STREAMS_MAX, WHOLE, down, ensure, in_percent, numbered, wrong};
+use super::check::{STREAMS_MAX, WHOLE, down, ensure, in_percent, numbered};
 use super::space::{PART_MAX, RequestTarget, Space};
 use crate::TraceError;
 
@@ -83,22 +83,17 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::switch("random_headers", true, "Lets random requests access block headers.").example(0),
 ];
 
-/// Parameters of the pattern. Aligned addresses divide the device into slots. A stream is a sequence of sub-streams.
-/// Each sub-stream accesses `length` consecutive slots from a random start.
+/// Values of [`PARAMETERS`]. The pages of the parameters are called slots here, and the runs are called sub-streams: a
+/// stream is a sequence of sub-streams. A request that would pass the end of a sub-stream starts the next sub-stream.
 #[derive(Clone, Debug)]
 struct Streams {
     streams: u64,
-    /// Number of slots per sub-stream. A request counts once for each slot that it touches. A request that would pass
-    /// the end of a sub-stream starts the next sub-stream.
     length: u64,
-    /// Probability that a request belongs to a sub-stream; otherwise it goes to a random slot.
     sequential: f64,
     block_bytes: u64,
     sub_block_bytes: u64,
     block_headers: f64,
     sub_block_headers: f64,
-    /// Probability of switching to the next stream after a sequential request. At the end of a sub-stream, the switch
-    /// always happens.
     shuffle: f64,
     random_headers: bool,
 }
@@ -138,35 +133,18 @@ fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let why = format!("the sub-block size {sub_block} does not divide the block size {block}; set it to {divisor}");
     ensure!(is_divisor, "sub_block", "{why}");
     let (length, slots) = (options.length, span / align);
-    if slots < 2 {
-        let half = write_bytes(1 << (span / 2).max(1).ilog2());
-        let why = format!(
-            "a run needs two slots of {}, but the span of {} has only one",
-            write_bytes(align),
-            write_bytes(span)
-        );
-        return match span {
-            0..1024 => {
-                wrong("span_bytes", format!("the span is too small: {why}; raise it to {}", write_bytes(2 * align)))
-            }
-            _ => wrong("align_bytes", format!("the alignment is too large: {why}; lower it to {half}")),
-        };
-    }
+    let [slot, two, half, all] = [align, 2 * align, 1 << (span / 2).max(1).ilog2(), span].map(write_bytes);
+    let why = format!("a run needs two slots of {slot}, but the span of {all} has only one");
+    let is_large = slots >= 2 || span >= 1024;
+    ensure!(is_large, "span_bytes", "the span is too small: {why}; raise it to {two}");
+    ensure!(slots >= 2, "align_bytes", "the alignment is too large: {why}; lower it to {half}");
     let needed = largest.div_ceil(align);
-    let (size, most, all) = (write_bytes(largest), write_bytes(slots * align), write_bytes(span));
-    ensure!(
-        needed <= slots,
-        "sizes",
-        "the request size {size} exceeds the aligned part of the span; lower it to {most}"
-    );
-    let length_slots = format!("{length} slots of {}", write_bytes(align));
-    ensure!(
-        length <= slots,
-        "length",
-        "the run length of {length_slots} exceeds the span of {all}; lower it to {slots}"
-    );
-    let why = format!("the run length of {length_slots} is smaller than a request of {size}; raise it to {needed}");
-    ensure!(needed <= length, "length", "{why}");
+    let (size, most) = (write_bytes(largest), write_bytes(slots * align));
+    let why = format!("the request size {size} exceeds the aligned part of the span; lower it to {most}");
+    ensure!(needed <= slots, "sizes", "{why}");
+    let why = format!("the run length of {length} slots of {slot}");
+    ensure!(length <= slots, "length", "{why} exceeds the span of {all}; lower it to {slots}");
+    ensure!(needed <= length, "length", "{why} is smaller than a request of {size}; raise it to {needed}");
     let why = "random_headers = false leaves no slot for random requests, because every slot is a block header; set it \
                to true";
     ensure!(random_slots(options, space) > 0 || options.sequential >= 1.0, "random_headers", "{why}");
@@ -272,13 +250,10 @@ impl Interleaved {
     /// Draws the first slot for a new sub-stream.
     fn start(&self, rng: &mut Rng) -> u64 {
         let Streams { block_headers, sub_block_headers, .. } = self.options;
-        let kind = rng.unit();
-        let unit = if kind < block_headers {
-            self.block
-        } else if kind < block_headers + sub_block_headers {
-            self.sub_block
-        } else {
-            1
+        let unit = match rng.unit() {
+            kind if kind < block_headers => self.block,
+            kind if kind < block_headers + sub_block_headers => self.sub_block,
+            _ => 1,
         };
         rng.below(self.starts.div_ceil(unit)) * unit
     }
