@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::decode::BATCH;
 use crate::files::{are_different, device_names, format_of};
-use crate::formats::volume::{self, Name, RECORD};
+use crate::formats::volume::{self, RECORD, STREAM_NAME, VOLUME_NAME};
 use crate::input::{Input, Origin};
 use crate::intake::Intake;
 use crate::reader::Lane;
@@ -225,11 +225,11 @@ impl Partition {
         let mut head = Vec::new();
         if totals.streams_named == 0 {
             head.extend_from_slice(&volume::head(batch.whole_seconds));
-            volume::name(Name::Volume, &totals.name, &mut head);
+            volume::name(VOLUME_NAME, &totals.name, &mut head);
             totals.streams_named = 1;
         }
         for stream in batch.streams.get(totals.streams_named..).unwrap_or_default() {
-            volume::name(Name::Stream, stream, &mut head);
+            volume::name(STREAM_NAME, stream, &mut head);
         }
         totals.streams_named = totals.streams_named.max(batch.streams.len());
         let mut written = File::options().append(true).create(true).open(&path);

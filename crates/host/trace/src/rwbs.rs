@@ -41,21 +41,19 @@ impl Rwbs {
             [b'N', rest @ ..] | [b'Z', b'R' | b'O' | b'C' | b'F', rest @ ..] => (None, rest),
             _ => return None,
         };
-        let flags = rest.iter().try_fold(preflush, |flags, letter| {
-            Some(
-                flags
-                    | match letter {
-                        b'F' => flag::FUA,
-                        b'A' => flag::AHEAD,
-                        b'S' => flag::SYNC,
-                        b'M' => flag::META,
-                        // A barrier flushes all earlier writes first.
-                        b'B' => flag::PREFLUSH,
-                        b'E' | b'U' => 0,
-                        _ => return None,
-                    },
-            )
-        })?;
+        let mut flags = preflush;
+        for letter in rest {
+            flags |= match letter {
+                b'F' => flag::FUA,
+                b'A' => flag::AHEAD,
+                b'S' => flag::SYNC,
+                b'M' => flag::META,
+                // A barrier flushes all earlier writes first.
+                b'B' => flag::PREFLUSH,
+                b'E' | b'U' => 0,
+                _ => return None,
+            };
+        }
         Some(Self { op, flags })
     }
 

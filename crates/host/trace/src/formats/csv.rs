@@ -27,6 +27,8 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
     role: FormatRules { encoder: Some(|| Box::new(CsvEncoder)), ..FormatRules::lines::<Csv>() },
 };
 
+/// Letters of the operations, in the order of [`Op::ALL`].
+const LETTERS: &[u8; 4] = b"RWDF";
 const HEADER: &str = "time_ns,op,sector,bytes,flags,pid";
 
 /// Parser of `ssdlab-csv`.
@@ -46,13 +48,7 @@ impl LineFormat for Csv {
         let mut fields = Commas::new(line);
         let time_ns = fields.number("time_ns")?;
         let word = fields.text("op")?;
-        let op = match word {
-            b"R" => Some(Op::Read),
-            b"W" => Some(Op::Write),
-            b"D" => Some(Op::Trim),
-            b"F" => Some(Op::Flush),
-            _ => None,
-        };
+        let op = LETTERS.iter().position(|letter| word == [*letter]).map(|at| Op::ALL[at]);
         let offset = fields.scaled("sector", SECTOR)?;
         let bytes = fields.number("bytes")?;
         let flags = match fields.next() {
@@ -93,12 +89,7 @@ impl Encoder for CsvEncoder {
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
-        let letter = match item.op {
-            Op::Read => 'R',
-            Op::Write => 'W',
-            Op::Trim => 'D',
-            Op::Flush => 'F',
-        };
+        let letter = char::from(LETTERS[item.op as usize]);
         let mask = category::of(item.op, item.flags);
         let sector = item.offset / SECTOR;
         put(out, format_args!("{},{letter},{sector},{},{mask:#x},{}\n", item.time, item.bytes, item.stream));

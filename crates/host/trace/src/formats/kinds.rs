@@ -3,7 +3,7 @@
 //! [`kinds`] must provide inputs for every format; [`Kinds`] has one field per kind of input. Expected requests and
 //! messages were derived by hand from the format descriptions.
 
-use super::volume::{self, Name};
+use super::volume::{self, VOLUME_NAME};
 use super::{FORMATS, Format};
 use crate::testing::{detect_bytes, read_with};
 use crate::{Columns, Op, ReadOptions, Request, Target};
@@ -541,7 +541,7 @@ fn kinds(format: Format) -> Kinds {
         }
         "ssdlab-volume" => {
             let mut header = volume::head(false).to_vec();
-            volume::name(Name::Volume, "7", &mut header);
+            volume::name(VOLUME_NAME, "7", &mut header);
             let record = |time_ns, op, offset, bytes| {
                 volume::record(&Request { time_ns, offset, bytes, op, flags: 0, stream: 0 }).to_vec()
             };

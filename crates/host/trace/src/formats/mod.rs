@@ -128,11 +128,9 @@ const COMPRESSED: [(&[u8], &str); 3] = [(b"\xFD7zXZ\0", "xz"), (b"BZh", "bzip2")
 /// Parses the name of a format; the error for an unknown name suggests the nearest name.
 pub fn parse(name: &str) -> Result<Format, TraceError> {
     FORMATS.find(name).ok_or_else(|| {
-        let known = FORMATS.iter().map(|known| known.name);
-        let meant = nearest(name, known.clone());
+        let meant = nearest(name, FORMATS.iter().map(|known| known.name));
         let hint = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
-        let names = list(known);
-        TraceError::Invalid(format!("unknown trace format {name:?}; {hint}known formats: {names}"))
+        TraceError::Invalid(format!("unknown trace format {name:?}; {hint}known formats: {}", FORMATS.names()))
     })
 }
 
@@ -170,7 +168,7 @@ pub(crate) fn detect(
             );
             format!("{path}:{line}: {why}; no trace format fits ({name} comes closest); {remedy}")
         } else {
-            let names = list(FORMATS.iter().map(|known| known.name));
+            let names = FORMATS.names();
             format!(
                 "{path}: no trace format fits; select one with --format NAME ({names}), or describe text columns, for \
                  example --columns {EXAMPLE}"
@@ -181,9 +179,8 @@ pub(crate) fn detect(
 
 pub(crate) fn encoder(format: Format) -> Result<Box<dyn Encoder>, TraceError> {
     let encoder = format.role.encoder.ok_or_else(|| {
-        let others = FORMATS.iter().filter(|known| known.role.encoder.is_some()).map(|known| known.name);
-        let (name, others) = (format.name, list(others));
-        TraceError::Invalid(format!("format {name} can be read but not written; choose one of {others}"))
+        let others = list(FORMATS.iter().filter(|known| known.role.encoder.is_some()).map(|known| known.name));
+        TraceError::Invalid(format!("format {} can be read but not written; choose one of {others}", format.name))
     })?;
     Ok(encoder())
 }

@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use crate::Op;
 use crate::decode::{u32_at, u64_at};
 use crate::encode::put;
-use crate::fields::Commas;
+use crate::fields::{Commas, whole};
 
 pub(crate) static ORACLE_GENERAL: FormatInfo = FormatInfo {
     name: "oracle-general",
@@ -50,7 +50,7 @@ pub(crate) static CACHE_CSV: FormatInfo = FormatInfo {
 };
 
 /// Returns the [`FormatRules`] of an object format that is read and written.
-const fn objects<F: ObjectFormat>(rules: FormatRules) -> FormatRules {
+const fn objects<F: ObjectFormat + Default>(rules: FormatRules) -> FormatRules {
     FormatRules { encoder: Some(|| Box::new(ObjectEncoder::<F>::default())), objects: true, ..rules }
 }
 
@@ -66,17 +66,9 @@ const LCS_TTL: (usize, usize) = (24, 3);
 /// Number of records that are examined to detect oracleGeneral.
 const SNIFF_RECORDS: usize = 64;
 
-fn request(seconds: u32, object: u64, bytes: u32, op: Op) -> Entry<'static> {
-    let time_ns = u64::from(seconds) * SECOND_NS;
-    Entry::Io(Io {
-        time_ns,
-        op,
-        offset: object,
-        bytes: bytes.into(),
-        device: Device::File,
-        flags: 0,
-        stream: Stream::None,
-    })
+fn read(seconds: u32, offset: u64, bytes: u32) -> Entry<'static> {
+    let (time_ns, bytes) = (u64::from(seconds) * SECOND_NS, bytes.into());
+    Entry::Io(Io { time_ns, op: Op::Read, offset, bytes, device: Device::File, flags: 0, stream: Stream::None })
 }
 
 /// Parser of oracleGeneral.
@@ -99,7 +91,7 @@ impl RecordFormat for OracleGeneral {
     }
 
     fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
-        Ok((request(u32_at(head, 0), u64_at(head, 4), u32_at(head, 12), Op::Read), 0))
+        Ok((read(u32_at(head, 0), u64_at(head, 4), u32_at(head, 12)), 0))
     }
 }
 
@@ -167,7 +159,7 @@ fn operation(kind: u8) -> Option<Op> {
 /// Parses the next field as a 32-bit number.
 fn narrow<'a>(fields: &mut Commas<'a>, name: &'static str) -> Result<u32, Fault<'a>> {
     let text = fields.text(name)?;
-    let number = crate::fields::whole(text).map_err(Fault::of(name, text))?;
+    let number = whole(text).map_err(Fault::of(name, text))?;
     u32::try_from(number).map_err(|_| Fault::new(name, text, "exceeds 32 bits"))
 }
 
@@ -187,10 +179,10 @@ impl LineFormat for CacheCsv {
         let bytes = narrow(&mut fields, "obj_size")?;
         let next = fields.text("next_access_vtime")?;
         if next != b"-1" {
-            crate::fields::whole(next).map_err(Fault::of("next_access_vtime", next))?;
+            whole(next).map_err(Fault::of("next_access_vtime", next))?;
         }
         fields.end()?;
-        Ok(request(seconds, object, bytes, Op::Read))
+        Ok(read(seconds, object, bytes))
     }
 }
 
@@ -215,15 +207,10 @@ struct ObjectRequest {
 
 /// Writer of object formats. Holds all requests until the end, because each request stores the number of its object's
 /// next request.
+#[derive(Default)]
 struct ObjectEncoder<L> {
     requests: Vec<ObjectRequest>,
     format: std::marker::PhantomData<L>,
-}
-
-impl<L> Default for ObjectEncoder<L> {
-    fn default() -> Self {
-        Self { requests: Vec::new(), format: std::marker::PhantomData }
-    }
 }
 
 impl<L: ObjectFormat> Encoder for ObjectEncoder<L> {

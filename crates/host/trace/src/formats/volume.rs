@@ -29,13 +29,10 @@ const PIECE: usize = 20;
 /// Maximum length in bytes of a name.
 const NAME_MAX: usize = 4096;
 
-/// Operation codes of the records that hold pieces of a name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Name {
-    Volume = 4,
-    Stream = 5,
-}
+/// Operation code of records that hold pieces of the volume's name.
+pub(crate) const VOLUME_NAME: u8 = 4;
+/// Operation code of records that hold pieces of the next stream's name.
+pub(crate) const STREAM_NAME: u8 = 5;
 
 /// Parser of volume files.
 #[derive(Default)]
@@ -48,16 +45,17 @@ struct Volume {
 }
 
 impl Volume {
-    fn piece<'a>(&mut self, of: Name, record: &'a [u8; RECORD], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
+    fn piece<'a>(&mut self, record: &'a [u8; RECORD], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let piece = record.get(..usize::from(record[21]).min(PIECE)).unwrap_or_default();
         self.name.extend_from_slice(piece);
         if self.name.len() > NAME_MAX {
             return Err(Fault::new("name", piece, "makes the name longer than the maximum of 4 KiB"));
         }
         if record[22] == 0 {
-            match of {
-                Name::Volume => self.device = Device::Id(tables.devices.id(&self.name)),
-                Name::Stream => self.streams.push(tables.streams.id(&self.name)),
+            if record[20] == VOLUME_NAME {
+                self.device = Device::Id(tables.devices.id(&self.name));
+            } else {
+                self.streams.push(tables.streams.id(&self.name));
             }
             self.name.clear();
         }
@@ -82,11 +80,8 @@ impl RecordFormat for Volume {
             self.begun = true;
             self.streams.push(0);
             if !record.starts_with(MAGIC) {
-                return Err(Fault::new(
-                    "head",
-                    &record[..MAGIC.len()],
-                    "is not the beginning of an ssdlab-volume file",
-                ));
+                let text = &record[..MAGIC.len()];
+                return Err(Fault::new("head", text, "is not the beginning of an ssdlab-volume file"));
             }
             tables.whole_seconds |= record[MAGIC.len()] == 1;
             return Ok((Entry::Skip(Skip::Header), 0));
@@ -95,12 +90,10 @@ impl RecordFormat for Volume {
             return Err(Fault::new("", b"", "a second file begins here: split the input into two files"));
         }
         let Some(&op) = Op::ALL.get(usize::from(record[20])) else {
-            let entry = match record[20] {
-                4 => self.piece(Name::Volume, record, tables)?,
-                5 => self.piece(Name::Stream, record, tables)?,
-                _ => return Err(Fault::new("operation", &record[20..21], "is unknown")),
+            return match record[20] {
+                VOLUME_NAME | STREAM_NAME => Ok((self.piece(record, tables)?, 0)),
+                _ => Err(Fault::new("operation", &record[20..21], "is unknown")),
             };
-            return Ok((entry, 0));
         };
         let number = u16_at(record, 22);
         let Some(&stream) = self.streams.get(usize::from(number)) else {
@@ -130,14 +123,14 @@ pub(crate) fn head(whole_seconds: bool) -> [u8; RECORD] {
     record
 }
 
-/// Appends the records that hold the name of a volume or stream.
-pub(crate) fn name(of: Name, text: &str, out: &mut Vec<u8>) {
+/// Appends the records that hold the name of a volume or stream; `op` is [`VOLUME_NAME`] or [`STREAM_NAME`].
+pub(crate) fn name(op: u8, text: &str, out: &mut Vec<u8>) {
     let pieces = text.len().div_ceil(PIECE).max(1);
     for index in 0..pieces {
         let piece = &text.as_bytes()[index * PIECE..text.len().min((index + 1) * PIECE)];
         let mut record = [0; RECORD];
         record[..piece.len()].copy_from_slice(piece);
-        record[20..23].copy_from_slice(&[of as u8, piece.len() as u8, u8::from(index + 1 < pieces)]);
+        record[20..23].copy_from_slice(&[op, piece.len() as u8, u8::from(index + 1 < pieces)]);
         out.extend_from_slice(&record);
     }
 }
@@ -160,7 +153,7 @@ mod tests {
     use crate::ReadOptions;
     use crate::testing::{detect_bytes, error_bytes, read_bytes};
 
-    fn file(whole_seconds: bool, names: &[(Name, &str)], requests: &[Request]) -> Vec<u8> {
+    fn file(whole_seconds: bool, names: &[(u8, &str)], requests: &[Request]) -> Vec<u8> {
         let mut out = head(whole_seconds).to_vec();
         for (of, text) in names {
             name(*of, text, &mut out);
@@ -175,7 +168,7 @@ mod tests {
     fn every_field_and_name_is_preserved() {
         let first = Request { time_ns: 5, offset: 4096, bytes: 512, op: Op::Trim, flags: flag::SYNC, stream: 2 };
         let two = Request { time_ns: 9, offset: 0, bytes: 0, op: Op::Flush, flags: flag::FUA, stream: 0 };
-        let names = [(Name::Volume, LONG), (Name::Stream, "7"), (Name::Stream, "")];
+        let names = [(VOLUME_NAME, LONG), (STREAM_NAME, "7"), (STREAM_NAME, "")];
         let bytes = file(false, &names, &[first, two]);
         assert_eq!(detect_bytes(&bytes).unwrap(), "ssdlab-volume");
         let (requests, report) = read_bytes("ssdlab-volume", &bytes, &ReadOptions::default()).unwrap();
@@ -188,7 +181,7 @@ mod tests {
     fn whole_seconds_are_spread_if_the_first_record_says_so() {
         let at = |offset| Request { time_ns: 0, offset, bytes: 512, op: Op::Read, flags: 0, stream: 0 };
         let times = |whole_seconds| {
-            let bytes = file(whole_seconds, &[(Name::Volume, "7")], &[at(0), at(512)]);
+            let bytes = file(whole_seconds, &[(VOLUME_NAME, "7")], &[at(0), at(512)]);
             let (requests, _) = read_bytes("ssdlab-volume", &bytes, &ReadOptions::default()).unwrap();
             requests.iter().map(|request| request.time_ns).collect::<Vec<_>>()
         };
