@@ -27,9 +27,14 @@ pub(crate) struct Reorder {
     released: u64,
 }
 
+impl Default for Reorder {
+    fn default() -> Self {
+        Self::new(WINDOW)
+    }
+}
+
 impl Reorder {
-    /// Creates an empty reorder window of `window` requests.
-    pub fn new(window: usize) -> Self {
+    fn new(window: usize) -> Self {
         Self { window, earlier: Vec::new(), later: Vec::new(), ordered: true, newest: 0, previous: 0, released: 0 }
     }
 
@@ -80,6 +85,7 @@ impl Reorder {
 
 /// Orders the requests of consecutive files by time. Times start at 0 in each file; a file starts when the previous
 /// file ends.
+#[derive(Default)]
 pub struct InOrder {
     reorder: Reorder,
     /// Spreads requests over their second; `None` unless timestamps are whole seconds.
@@ -94,21 +100,6 @@ pub struct InOrder {
     base_ns: u64,
     /// Time of the latest request released by the sort, relative to the start of the trace.
     last_ns: u64,
-}
-
-impl Default for InOrder {
-    fn default() -> Self {
-        Self {
-            reorder: Reorder::new(WINDOW),
-            spread: None,
-            counts: IngestCounts::default(),
-            ready: Vec::new(),
-            next: 0,
-            first_ns: None,
-            base_ns: 0,
-            last_ns: 0,
-        }
-    }
 }
 
 impl InOrder {
@@ -131,7 +122,7 @@ impl InOrder {
             spread.finish(&mut self.ready);
             self.rebase(before);
         }
-        self.reorder = Reorder::new(WINDOW);
+        self.reorder = Reorder::default();
         (self.first_ns, self.base_ns) = (None, self.last_ns);
     }
 

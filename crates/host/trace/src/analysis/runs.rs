@@ -62,38 +62,21 @@ pub(super) struct Runs {
     streams: Vec<([u64; KINDS], bool)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Kind {
-    end: u64,
-    after_kind: u64,
-    after_stream: u64,
-    continuing: u64,
+    /// Address at which the latest request of the operation ended.
+    end: Option<u64>,
+    /// Statistics of the requests and of the closed runs, except for the mean number of runs in progress.
+    figures: SequentialRuns,
     /// Sum of the spans of the closed runs. A span is the difference between the sequence numbers of the last and the
     /// first request.
     spans: u64,
-    lengths: LatencyHistogram,
     open: OpenRuns,
 }
 
-impl Default for Kind {
+impl Default for OpenRuns {
     fn default() -> Self {
-        let open = OpenRuns {
-            ends: [NOWHERE; OPEN],
-            runs: [OpenRun::default(); OPEN],
-            used: 0,
-            hand: 0,
-            continued: 0,
-            latest: 0,
-        };
-        Self {
-            end: NOWHERE,
-            after_kind: 0,
-            after_stream: 0,
-            continuing: 0,
-            spans: 0,
-            lengths: LatencyHistogram::default(),
-            open,
-        }
+        Self { ends: [NOWHERE; OPEN], runs: [OpenRun::default(); OPEN], used: 0, hand: 0, continued: 0, latest: 0 }
     }
 }
 
@@ -125,16 +108,15 @@ impl OpenRuns {
 impl Kind {
     fn close(&mut self, run: OpenRun) {
         if run.requests > 0 {
-            self.lengths.record(run.requests);
+            self.figures.lengths.record(run.requests);
             self.spans += run.last - run.first;
         }
     }
 
     fn add(&mut self, offset: u64, end: u64, position: u64) {
-        self.after_kind += u64::from(self.end == offset);
-        self.end = end;
+        self.figures.after_kind += u64::from(self.end.replace(end) == Some(offset));
         let place = if let Some(place) = self.open.find(offset) {
-            self.continuing += 1;
+            self.figures.continuing += 1;
             self.open.continued |= 1 << place;
             self.open.runs[place].requests += 1;
             self.open.runs[place].last = position;
@@ -158,7 +140,7 @@ impl Runs {
         }
         let (ends, seen) = &mut self.streams[stream];
         let own = &mut self.kinds[kind];
-        own.after_stream += u64::from(ends[kind] == request.offset);
+        own.figures.after_stream += u64::from(ends[kind] == request.offset);
         (ends[kind], *seen) = (end, true);
         own.add(request.offset, end, self.position);
         self.position += 1;
@@ -176,13 +158,7 @@ impl Runs {
             for run in kind.open.runs {
                 kind.close(run);
             }
-            SequentialRuns {
-                after_kind: kind.after_kind,
-                after_stream: kind.after_stream,
-                continuing: kind.continuing,
-                concurrent: kind.spans as f64 / self.position.max(1) as f64,
-                lengths: kind.lengths,
-            }
+            SequentialRuns { concurrent: kind.spans as f64 / self.position.max(1) as f64, ..kind.figures }
         })
     }
 }

@@ -93,7 +93,6 @@ impl Windows {
         self.left = self.width;
     }
 
-    /// Returns the number of requests per window.
     pub fn width(&self) -> u64 {
         self.width
     }
