@@ -98,39 +98,15 @@ const PARAMETERS: &[Parameter] = &[
     .example(20),
 ];
 
-/// Values of [`PARAMETERS`]. A slot is an aligned piece of the address space.
-#[derive(Clone, Copy, Debug)]
-struct Locality {
+/// State of the random walk, and the values of those [`PARAMETERS`] that every step needs.
+#[derive(Debug)]
+struct Walk {
     jump: f64,
     advance: f64,
     back: f64,
     decay: f64,
-    runs: u64,
+    runs: usize,
     spread: f64,
-    heads: u64,
-    region_bytes: u64,
-    stretches: u64,
-}
-
-impl Locality {
-    fn new(settings: &Settings) -> Self {
-        Self {
-            jump: settings.fraction("jump"),
-            advance: settings.fraction("advance"),
-            back: settings.fraction("back"),
-            decay: settings.decimal("decay"),
-            runs: settings.get("runs"),
-            spread: settings.decimal("spread"),
-            heads: settings.get("heads"),
-            region_bytes: settings.get("region"),
-            stretches: settings.get("stretches"),
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Walk {
-    rules: Locality,
     align: u64,
     /// Numbers of the regions in use, in address order.
     regions: Vec<u64>,
@@ -147,7 +123,7 @@ struct Walk {
 impl Addresses for Walk {
     /// Checks that the regions fit into the span.
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
-        let Locality { heads, region_bytes, stretches, .. } = Locality::new(settings);
+        let [heads, region_bytes, stretches] = ["heads", "region", "stretches"].map(|name| settings.get(name));
         if heads == 0 {
             return Ok(());
         }
@@ -167,31 +143,43 @@ impl Addresses for Walk {
     }
 
     fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self {
-        let rules = Locality::new(settings);
-        let (regions, region_slots, starts) = if rules.heads == 0 {
+        let [heads, bytes, stretches] = ["heads", "region", "stretches"].map(|name| settings.get(name));
+        let (regions, region_slots, starts) = if heads == 0 {
             (vec![0], space.starts(), space.starts())
         } else {
-            let bytes = rules.region_bytes;
-            (regions(&rules, space, rng), bytes / space.align, (bytes - space.largest) / space.align + 1)
+            let regions = regions(space.span / bytes, heads, stretches, rng);
+            (regions, bytes / space.align, (bytes - space.largest) / space.align + 1)
         };
-        let at = rng.below(regions.len() as u64 * starts);
-        Self { rules, align: space.align, regions, region_slots, starts, at, stopped: VecDeque::new() }
+        Self {
+            jump: settings.fraction("jump"),
+            advance: settings.fraction("advance"),
+            back: settings.fraction("back"),
+            decay: settings.decimal("decay"),
+            runs: settings.get("runs") as usize,
+            spread: settings.decimal("spread"),
+            align: space.align,
+            at: rng.below(regions.len() as u64 * starts),
+            regions,
+            region_slots,
+            starts,
+            stopped: VecDeque::new(),
+        }
     }
 
     fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget {
         let slots = self.regions.len() as u64 * self.starts;
-        if rng.unit() >= self.rules.jump {
-            if rng.unit() < self.rules.advance {
+        if rng.unit() >= self.jump {
+            if rng.unit() < self.advance {
                 self.at = (self.at + 1) % slots;
             }
-        } else if !self.stopped.is_empty() && rng.unit() < self.rules.back {
+        } else if !self.stopped.is_empty() && rng.unit() < self.back {
             let depth = self.depth(rng);
             let back = self.stopped.remove(depth).unwrap_or(self.at);
             self.stop();
             self.at = back;
         } else {
             self.stop();
-            let octaves = libm::log2(slots as f64) * libm::pow(rng.unit(), self.rules.spread);
+            let octaves = libm::log2(slots as f64) * libm::pow(rng.unit(), self.spread);
             let distance = libm::exp2(octaves) as u64 % slots;
             self.at = if rng.below(2) == 0 { self.at + distance } else { self.at + slots - distance } % slots;
         }
@@ -204,13 +192,13 @@ impl Addresses for Walk {
 impl Walk {
     fn stop(&mut self) {
         self.stopped.push_front(self.at);
-        self.stopped.truncate(self.rules.runs as usize);
+        self.stopped.truncate(self.runs);
     }
 
     /// Draws the stopped run to return to; returns how many remembered runs stopped after it. The distribution is
     /// geometric, truncated to the remembered runs.
     fn depth(&self, rng: &mut Rng) -> usize {
-        let (runs, decay) = (self.stopped.len(), self.rules.decay);
+        let (runs, decay) = (self.stopped.len(), self.decay);
         if decay >= 1.0 {
             return rng.below(runs as u64) as usize;
         }
@@ -219,11 +207,9 @@ impl Walk {
     }
 }
 
-/// Draws the numbers of the regions in use. They form groups of random lengths, separated by random gaps of at least
-/// one region.
-fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Vec<u64> {
-    let whole = space.span / rules.region_bytes;
-    let Locality { heads, stretches, .. } = *rules;
+/// Draws the numbers of the `heads` regions in use, of `whole` regions. They form `stretches` groups of random lengths,
+/// separated by random gaps of at least one region.
+fn regions(whole: u64, heads: u64, stretches: u64, rng: &mut Rng) -> Vec<u64> {
     let lengths = parts(heads, stretches, rng);
     // The gaps before the first and after the last group of regions may be empty.
     let gaps = parts(whole - heads + 2, stretches + 1, rng);
