@@ -42,13 +42,6 @@ pub(super) fn up(share: f64) -> f64 {
     libm::ceil(share * 1e6) / 1e6
 }
 
-/// Checks that the stream count is between 1 and `most`.
-pub(super) fn countable(field: &'static str, count: u32, most: u32) -> Result<(), TraceError> {
-    let change = if count == 0 { "raise it to 1".into() } else { format!("lower it to {most}") };
-    ensure!((1..=most).contains(&count), field, "{count} is outside the range 1 to {most}; {change}");
-    Ok(())
-}
-
 /// Returns `count` stream names: `name` followed by the numbers 1 to `count`.
 pub(super) fn numbered(name: &str, count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("{name}{number}")).collect()

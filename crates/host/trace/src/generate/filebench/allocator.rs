@@ -14,7 +14,6 @@ const GROUP_WORDS: usize = (GROUP_BLOCKS / WORD) as usize;
 /// A range of consecutive blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Extent {
-    /// Number of the first block of the extent.
     pub start: u32,
     pub blocks: u32,
 }
@@ -115,13 +114,11 @@ impl Allocator {
         })
     }
 
-    /// Marks free blocks of an extent as allocated.
     fn take(&mut self, extent: Extent) {
         self.mark(extent, true);
         self.free -= u64::from(extent.blocks);
     }
 
-    /// Frees the allocated blocks of an extent.
     pub fn release(&mut self, extent: Extent) {
         self.mark(extent, false);
         self.free += u64::from(extent.blocks);

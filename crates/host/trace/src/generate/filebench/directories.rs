@@ -43,7 +43,6 @@ impl Directories {
         self.first_block(self.count())
     }
 
-    /// Assigns blocks to the directories.
     pub fn place(&mut self, blocks: impl Iterator<Item = u32>) {
         self.blocks = blocks.collect();
         self.made = vec![false; self.count() as usize];
@@ -59,7 +58,7 @@ impl Directories {
         file / self.entries_each
     }
 
-    /// Returns the directory block with a file's entry, determined by the hash of the file's name.
+    /// Returns the directory block with a file's entry. A hash of the file's number stands for the hash of its name.
     pub fn entry(&self, file: u32) -> u32 {
         let hash = file.wrapping_mul(0x9E37_79B1) >> 8;
         self.blocks[(self.of(file) * self.blocks_each + hash % self.blocks_each) as usize]

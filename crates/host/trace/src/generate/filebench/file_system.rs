@@ -30,7 +30,6 @@ pub(super) struct Bio {
 }
 
 impl Bio {
-    /// Flush of the device's cache.
     pub const FLUSH: Self = Self { op: Op::Flush, block: 0, blocks: 0, flags: flag::SYNC | flag::PREFLUSH };
 
     pub fn write(block: u32, flags: u8) -> Self {
@@ -46,7 +45,6 @@ pub(super) struct Full;
 struct Page {
     /// Block of the page on the device; `NONE` before the page is first written back.
     block: u32,
-    /// Frame of the page in the page cache.
     frame: u32,
 }
 
@@ -64,7 +62,6 @@ struct File {
     /// First page of the dirty range, which contains all dirty pages of the file but may also contain clean pages.
     dirty_first: u32,
     dirty_end: u32,
-    /// Time in ns at which the file became dirty.
     dirty_since_ns: u64,
     /// Transaction that last changed the file's inode.
     transaction: u32,
@@ -81,14 +78,11 @@ pub(super) enum Pages {
     Placed,
 }
 
-/// Counts of pages that became dirty, were written, or were dropped.
+/// Numbers of pages that became dirty, of dirty pages written, and of dirty pages dropped because their file was deleted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fate {
-    /// Number of pages that became dirty.
     pub dirtied: u64,
-    /// Number of dirty pages written.
     pub written: u64,
-    /// Number of dirty pages dropped because their file was deleted before write-back.
     pub deleted: u64,
 }
 
@@ -155,7 +149,6 @@ impl FileSystem {
         self.allocator.free_blocks()
     }
 
-    /// Returns the length of a file in bytes.
     pub fn len(&self, file: u32) -> u64 {
         self.files[file as usize].bytes
     }
@@ -164,7 +157,6 @@ impl FileSystem {
         self.files[file as usize].pages.len() as u32
     }
 
-    /// Returns the transaction that last changed a file's inode.
     pub fn transaction(&self, file: u32) -> u32 {
         self.files[file as usize].transaction
     }
@@ -360,7 +352,6 @@ impl FileSystem {
         self.dirty.push_back((since_ns, file));
     }
 
-    /// True if a file has dirty pages.
     pub fn has_dirty(&self, file: u32) -> bool {
         self.files[file as usize].dirty > 0
     }
@@ -427,7 +418,7 @@ impl FileSystem {
         } else {
             let pages = &self.files[file as usize].pages;
             let before = page.checked_sub(1).map(|before| pages[before as usize].block).filter(|&block| block != NONE);
-            let group = before.map_or(self.layout.data_group(), |block| block / GROUP_BLOCKS);
+            let group = before.map_or(DiskLayout::DATA_GROUP, |block| block / GROUP_BLOCKS);
             if !self.allocator.allocate(count, before.map(|block| block + 1), group, &mut extents) {
                 return Err(Full);
             }
@@ -450,7 +441,7 @@ impl FileSystem {
         if self.stretch.blocks >= count {
             return true;
         }
-        let Some(next) = self.allocator.allocate_run(STRETCH_BLOCKS, self.layout.data_group()) else { return false };
+        let Some(next) = self.allocator.allocate_run(STRETCH_BLOCKS, DiskLayout::DATA_GROUP) else { return false };
         if self.stretch.blocks > 0 {
             self.allocator.release(self.stretch);
         }

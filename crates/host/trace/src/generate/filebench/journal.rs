@@ -36,7 +36,6 @@ struct LoggedTransaction {
     log_blocks: u32,
 }
 
-/// The journal: the log and its transactions.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
     /// Blocks that the log occupies; the first block holds the log's superblock.
@@ -76,7 +75,6 @@ impl Journal {
         self.number
     }
 
-    /// True while the previous transaction is being committed.
     pub fn is_committing(&self) -> bool {
         self.committing.is_some()
     }
@@ -96,7 +94,6 @@ impl Journal {
         self.running.blocks.len() as u32 >= self.log_len() / LARGEST_SHARE
     }
 
-    /// Returns the block number of the log's superblock.
     pub fn superblock(&self) -> u32 {
         self.place.start
     }

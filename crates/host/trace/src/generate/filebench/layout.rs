@@ -32,8 +32,10 @@ impl DiskLayout {
     pub const BYTES_MIN: u64 = GROUPS_MIN * GROUP_BLOCKS as u64 * BLOCK;
     /// Size of the largest device in bytes; block numbers have 32 bits.
     pub const BYTES_MAX: u64 = u32::MAX as u64 * BLOCK;
-    /// Block number of the superblock.
     pub const SUPERBLOCK: u32 = 0;
+    /// First group in which to search for space for regular files: the second group of the parent directory's flexible
+    /// group.
+    pub const DATA_GROUP: u32 = 1;
 
     /// Creates the layout of a device of `bytes` bytes, from [`Self::BYTES_MIN`] to [`Self::BYTES_MAX`]; a partial
     /// group at the end is unused.
@@ -54,12 +56,6 @@ impl DiskLayout {
     /// Returns the number of inodes, which limits the number of files.
     pub fn inodes(&self) -> u32 {
         self.groups * INODES_PER_GROUP
-    }
-
-    /// Returns the first group in which to search for space for regular files. This is the second group of the parent
-    /// directory's flexible group.
-    pub fn data_group(&self) -> u32 {
-        1
     }
 
     /// Returns the first group of the flexible group that contains `group`. Also returns the block where the bitmaps

@@ -42,7 +42,7 @@ use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Bytes, Rng};
 
 use super::Requests;
-use super::check::{countable, ensure, wrong};
+use super::check::{ensure, wrong};
 use crate::{Filebench, Op, Request, Seeding, TraceError};
 use device::Device;
 use file_set::{FileSet, Members};
@@ -309,7 +309,7 @@ impl FilebenchRun {
             };
             creation.unvisited.flip(file);
             if creation.rng.unit() < self.filebench.personality.role.existing {
-                self.set.add(file);
+                self.set.flip(file);
                 creation.file = Some(file);
             }
         }
@@ -334,7 +334,9 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     let Filebench { personality, files, file_bytes, threads, cache_bytes, max_bio_bytes, .. } = *filebench;
     let is_database = personality.role.work == Work::Database;
     let writers = if is_database { Database::roles(0, files).count() as u32 } else { 0 };
-    countable("threads", threads, THREADS_MAX - writers)?;
+    let most = THREADS_MAX - writers;
+    let change = if threads == 0 { "raise it to 1".into() } else { format!("lower it to {most}") };
+    ensure!((1..=most).contains(&threads), "threads", "{threads} is outside the range 1 to {most}; {change}");
     let [span, least, most] = [span_bytes, DiskLayout::BYTES_MIN, DiskLayout::BYTES_MAX].map(write_bytes);
     let is_large = span_bytes >= DiskLayout::BYTES_MIN;
     ensure!(is_large, "span_bytes", "a span of {span} is too small for a file system; raise it to {least}");
@@ -345,27 +347,15 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     let room = |files: u32| FileSystem::room(&layout, files + logs, personality.role.files_per_directory);
     let most = || largest(FILES_MAX, |files| room(files).is_some());
     ensure!(files > 0, "files", "the number of files must not be 0; raise it to 1");
-    if files > FILES_MAX || room(files).is_none() {
-        return wrong(
-            "files",
-            format!("the number of files {files} is too large for the span of {span}; lower it to {}", most()),
-        );
-    }
+    let why = format!("the number of files {files} is too large for the span of {span}");
+    ensure!(files <= FILES_MAX && room(files).is_some(), "files", "{why}; lower it to {}", most());
     if !is_database && files <= threads {
-        let why = format!("{threads} threads that each keep a file open need more than {files} files");
-        let most = most();
-        return if threads < most {
-            wrong("files", format!("the number of files is too small: {why}; raise it to {}", threads + 1))
-        } else {
-            wrong(
-                "threads",
-                format!(
-                    "the number of threads is too large: {why}, but the span of {span} has room for only {most} files; \
-                     lower it to {}",
-                    most - 1
-                ),
-            )
-        };
+        let (why, most) =
+            (format!("{threads} threads that each keep a file open need more than {files} files"), most());
+        let least = threads + 1;
+        ensure!(most < least, "files", "the number of files is too small: {why}; raise it to {least}");
+        let why = format!("{why}, but the span of {span} has room for only {most} files; lower it to {}", most - 1);
+        return wrong("threads", format!("the number of threads is too large: {why}"));
     }
     for (field, bytes) in [("file_bytes", file_bytes), ("max_bio_bytes", max_bio_bytes.into())] {
         let [size, page] = [bytes, BLOCK].map(write_bytes);

@@ -50,7 +50,6 @@ impl PageCache {
         Self { frames: Vec::new(), unused: Vec::new(), lists, lens, capacity: pages, dirty: 0 }
     }
 
-    /// Returns the number of dirty pages in the cache.
     pub fn dirty(&self) -> u32 {
         self.dirty
     }
@@ -97,13 +96,11 @@ impl PageCache {
         fresh
     }
 
-    /// Marks the dirty page in a frame clean.
     pub fn clean_page(&mut self, frame: u32) {
         self.frames[frame as usize].state &= !DIRTY;
         self.dirty -= 1;
     }
 
-    /// Drops the page in a frame, dirty or clean.
     pub fn remove(&mut self, frame: u32) {
         self.dirty -= u32::from(self.is_dirty(frame));
         self.unlink(frame);
@@ -131,7 +128,6 @@ impl PageCache {
         None
     }
 
-    /// Returns the index of the list that holds a frame.
     fn list(&self, frame: u32) -> usize {
         usize::from(self.frames[frame as usize].state & ACTIVE != 0)
     }

@@ -57,7 +57,6 @@ impl Thread {
         self.role.map_or_else(|| format!("filebench/{}", number + 1), Database::name)
     }
 
-    /// Advances the thread to its next step.
     fn advance(&mut self) {
         self.step = (self.step + 1) % self.steps.len();
         self.amount = None;
@@ -65,7 +64,6 @@ impl Thread {
 }
 
 impl FilebenchRun {
-    /// Handles an event of a thread.
     pub(super) fn thread(&mut self, thread: u32, now_ns: u64) -> Result<(), Full> {
         match self.threads[thread as usize].role {
             Some(role) => self.access(thread, role, now_ns),

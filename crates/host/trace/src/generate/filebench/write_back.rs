@@ -18,13 +18,11 @@ const BATCH_PAGES: u32 = 1024;
 pub(super) struct Throttle {
     background: u32,
     hard: u32,
-    /// Number of pages being written to the device.
     writing: u32,
     waiting: Vec<Actor>,
 }
 
 impl Throttle {
-    /// Computes the dirty-page limits for a page cache of `cache_pages` pages.
     pub fn new(cache_pages: u32) -> Self {
         Self { background: cache_pages / BACKGROUND, hard: cache_pages / HARD, writing: 0, waiting: Vec::new() }
     }
@@ -56,7 +54,6 @@ enum CommitStage {
     Seal,
 }
 
-/// State of jbd2 and its waiting threads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Commit {
     stage: CommitStage,
@@ -123,7 +120,7 @@ impl FilebenchRun {
         Ok(())
     }
 
-    /// Records that pages reached the device. Waiting writers continue when the number of dirty pages falls below the
+    /// Records that pages reached the device. Waiting writers continue when the number of dirty pages has fallen to the
     /// midpoint between the background limit and the hard limit.
     pub(super) fn written(&mut self, pages: u32, now_ns: u64) {
         self.throttle.writing -= pages;
