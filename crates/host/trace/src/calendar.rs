@@ -31,9 +31,8 @@ pub(crate) struct Calendar {
 
 impl Calendar {
     /// Returns a time in ns: a number of units of `unit` ns, a clock time since an arbitrary midnight, or a date since
-    /// 1970. A date without a clock time means midnight at the start of that date.
-    ///
-    /// Fails if the text is not a time, or not in the notation of the first time.
+    /// 1970. A date without a clock time means midnight at the start of that date. Fails if the text is not a time, or
+    /// not in the notation of the first time.
     #[inline]
     pub fn parse(&mut self, text: &[u8], unit: u64) -> Result<u64, &'static str> {
         let (kind, time_ns) = match fraction(text, unit) {
@@ -49,10 +48,8 @@ impl Calendar {
         }
     }
 
-    /// Parses a clock time or a date.
-    ///
-    /// Assumes that a clock time is at most 1 hour earlier, or less than 23 hours later, than the time on the previous
-    /// line. A larger step back means that midnight has passed.
+    /// Parses a clock time or a date. Assumes that a clock time is less than 1 hour earlier, or at most 23 hours later,
+    /// than the time on the previous line. A larger step back means that midnight has passed.
     fn moment(&mut self, text: &[u8]) -> Result<(Kind, u64), &'static str> {
         let end = text.iter().position(|byte| matches!(byte, b'T' | b't' | b' '));
         let (date, time) = match end {

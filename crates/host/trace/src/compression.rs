@@ -110,7 +110,6 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// Creates a reader of a file that begins with `head`.
     pub fn new(compression: Compression, head: Vec<u8>, file: BufReader<Counted>) -> io::Result<Self> {
         Ok(Self { compression, member: Some(compression.member(head, file)?) })
     }

@@ -53,7 +53,8 @@ pub trait LineFormat: Send + Sized + 'static {
     /// [`Self::LAYOUT`].
     const KEY: &'static str = "";
 
-    /// Last character of every complete line in this format; a line without it is an error.
+    /// Last character of every complete line; [`Self::line`] rejects lines without it. A last line without a line end is
+    /// known to be complete if it ends with this character.
     const CLOSING: Option<u8> = None;
 
     /// True if lines that begin with `#` are comments.
@@ -81,10 +82,8 @@ pub trait LineFormat: Send + Sized + 'static {
     }
 
     /// Examines the first line of a file before parsing. Returns false if the line is a comment, so that the next line
-    /// must be examined instead.
-    ///
-    /// # Errors
-    /// Fails if the file lacks a requested column. This error occurs even when bad lines are skipped.
+    /// must be examined instead. An error here, such as a missing column, aborts reading even when bad lines are
+    /// skipped.
     fn begin(&mut self, _first: &[u8]) -> Result<bool, String> {
         Ok(true)
     }
@@ -196,7 +195,7 @@ struct DecodeState {
     /// Number of lines or records read so far.
     count: u64,
     skip_bad: bool,
-    /// True if the compressed stream ended early; set only if bad data is skipped.
+    /// True if the compressed stream ended early or is damaged.
     truncated: bool,
 }
 
@@ -218,10 +217,8 @@ impl DecodeState {
         }
     }
 
-    /// Counts a bad line or record, and keeps the error message of the first one.
-    ///
-    /// # Errors
-    /// Returns `error` itself unless bad data is skipped.
+    /// Counts a bad line or record, and keeps the error message of the first one. Fails with `error` unless bad data is
+    /// skipped.
     fn handle_bad(&self, error: TraceError, intake: &mut Intake) -> Result<(), TraceError> {
         if !self.skip_bad {
             return Err(error);
@@ -268,7 +265,6 @@ impl DecodeState {
     }
 }
 
-/// Decoder of a text [`LineFormat`].
 pub(crate) struct Lines<F> {
     format: F,
     state: DecodeState,
@@ -327,7 +323,7 @@ impl<F: LineFormat> Lines<F> {
     /// Records the number of fields of the last complete line that is neither blank nor a comment.
     fn note_fields(&mut self, lines: &[u8]) {
         let mut lines = lines.rsplit(|&byte| byte == b'\n');
-        if let Some(last) = lines.find(|line| !line.starts_with(b"#") && !line.trim_ascii().is_empty()) {
+        if let Some(last) = lines.find(|line| !is_no_entry(line)) {
             self.fields = self.format.fields(last);
         }
     }
@@ -335,28 +331,27 @@ impl<F: LineFormat> Lines<F> {
     /// Handles a last line without a line end. The line counts unless it has fewer fields than the line before. A note
     /// reports the line, because its last field may have been cut short.
     fn last(&mut self, input: &Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<(), TraceError> {
-        let (line, before) = (input.bytes(), self.fields);
-        let fields = self.format.fields(line);
-        if self.discarding || line.starts_with(b"#") || line.trim_ascii().is_empty() {
+        let (line, path, number) = (input.bytes(), shown(input.path()), self.state.count + 1);
+        if self.discarding || is_no_entry(line) {
             return self.line(line, input, intake, out);
         }
-        if fields >= before {
-            let uncut = |intake: &Intake| (intake.report.counts.headers, intake.report.counts.bad_lines);
-            let so_far = uncut(intake);
-            self.line(line, input, intake, out)?;
-            let is_closed = F::CLOSING.is_some_and(|end| line.trim_ascii_end().ends_with(&[end]));
-            if !is_closed && uncut(intake) == so_far {
-                let (path, number) = (shown(input.path()), self.state.count);
-                let note = format!("{path}:{number}: the last line has no newline and may be truncated");
-                intake.report.notes.push(note);
-            }
-            return Ok(());
+        let (fields, before) = (self.format.fields(line), self.fields);
+        if fields < before {
+            let why = format!(
+                "the last line (line {number}) is truncated: it has no newline, and {} instead of {before}",
+                counted(fields as u64, "field")
+            );
+            return self.state.handle_bad(TraceError::Truncated { path, why }, intake);
         }
-        let number = self.state.count + 1;
-        let have = counted(fields as u64, "field");
-        let why =
-            format!("the last line (line {number}) is truncated: it has no newline, and {have} instead of {before}");
-        self.state.handle_bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
+        let headers_and_faults = |intake: &Intake| intake.report.counts.headers + intake.report.counts.bad_lines;
+        let so_far = headers_and_faults(intake);
+        self.line(line, input, intake, out)?;
+        let is_closed = F::CLOSING.is_some_and(|end| line.trim_ascii_end().ends_with(&[end]));
+        if !is_closed && headers_and_faults(intake) == so_far {
+            let note = format!("{path}:{number}: the last line has no newline and may be truncated");
+            intake.report.notes.push(note);
+        }
+        Ok(())
     }
 }
 
@@ -406,6 +401,11 @@ impl<F: LineFormat> Decoder for Lines<F> {
     fn place(&self) -> String {
         self.state.count.to_string()
     }
+}
+
+/// True if a line is blank or a comment.
+fn is_no_entry(line: &[u8]) -> bool {
+    line.starts_with(b"#") || line.trim_ascii().is_empty()
 }
 
 /// Removes a UTF-8 byte order mark from the start of a text.
@@ -498,7 +498,6 @@ impl<F: LineFormat + Default> Lines<F> {
     }
 }
 
-/// Decoder of a binary [`RecordFormat`].
 pub(crate) struct Records<F> {
     format: F,
     state: DecodeState,
@@ -506,7 +505,6 @@ pub(crate) struct Records<F> {
     at: u64,
 }
 
-/// Formats the position of a binary record for messages.
 fn record_place(number: u64, offset: u64) -> String {
     format!("record {number} at byte {offset}")
 }

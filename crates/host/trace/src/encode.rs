@@ -18,7 +18,7 @@ pub struct Supported {
     pub whole_sectors: bool,
     /// True if the format has request flags.
     pub flags: bool,
-    /// Function that tests if the format can store a given process name, which is never empty.
+    /// Tests if the format can store a process name; the result for the empty name, which means none, has no effect.
     pub stream: fn(&str) -> bool,
 }
 

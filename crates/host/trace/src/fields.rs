@@ -25,7 +25,6 @@ pub(crate) type Commas<'a> = Fields<'a, false>;
 pub(crate) type Blanks<'a> = Fields<'a, true>;
 
 impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
-    /// Creates a splitter at the start of `line`.
     #[inline]
     pub fn new(line: &'a [u8]) -> Self {
         Self { rest: Some(line) }

@@ -66,6 +66,7 @@ impl Origin {
 
 /// Sliding window over the decompressed bytes of one file.
 pub struct Input {
+    /// Path to show in messages.
     path: PathBuf,
     /// Device of all requests of the file if the format has no device names.
     device: Vec<u8>,
@@ -171,12 +172,10 @@ impl Input {
         self.position
     }
 
-    /// Returns the path of the file to show in messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the device name given to all requests of the file.
     pub fn device(&self) -> &[u8] {
         &self.device
     }

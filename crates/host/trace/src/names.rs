@@ -20,13 +20,11 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Creates an empty table for at most `limit` names.
     pub fn new(limit: usize) -> Self {
         let recent = vec![(0, 0); CACHE_SLOTS].into();
         Self { names: Vec::new(), ids: BTreeMap::new(), recent, limit, folded: false }
     }
 
-    /// Returns all names of the table, by id.
     pub fn list(&self) -> &[String] {
         &self.names
     }

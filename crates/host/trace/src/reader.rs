@@ -56,7 +56,7 @@ impl Lane {
 /// Reader of a trace of one or several files, as a [`Source`].
 ///
 /// Times are relative to the first request and never decrease. Memory is bounded at any trace length: two reorder
-/// windows, one byte window per file, and tables of at most 65,536 names.
+/// windows, one byte window per file, tables of at most 65,536 names, and 24 MiB of requests if times are whole seconds.
 pub struct TraceReader {
     origins: Vec<Origin>,
     options: ReadOptions,

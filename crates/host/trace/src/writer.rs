@@ -203,10 +203,8 @@ impl OutputFile {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
-        match self.sink.as_mut().map_or(Ok(()), |sink| sink.write_all(bytes)) {
-            Ok(()) => Ok(()),
-            Err(error) => Err(self.failed(&error)),
-        }
+        let written = self.sink.as_mut().map_or(Ok(()), |sink| sink.write_all(bytes));
+        written.map_err(|error| self.failed(&error))
     }
 
     fn complete(&mut self) -> Result<(), TraceError> {

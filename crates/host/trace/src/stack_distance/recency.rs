@@ -40,7 +40,7 @@ pub(super) enum LastUse {
     Distance(u32),
 }
 
-/// Recency order of the most recently used items. Memory: 8 bytes per slot per kept item, and 4 bytes per item.
+/// Recency order of the most recently used items. Memory: about 17 bytes per kept item, and 4 bytes per item.
 #[derive(Clone, Debug)]
 pub(super) struct Recency {
     most: usize,
