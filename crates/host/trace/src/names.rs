@@ -40,10 +40,16 @@ impl Names {
         self.keyed(number, |number| number.to_string())
     }
 
+    /// Returns the id of the Linux device `major,minor`.
+    #[inline]
+    pub fn device_number(&mut self, major: u64, minor: u64) -> u32 {
+        self.keyed(major.wrapping_shl(32) ^ minor, |_| format!("{major},{minor}"))
+    }
+
     /// Returns the id of the numeric key `key`; its name is `render(key)`. All calls for a table must use the same
     /// `render`.
     #[inline]
-    pub fn keyed(&mut self, key: u64, render: impl FnOnce(u64) -> String) -> u32 {
+    fn keyed(&mut self, key: u64, render: impl FnOnce(u64) -> String) -> u32 {
         let slot = key as usize % CACHE_SLOTS;
         let (cached, id) = self.recent[slot];
         if cached == key.wrapping_add(1) && cached != 0 {

@@ -18,7 +18,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
     role: FormatRules { encoder: Some(|| Box::new(AlibabaEncoder)), ..FormatRules::lines::<Alibaba>() },
 };
 
-/// Parser of Alibaba traces.
 #[derive(Default)]
 struct Alibaba;
 

@@ -13,9 +13,8 @@
 use super::{Device, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, SECTOR, Skip, Stream, Tables};
 use memchr::memchr_iter;
 
-use super::blktrace::device_name;
 use crate::ReadOptions;
-use crate::fields::{Blanks, JOINED, TOO_LARGE, decimal, whole};
+use crate::fields::{Blanks, TOO_LARGE, decimal, whole};
 use crate::rwbs::Rwbs;
 
 pub(crate) static INFO: FormatInfo = FormatInfo {
@@ -33,7 +32,6 @@ const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;
 /// reference time, so that they are never negative.
 const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 
-/// Parser of blkparse text.
 #[derive(Default)]
 struct Blkparse {
     action: u8,
@@ -62,7 +60,7 @@ impl LineFormat for Blkparse {
         }
         let mut fields = Blanks::new(line);
         let text = fields.text("device")?;
-        let device = device_number(text).ok_or(Fault::new("device", text, "is not MAJOR,MINOR"))?;
+        let (major, minor) = device_number(text).ok_or(Fault::new("device", text, "is not MAJOR,MINOR"))?;
         alone(fields.rest().unwrap_or_default())?;
         fields.number("cpu")?;
         fields.number("sequence")?;
@@ -82,21 +80,16 @@ impl LineFormat for Blkparse {
         let Some((offset, bytes)) = extent(&mut fields)? else { return Ok(Entry::Skip(Skip::NonIo)) };
         process(&fields)?;
         let Some(op) = rwbs.op_of(bytes) else { return Ok(Entry::Skip(Skip::NonIo)) };
-        let device = Device::Id(device_id(tables, device));
+        let device = Device::Id(tables.devices.device_number(major, minor));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: rwbs.flags, stream: Stream::Number(pid) }))
     }
 }
 
 /// Parses a device number such as `7,0`.
-pub(super) fn device_number(text: &[u8]) -> Option<u64> {
+pub(super) fn device_number(text: &[u8]) -> Option<(u64, u64)> {
     let comma = text.iter().position(|&byte| byte == b',')?;
-    let (major, minor) = (whole(&text[..comma]).ok()?, whole(&text[comma + 1..]).ok()?);
-    Some(u64::from(u32::try_from(major).ok()?) << 32 | u64::from(u32::try_from(minor).ok()?))
-}
-
-#[inline]
-pub(super) fn device_id(tables: &mut Tables, number: u64) -> u32 {
-    tables.devices.keyed(number, |number| device_name(number >> 32, number & 0xFFFF_FFFF))
+    let part = |digits| whole(digits).ok().filter(|part| *part <= u32::MAX.into());
+    Some((part(&text[..comma])?, part(&text[comma + 1..])?))
 }
 
 /// Parses a time; returns it in ns, counted from [`BEFORE_NS`] before the reference time.
@@ -120,7 +113,7 @@ fn alone(rest: &[u8]) -> Result<(), Fault<'_>> {
         let device = fields.next().and_then(device_number);
         let numbers = fields.number("cpu").and(fields.number("sequence"));
         if device.is_some() && numbers.is_ok() && fields.next().is_some_and(|text| decimal(text, 9).is_ok()) {
-            return Err(Fault::new("", record, JOINED));
+            return Err(Fault::new("", record, "is a second record on this line"));
         }
     }
     Ok(())

@@ -47,7 +47,6 @@ const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
 const COMPLETE: u32 = 8;
 
-/// Parser of blktrace records.
 #[derive(Default)]
 struct Blktrace {
     action: u32,
@@ -58,11 +57,6 @@ fn version(head: &[u8]) -> Option<u8> {
     let bytes = *head.first_chunk::<4>()?;
     let magics = [u32::from_le_bytes(bytes), u32::from_be_bytes(bytes)];
     magics.into_iter().find(|magic| magic >> 8 == MAGIC >> 8).map(|magic| magic as u8)
-}
-
-/// Formats a device number as blkparse does.
-pub(super) fn device_name(major: u64, minor: u64) -> String {
-    format!("{major},{minor}")
 }
 
 impl RecordFormat for Blktrace {
@@ -131,7 +125,8 @@ impl Blktrace {
             return (Entry::Skip(Skip::OtherAction), tail);
         }
         let Some(op) = operation(mask, bytes) else { return (Entry::Skip(Skip::NonIo), tail) };
-        let device = tables.devices.keyed(narrow(36).into(), |number| device_name(number >> 20, number & 0xF_FFFF));
+        let number = u64::from(narrow(36));
+        let device = tables.devices.device_number(number >> 20, number & 0xF_FFFF);
         let io = Io {
             time_ns: wide(8),
             op,

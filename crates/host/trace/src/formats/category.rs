@@ -2,25 +2,17 @@
 
 use crate::{Op, flag};
 
-/// The event is a read.
 pub(crate) const READ: u64 = 1 << 0;
-/// The event is a write.
 pub(crate) const WRITE: u64 = 1 << 1;
-/// The event is a flush of the device's cache.
 pub(crate) const FLUSH: u64 = 1 << 2;
-/// The request is synchronous: a process waits for it.
 pub(crate) const SYNC: u64 = 1 << 3;
 /// The event is a pass-through command.
 pub(crate) const PC: u64 = 1 << 9;
 /// The record is a note rather than an event.
 pub(crate) const NOTIFY: u64 = 1 << 10;
-/// The request is read-ahead.
 pub(crate) const AHEAD: u64 = 1 << 11;
-/// The request reads or writes metadata.
 pub(crate) const META: u64 = 1 << 12;
-/// The event is a discard.
 pub(crate) const DISCARD: u64 = 1 << 13;
-/// The request uses forced unit access.
 pub(crate) const FUA: u64 = 1 << 15;
 
 const PAIRS: [(u64, u8); 5] =

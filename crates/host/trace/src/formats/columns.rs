@@ -32,7 +32,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 const REPEATS_MAX: u64 = 1 << 20;
 const NOT_AN_ADDRESS: &str = "is not a whole number; for text keys, use 'ssdlab cache sim --objects'";
 
-/// Parser of text files with columns.
 #[derive(Default)]
 struct ColumnText {
     columns: Columns,

@@ -31,7 +31,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 const LETTERS: &[u8; 4] = b"RWDF";
 const HEADER: &str = "time_ns,op,sector,bytes,flags,pid";
 
-/// Parser of `ssdlab-csv`.
 #[derive(Default)]
 struct Csv;
 
@@ -71,7 +70,6 @@ impl LineFormat for Csv {
     }
 }
 
-/// Writer of `ssdlab-csv`.
 struct CsvEncoder;
 
 /// True if a process name fits in a field and will not be read back as "no process".

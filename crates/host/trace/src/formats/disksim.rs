@@ -22,7 +22,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 const BLOCK: u64 = 512;
 const READ: u64 = 1;
 
-/// Parser of DiskSim traces.
 #[derive(Default)]
 struct DiskSim;
 

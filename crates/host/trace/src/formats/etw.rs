@@ -69,7 +69,6 @@ impl EventColumns {
     }
 }
 
-/// Parser of ETW disk events.
 #[derive(Default)]
 struct Etw {
     completed: bool,

@@ -18,7 +18,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
     role: FormatRules::lines::<Fiu>(),
 };
 
-/// Parser of FIU traces.
 #[derive(Default)]
 struct Fiu;
 
@@ -71,8 +70,7 @@ impl LineFormat for Fiu {
         let offset = last_sectors(&mut rest, "lba")?;
         alone(rest)?;
         let Some(op) = Op::transfer(word) else { return Ok(Entry::unknown_op("op", word)) };
-        let key = major.wrapping_shl(32) ^ minor;
-        let device = Device::Id(tables.devices.keyed(key, |_| format!("{major},{minor}")));
+        let device = Device::Id(tables.devices.device_number(major, minor));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::Number(pid) }))
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! `  fio-311   [002] d..1.  5012.123456: block_rq_issue: 8,0 WS 4096 () 2099200 + 8 none,0,0 [fio]`
 
-use super::blkparse::{device_id, device_number};
+use super::blkparse::device_number;
 use super::{Device, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, SECTOR, Skip, Stream, Tables};
 use crate::fields::{Blanks, decimal, whole};
 use crate::rwbs::Rwbs;
@@ -27,7 +27,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
     role: FormatRules { actions: true, ..FormatRules::lines::<Ftrace>() },
 };
 
-/// Parser of Linux block events as text.
 #[derive(Default)]
 struct Ftrace {
     event: &'static [u8],
@@ -112,7 +111,7 @@ impl LineFormat for Ftrace {
             return Ok(Entry::Skip(Skip::OtherAction));
         }
         let text = fields.text("device")?;
-        let device = device_number(text).ok_or(Fault::new("device", text, "is not MAJOR,MINOR"))?;
+        let (major, minor) = device_number(text).ok_or(Fault::new("device", text, "is not MAJOR,MINOR"))?;
         let word = fields.text("RWBS")?;
         if self.event == b"block_rq_issue" {
             fields.number("bytes")?;
@@ -133,7 +132,7 @@ impl LineFormat for Ftrace {
         process(&mut fields)?;
         let Some(rwbs) = Rwbs::parse(word) else { return Ok(Entry::unknown_op("RWBS", word)) };
         let Some(op) = rwbs.op_of(bytes) else { return Ok(Entry::Skip(Skip::NonIo)) };
-        let device = Device::Id(device_id(tables, device));
+        let device = Device::Id(tables.devices.device_number(major, minor));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: rwbs.flags, stream: Stream::Number(pid) }))
     }
 }

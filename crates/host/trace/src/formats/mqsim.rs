@@ -30,7 +30,6 @@ pub(crate) static SSDSIM: FormatInfo = FormatInfo {
     role: FormatRules { encoder: Some(|| Box::new(MqSimEncoder)), ..FormatRules::lines::<MqSim>() },
 };
 
-/// Parser of MQSim traces.
 #[derive(Default)]
 struct MqSim;
 

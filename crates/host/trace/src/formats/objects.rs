@@ -71,7 +71,6 @@ fn read(seconds: u32, offset: u64, bytes: u32) -> Entry<'static> {
     Entry::Io(Io { time_ns, op: Op::Read, offset, bytes, device: Device::File, flags: 0, stream: Stream::None })
 }
 
-/// Parser of oracleGeneral.
 #[derive(Default)]
 struct OracleGeneral;
 
@@ -95,7 +94,6 @@ impl RecordFormat for OracleGeneral {
     }
 }
 
-/// Parser of lcs files.
 #[derive(Default)]
 struct Lcs {
     /// Version of the lcs file; 0 before the header has been read.
@@ -163,7 +161,6 @@ fn narrow<'a>(fields: &mut Commas<'a>, name: &'static str) -> Result<u32, Fault<
     u32::try_from(number).map_err(|_| Fault::new(name, text, "exceeds 32 bits"))
 }
 
-/// Parser of libCacheSim's CSV text.
 #[derive(Default)]
 struct CacheCsv;
 

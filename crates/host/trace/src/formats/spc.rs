@@ -21,7 +21,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 
 const BLOCK: u64 = 512;
 
-/// Parser of SPC traces.
 #[derive(Default)]
 struct Spc;
 

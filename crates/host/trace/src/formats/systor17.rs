@@ -19,7 +19,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
     role: FormatRules::lines::<Systor17>(),
 };
 
-/// Parser of SYSTOR'17 traces.
 #[derive(Default)]
 struct Systor17;
 

@@ -18,7 +18,6 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
     role: FormatRules { whole_seconds: true, ..FormatRules::lines::<Tencent>() },
 };
 
-/// Parser of Tencent traces.
 #[derive(Default)]
 struct Tencent;
 

@@ -34,7 +34,6 @@ pub(crate) const VOLUME_NAME: u8 = 4;
 /// Operation code of records that hold pieces of the next stream's name.
 pub(crate) const STREAM_NAME: u8 = 5;
 
-/// Parser of volume files.
 #[derive(Default)]
 struct Volume {
     begun: bool,
