@@ -64,18 +64,15 @@ fn round_trip(requests: &[Request], streams: &[String]) {
         return;
     }
     let Ok(encoder) = formats::encoder(&csv::INFO) else { return };
-    let mut text = Vec::new();
-    let mut converter = Converter::new(encoder, &mut text);
-    for request in requests {
-        converter.request(request, streams, &mut text);
-    }
-    converter.end(&mut text);
+    let mut converter = Converter::new(encoder);
+    requests.iter().for_each(|request| converter.request(request, streams));
+    converter.end();
     // The writer drops names that the format cannot store, such as names with a comma, and counts their requests.
     if converter.report.streams_dropped > 0 {
         return;
     }
     let options = ReadOptions { format: Some(&csv::INFO), ..ReadOptions::default() };
-    let (again, names) = read(&text, &options).unwrap_or_else(|error| panic!("own trace unreadable: {error}"));
+    let (again, names) = read(&converter.out, &options).unwrap_or_else(|error| panic!("own trace unreadable: {error}"));
     assert_eq!(requests.len(), again.len());
     for (wrote, got) in requests.iter().zip(&again) {
         assert_eq!(streams[usize::from(wrote.stream)], names[usize::from(got.stream)]);

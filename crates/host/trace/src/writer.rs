@@ -38,9 +38,8 @@ pub trait TraceWriter: Send {
 
 /// Creates a trace at `path`; a `.gz` or `.zst` extension selects compression.
 pub fn open_writer(path: &Path, format: Format) -> Result<Box<dyn TraceWriter>, TraceError> {
-    let encoder = formats::encoder(format)?;
-    let mut out = Vec::new();
-    Ok(Box::new(FileWriter { converter: Converter::new(encoder, &mut out), file: OutputFile::create(path)?, out }))
+    let converter = Converter::new(formats::encoder(format)?);
+    Ok(Box::new(FileWriter { converter, file: OutputFile::create(path)? }))
 }
 
 /// Number of bytes that are collected in memory before they are written to the file.
@@ -49,24 +48,23 @@ const FLUSH_BYTES: usize = 256 << 10;
 struct FileWriter {
     converter: Converter,
     file: OutputFile,
-    out: Vec<u8>,
 }
 
 impl TraceWriter for FileWriter {
     fn write(&mut self, requests: &[Request], streams: &[String]) -> Result<(), TraceError> {
         for request in requests {
-            self.converter.request(request, streams, &mut self.out);
-            if self.out.len() >= FLUSH_BYTES {
-                self.file.write(&self.out)?;
-                self.out.clear();
+            self.converter.request(request, streams);
+            if self.converter.out.len() >= FLUSH_BYTES {
+                self.file.write(&self.converter.out)?;
+                self.converter.out.clear();
             }
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<WriteReport, TraceError> {
-        self.converter.end(&mut self.out);
-        self.file.write(&self.out)?;
+        self.converter.end();
+        self.file.write(&self.converter.out)?;
         self.file.complete()?;
         Ok(self.converter.report)
     }
@@ -76,26 +74,29 @@ impl TraceWriter for FileWriter {
 pub(crate) struct Converter {
     encoder: Box<dyn Encoder>,
     supported: Supported,
+    /// Encoded bytes that the caller has not taken yet.
+    pub out: Vec<u8>,
     pub report: WriteReport,
 }
 
 impl Converter {
-    /// Creates a converter that uses `encoder`, and writes the header of the trace to `out`.
-    pub fn new(mut encoder: Box<dyn Encoder>, out: &mut Vec<u8>) -> Self {
-        encoder.start(out);
+    /// Creates a converter that uses `encoder`, and appends the header of the trace.
+    pub fn new(mut encoder: Box<dyn Encoder>) -> Self {
+        let mut out = Vec::new();
+        encoder.start(&mut out);
         let report = WriteReport { bytes_out: out.len() as u64, ..WriteReport::default() };
-        Self { supported: encoder.supported(), encoder, report }
+        Self { supported: encoder.supported(), encoder, out, report }
     }
 
     /// Appends one request to the trace.
-    pub fn request(&mut self, request: &Request, streams: &[String], out: &mut Vec<u8>) {
+    pub fn request(&mut self, request: &Request, streams: &[String]) {
         let report = &mut self.report;
         let supported = &self.supported;
         if !supported.ops.contains(&request.op) {
             report.unsupported_op += 1;
             return;
         }
-        let before = out.len();
+        let before = self.out.len();
         let sector = supported.sector;
         let stream = streams.get(usize::from(request.stream)).map_or("", String::as_str);
         let stream = if (supported.stream)(stream) { stream } else { "" };
@@ -120,18 +121,18 @@ impl Converter {
         };
         // Rounding up may make a request longer than 32 bits can express; the request is then written as two requests.
         let first = if bytes > u64::from(u32::MAX) { 1 << 31 } else { bytes };
-        self.encoder.encode(&Item { bytes: first, ..item }, out);
+        self.encoder.encode(&Item { bytes: first, ..item }, &mut self.out);
         if first < bytes {
-            self.encoder.encode(&Item { offset: offset + first, bytes: bytes - first, ..item }, out);
+            self.encoder.encode(&Item { offset: offset + first, bytes: bytes - first, ..item }, &mut self.out);
         }
-        self.report.bytes_out += (out.len() - before) as u64;
+        self.report.bytes_out += (self.out.len() - before) as u64;
     }
 
     /// Appends the trailer of the trace.
-    pub fn end(&mut self, out: &mut Vec<u8>) {
-        let before = out.len();
-        self.encoder.end(out);
-        self.report.bytes_out += (out.len() - before) as u64;
+    pub fn end(&mut self) {
+        let before = self.out.len();
+        self.encoder.end(&mut self.out);
+        self.report.bytes_out += (self.out.len() - before) as u64;
     }
 }
 
