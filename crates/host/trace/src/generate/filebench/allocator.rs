@@ -58,18 +58,12 @@ impl Allocator {
         if u64::from(count) > self.free {
             return false;
         }
-        if let Some(start) = goal
-            && self.is_free(start, count)
-        {
-            self.take(Extent { start, blocks: count });
-            out.push(Extent { start, blocks: count });
-            return true;
-        }
+        let goal = goal.filter(|&start| self.is_free(start, count));
         let mut left = count;
         while left > 0 {
             let mut blocks = left.min(GROUP_BLOCKS);
             let start = loop {
-                match self.first_run(blocks, group) {
+                match goal.or_else(|| self.first_run(blocks, group)) {
                     Some(start) => break start,
                     None => blocks = self.groups.iter().map(|group| group.longest).max().unwrap_or(0),
                 }

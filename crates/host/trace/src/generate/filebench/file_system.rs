@@ -222,30 +222,15 @@ impl FileSystem {
         self.journal.change(DiskLayout::SUPERBLOCK);
         let old = std::mem::take(&mut self.files[file as usize]);
         self.fate.deleted += u64::from(old.dirty);
-        let mut extent = Extent { start: 0, blocks: 0 };
-        for page in &old.pages {
-            if page.frame != NONE {
-                self.cache.remove(page.frame);
-            }
-            if page.block == NONE {
-                continue;
-            }
-            if page.block == extent.start + extent.blocks && !page.block.is_multiple_of(GROUP_BLOCKS) {
-                extent.blocks += 1;
-                continue;
-            }
-            self.free(extent);
-            extent = Extent { start: page.block, blocks: 1 };
+        for page in old.pages.iter().filter(|page| page.frame != NONE) {
+            self.cache.remove(page.frame);
         }
-        self.free(extent);
+        let blocks: Vec<u32> = old.pages.iter().map(|page| page.block).filter(|&block| block != NONE).collect();
+        for run in blocks.chunk_by(|&block, &next| next == block + 1 && !next.is_multiple_of(GROUP_BLOCKS)) {
+            self.change_bitmap(run[0]);
+            self.journal.free(Extent { start: run[0], blocks: run.len() as u32 });
+        }
         self.deleted_inodes.push_back((now_ns, old.inode));
-    }
-
-    fn free(&mut self, extent: Extent) {
-        if extent.blocks > 0 {
-            self.change_bitmap(extent.start);
-            self.journal.free(extent);
-        }
     }
 
     fn change_bitmap(&mut self, block: u32) {

@@ -90,8 +90,8 @@ pub(in super::super) struct Database {
 impl Process {
     /// Draws the next access of the process: 2 KiB at a random position in its next file.
     fn access(&mut self, files: u32, file_bytes: u64) -> Access {
-        let file = self.turn % files;
-        self.turn = self.turn.wrapping_add(1) % files;
+        let file = self.turn;
+        self.turn = (file + 1) % files;
         Access { file, at: self.place(file_bytes, BYTES), bytes: BYTES }
     }
 
