@@ -22,10 +22,8 @@ pub trait Addresses: Debug + Send + Sized + 'static {
     /// True if the pattern assigns requests to streams. A workload with such a pattern must not have queues.
     const STREAMS: bool = false;
 
-    /// Checks the parameters against the address space, in constant time and memory.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Workload`] for the first violated rule, naming the parameter and a valid value.
+    /// Checks the parameters against the address space, in constant time and memory. Returns [`TraceError::Workload`]
+    /// for the first violated rule, naming the parameter and a valid value.
     fn check(_settings: &Settings, _space: Space) -> Result<(), TraceError> {
         Ok(())
     }
@@ -103,7 +101,6 @@ impl<A: Addresses> Drawn<A> {
         })
     }
 
-    /// Generates the request with number `index`.
     #[inline]
     fn next(&mut self, index: u64) -> Request {
         let bytes = self.sizes.draw();
@@ -125,11 +122,11 @@ impl<A: Addresses> Requests for Drawn<A> {
     }
 
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) -> Result<(), TraceError> {
-        let pure = self.queues.is_none() && (self.reads <= 0.0 || self.reads >= 1.0);
-        match (self.sizes.only(), &self.clock) {
+        let pure = self.queues.is_none() && self.clock.is_closed() && (self.reads <= 0.0 || self.reads >= 1.0);
+        match self.sizes.only() {
             // Fast path for the common case that only addresses are random. Its loop keeps the random generator in
             // registers.
-            (Some(bytes), Clock::Closed) if pure => {
+            Some(bytes) if pure => {
                 let op = if self.reads >= 1.0 { Op::Read } else { Op::Write };
                 let mut rng = self.address_rng.clone();
                 out.extend(indices.map(|_| {

@@ -27,7 +27,6 @@ macro_rules! ensure {
 }
 pub(super) use ensure;
 
-/// Formats a share for a message.
 pub(super) fn in_percent(share: f64) -> String {
     format!("{}%", libm::round(share * 1e6) / 1e4)
 }

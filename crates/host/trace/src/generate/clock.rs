@@ -29,53 +29,43 @@ pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> 
 
 /// Generator of arrival times in ns; the first arrival time is 0.
 #[derive(Clone, Debug)]
-pub enum Clock {
-    /// All requests arrive at time 0.
-    Closed,
-    /// Evenly spaced arrivals.
-    Fixed {
-        /// Time between two arrivals.
-        gap_ns: f64,
-    },
-    /// Arrivals with exponentially distributed gaps.
-    Poisson {
-        /// Mean time between two arrivals.
-        gap_ns: f64,
-        /// Time of the next arrival.
-        now_ns: u64,
-        /// Fraction of a nanosecond by which the exact time of the next arrival exceeds `now_ns`.
-        fraction: f64,
-        /// Random generator for the gaps between arrivals.
-        rng: Rng,
-    },
+pub struct Clock {
+    arrival: Arrival,
+    /// Mean time between two arrivals.
+    gap_ns: f64,
+    /// Time of the next arrival of a Poisson process.
+    now_ns: u64,
+    /// Fraction of a nanosecond by which the exact time of the next arrival exceeds `now_ns`.
+    fraction: f64,
+    rng: Rng,
 }
 
 impl Clock {
     /// Creates the generator of an arrival process.
     pub fn new(arrival: &Arrival, rng: Rng) -> Self {
-        match *arrival {
-            Arrival::Closed => Self::Closed,
-            Arrival::Fixed { per_second } => Self::Fixed { gap_ns: 1e9 / per_second },
-            Arrival::Poisson { per_second } => {
-                Self::Poisson { gap_ns: 1e9 / per_second, now_ns: 0, fraction: 0.0, rng }
-            }
-        }
+        let gap_ns = arrival.per_second().map_or(0.0, |per_second| 1e9 / per_second);
+        Self { arrival: *arrival, gap_ns, now_ns: 0, fraction: 0.0, rng }
+    }
+
+    /// True if all requests arrive at time 0.
+    pub(super) fn is_closed(&self) -> bool {
+        self.arrival == Arrival::Closed
     }
 
     /// Returns the arrival time of request `index`; call once per request, in order.
     #[inline]
     pub fn tick(&mut self, index: u64) -> u64 {
-        match self {
-            Self::Closed => 0,
-            Self::Fixed { gap_ns } => libm::round(index as f64 * *gap_ns) as u64,
-            Self::Poisson { gap_ns, now_ns, fraction, rng } => {
-                let now = *now_ns;
+        match self.arrival {
+            Arrival::Closed => 0,
+            Arrival::Fixed { .. } => libm::round(index as f64 * self.gap_ns) as u64,
+            Arrival::Poisson { .. } => {
+                let now_ns = self.now_ns;
                 // Whole ns and the fraction of a ns are kept separately, so that long runs stay exact.
-                *fraction -= libm::log(1.0 - rng.unit()) * *gap_ns;
-                let whole = libm::floor(*fraction);
-                *now_ns = now_ns.saturating_add(whole as u64);
-                *fraction -= whole;
-                now
+                self.fraction -= libm::log(1.0 - self.rng.unit()) * self.gap_ns;
+                let whole = libm::floor(self.fraction);
+                self.now_ns = now_ns.saturating_add(whole as u64);
+                self.fraction -= whole;
+                now_ns
             }
         }
     }

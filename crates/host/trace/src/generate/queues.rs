@@ -9,7 +9,6 @@ use crate::{Queue, TraceError, Workload};
 /// Maximum number of queues of a workload.
 pub const QUEUES_MAX: usize = 16;
 
-/// Checks the queues of a workload.
 pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
     let Workload { queues, requests, .. } = workload;
     let count = queues.len();
@@ -66,7 +65,6 @@ impl Queues {
         (!queues.is_empty()).then(|| Self(queues.iter().enumerate().map(start).collect()))
     }
 
-    /// Returns the number of queues.
     pub fn count(&self) -> usize {
         self.0.len()
     }

@@ -32,7 +32,6 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Creates the distribution from sizes in bytes and weights.
     pub fn new(sizes: &[(u32, f64)], rng: Rng) -> Self {
         let mut total = 0.0;
         let weighted = sizes.iter().filter(|(_, weight)| *weight > 0.0);
@@ -49,7 +48,6 @@ impl Sizes {
         self.steps.iter().all(|(_, size)| *size == first).then_some(first)
     }
 
-    /// Draws the size of the next request in bytes.
     pub fn draw(&mut self) -> u32 {
         let (total, last) = self.steps[self.steps.len() - 1];
         if self.steps.len() == 1 {

@@ -170,7 +170,6 @@ struct Interleaved {
     sub_block: u64,
     /// Number of slots where a sub-stream can start without passing the end of the span.
     starts: u64,
-    /// Number of slots that random requests can use.
     random_slots: u64,
     streams: Vec<SubStream>,
     turn: usize,
