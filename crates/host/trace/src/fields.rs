@@ -9,8 +9,6 @@ pub(crate) const NOT_WHOLE: &str = "is not a whole number";
 const NOT_A_NUMBER: &str = "is not a number";
 /// Fault description for surplus fields after the last field of a format.
 pub(crate) const SURPLUS: &str = "follows the last column: an extra field, or a second record on this line";
-/// Fault description for a second record on the same line.
-pub(crate) const JOINED: &str = "is a second record on this line";
 pub(crate) const TOO_LARGE: &str = "does not fit 64 bits";
 
 /// Splits a line at commas or at runs of blanks, from left to right.

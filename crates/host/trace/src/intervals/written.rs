@@ -28,7 +28,6 @@ pub(super) fn pages_of(request: &Request, page_bytes: u64) -> Range<u64> {
     request.offset / page_bytes..last / page_bytes + 1
 }
 
-/// Returns the error for a failed memory allocation.
 pub(super) fn no_memory(_refused: TryReserveError) -> TraceError {
     let why = "not enough memory for the write intervals; use larger pages with --page, or analyse only part of the \
                trace";
