@@ -43,9 +43,8 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 const MAGIC: u32 = 0x6561_7407;
 /// Supported record version, the low byte of the magic number.
 const VERSION: u8 = MAGIC as u8;
-const QUEUE: u32 = 1;
-const ISSUE: u32 = 7;
-const COMPLETE: u32 = 8;
+/// Numbers of the events queue, issue and complete, in the order of [`Action::ALL`].
+const EVENTS: [u32; 3] = [1, 7, 8];
 
 #[derive(Default)]
 struct Blktrace {
@@ -68,12 +67,7 @@ impl RecordFormat for Blktrace {
     }
 
     fn new(options: &ReadOptions) -> Self {
-        let action = match options.action.unwrap_or_default() {
-            Action::Queue => QUEUE,
-            Action::Issue => ISSUE,
-            Action::Complete => COMPLETE,
-        };
-        Self { action }
+        Self { action: EVENTS[options.action.unwrap_or_default() as usize] }
     }
 
     fn begin(&self, head: &[u8]) -> Result<(), String> {
@@ -179,7 +173,7 @@ impl Encoder for BlktraceEncoder {
         out.extend_from_slice(&item.time.to_le_bytes());
         out.extend_from_slice(&(item.offset / SECTOR).to_le_bytes());
         out.extend_from_slice(&(item.bytes as u32).to_le_bytes());
-        out.extend_from_slice(&((mask as u32) << 16 | QUEUE).to_le_bytes());
+        out.extend_from_slice(&((mask as u32) << 16 | EVENTS[Action::Queue as usize]).to_le_bytes());
         out.extend_from_slice(&pid.to_le_bytes());
         out.extend_from_slice(&(8_u32 << 20).to_le_bytes());
         out.extend_from_slice(&[0; 8]);

@@ -29,14 +29,10 @@ fn last<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<&'a [u8], Fault<'
     if start == text.len() { Err(Fault::missing(name)) } else { Ok(&text[start..]) }
 }
 
-fn last_number<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<(u64, &'a [u8]), Fault<'a>> {
+/// Removes the last field, a number of units of `unit`, and returns the product.
+fn last_number<'a>(rest: &mut &'a [u8], name: &'static str, unit: u64) -> Result<u64, Fault<'a>> {
     let text = last(rest, name)?;
-    Ok((whole(text).map_err(Fault::of(name, text))?, text))
-}
-
-fn last_sectors<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
-    let (sectors, text) = last_number(rest, name)?;
-    sectors.checked_mul(SECTOR).ok_or(Fault::overflow(name, text))
+    whole(text).map_err(Fault::of(name, text))?.checked_mul(unit).ok_or(Fault::overflow(name, text))
 }
 
 /// Fails if the text taken as the process name contains the columns `lba size op major minor`, because the line then
@@ -63,11 +59,11 @@ impl LineFormat for Fiu {
         let pid = fields.number("pid")?;
         let mut rest = fields.rest().ok_or(Fault::missing("process"))?;
         last(&mut rest, "md5")?;
-        let (minor, _) = last_number(&mut rest, "minor")?;
-        let (major, _) = last_number(&mut rest, "major")?;
+        let minor = last_number(&mut rest, "minor", 1)?;
+        let major = last_number(&mut rest, "major", 1)?;
         let word = last(&mut rest, "op")?;
-        let bytes = last_sectors(&mut rest, "size")?;
-        let offset = last_sectors(&mut rest, "lba")?;
+        let bytes = last_number(&mut rest, "size", SECTOR)?;
+        let offset = last_number(&mut rest, "lba", SECTOR)?;
         alone(rest)?;
         let Some(op) = Op::transfer(word) else { return Ok(Entry::unknown_op("op", word)) };
         let device = Device::Id(tables.devices.device_number(major, minor));

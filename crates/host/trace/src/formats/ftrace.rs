@@ -27,6 +27,9 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
     role: FormatRules { actions: true, ..FormatRules::lines::<Ftrace>() },
 };
 
+/// Events of each [`Action`], in the order of [`Action::ALL`].
+const EVENTS: [&[u8]; 3] = [b"block_bio_queue", b"block_rq_issue", b"block_rq_complete"];
+
 #[derive(Default)]
 struct Ftrace {
     event: &'static [u8],
@@ -84,12 +87,7 @@ impl LineFormat for Ftrace {
     const CLOSING: Option<u8> = Some(b']');
 
     fn new(options: &ReadOptions) -> Self {
-        let event: &[u8] = match options.action.unwrap_or(Action::Issue) {
-            Action::Queue => b"block_bio_queue",
-            Action::Issue => b"block_rq_issue",
-            Action::Complete => b"block_rq_complete",
-        };
-        Self { event }
+        Self { event: EVENTS[options.action.unwrap_or(Action::Issue) as usize] }
     }
 
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {

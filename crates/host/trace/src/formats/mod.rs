@@ -36,7 +36,7 @@ pub use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 pub(crate) use crate::request::SECTOR;
 use crate::{ReadOptions, TraceError};
 
-/// Maximum length of a file heading quoted in a message, in characters.
+/// Maximum length of a file heading quoted in a message, in bytes.
 const HEADING_SHOWN: usize = 80;
 
 /// All registered trace formats. If several formats fit a file equally well, the first of them in this table is

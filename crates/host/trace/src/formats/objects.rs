@@ -61,8 +61,6 @@ const MAGIC: u64 = 0x1234_5678_9abc_def0;
 const LCS_HEADER: usize = 8192;
 /// Size in bytes of the rest of a record, after its first 24 bytes, for lcs versions 1 to 8.
 const LCS_TAILS: [usize; 8] = [0, 4, 12, 16, 20, 28, 44, 76];
-/// Byte position of the time-to-live field in a record, and the first file version with this field.
-const LCS_TTL: (usize, usize) = (24, 3);
 /// Number of records that are examined to detect oracleGeneral.
 const SNIFF_RECORDS: usize = 64;
 
@@ -132,9 +130,9 @@ impl RecordFormat for Lcs {
         let Some(op) = operation(kind) else { return Ok((Entry::unknown_op("op", b""), tail)) };
         let time_ns = u64::from(u32_at(record, 0)) * SECOND_NS;
         let offset = u64_at(record, 4);
-        let (ttl_at, since) = LCS_TTL;
-        let in_view = self.version >= since && record.len() >= Self::HEAD + tail;
-        let ttl_s = if in_view { u32_at(record, ttl_at) } else { 0 };
+        // In versions from 3 on, the time to live follows the shared part. It is unknown until the whole record is here.
+        let has_ttl = self.version >= 3 && record.len() >= Self::HEAD + tail;
+        let ttl_s = if has_ttl { u32_at(record, Self::HEAD) } else { 0 };
         let stream = Stream::Number(ttl_s.into());
         Ok((Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: 0, stream }), tail))
     }

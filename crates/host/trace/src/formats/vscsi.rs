@@ -109,15 +109,12 @@ impl<const VERSION: u8> Encoder for VscsiEncoder<VERSION> {
             Op::Flush => 0x91,
             Op::Write | Op::Trim => 0x8A,
         };
-        let [serial, bytes, entries] = [self.serial, item.bytes as u32, 1].map(u32::to_le_bytes);
-        let [command, version] = [command, u16::from(VERSION) << 8].map(u16::to_le_bytes);
-        if VERSION == 1 {
-            out.extend([serial, bytes, entries].as_flattened());
-            out.extend([command, version].as_flattened());
-        } else {
-            out.extend([command, version].as_flattened());
-            out.extend([serial, bytes, entries].as_flattened());
-        }
+        // Serial number, bytes and scatter-gather entries; command and version.
+        let words = [self.serial, item.bytes as u32, 1].map(u32::to_le_bytes);
+        let codes = [command, u16::from(VERSION) << 8].map(u16::to_le_bytes);
+        let (words, codes) = (words.as_flattened(), codes.as_flattened());
+        let parts = if VERSION == 1 { [words, codes] } else { [codes, words] };
+        parts.into_iter().for_each(|part| out.extend(part));
         out.extend((item.offset / BLOCK).to_le_bytes());
         out.extend(item.time.to_le_bytes());
         if VERSION == 2 {
