@@ -107,30 +107,29 @@ pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
     Ok(())
 }
 
+/// Returns the name of the recording to which a per-CPU file belongs: `sda.blktrace` for `sda.blktrace.0`.
+fn recording(name: &str) -> Option<&str> {
+    let (stem, cpu) = name.rsplit_once('.')?;
+    cpu.parse::<u32>().is_ok().then_some(stem)
+}
+
 /// True if the files are the per-CPU files that blktrace wrote for one recording.
 pub(crate) fn are_parts(paths: &[&Path], format: Format) -> bool {
-    let stem = |path: &&Path| {
-        let (stem, cpu) = path.to_str()?.rsplit_once('.')?;
-        cpu.parse::<u32>().is_ok().then(|| stem.to_owned())
-    };
-    let first = paths.first().and_then(stem);
-    format.role.parts && first.is_some() && paths.iter().all(|path| stem(path) == first)
+    let mut stems = paths.iter().map(|path| path.to_str().and_then(recording));
+    let first = stems.next().flatten();
+    format.role.parts && first.is_some() && stems.all(|stem| stem == first)
 }
 
 /// Returns a note if some per-CPU files of a recording (`sda.blktrace.0`, ...) exist but were not given by the user.
 pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
     let given: BTreeSet<_> = parts.iter().filter_map(|part| part.file_name()).collect();
-    let (stem, _) = given.first()?.to_str()?.rsplit_once('.')?;
-    let is_part = |name: &str| {
-        let cpu = name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('.'));
-        cpu.is_some_and(|cpu| cpu.parse::<u32>().is_ok())
-    };
+    let stem = recording(given.first()?.to_str()?)?;
     let folder = parts[0].parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     // Idle CPUs leave empty files, which need not be given.
     let entries = folder.read_dir().ok()?.flatten().filter(|entry| entry.metadata().is_ok_and(|about| about.len() > 0));
     let missing = entries
         .map(|entry| entry.file_name())
-        .filter(|name| name.to_str().is_some_and(is_part) && !given.contains(name.as_os_str()))
+        .filter(|name| name.to_str().and_then(recording) == Some(stem) && !given.contains(name.as_os_str()))
         .count();
     (missing > 0).then(|| {
         let (few, all) = (given.len(), given.len() + missing);
