@@ -16,7 +16,8 @@ impl Devices {
     /// Creates a filter. If all devices are selected, the caller must pass all requests twice, and call
     /// [`Self::lay_out`] between the two passes.
     pub fn new(choice: &DeviceChoice) -> Self {
-        // Uses the volume file format, because it is the only format that names the volume of each request.
+        // The requests come from no file. The format only fills a field of the report, and its rules must have neither
+        // actions nor whole seconds.
         let intake = Intake::new(&volume::INFO, choice, Target::Drive);
         Self { intake, ids: Vec::new() }
     }

@@ -74,8 +74,7 @@ impl Profile {
 
     fn add_one(&mut self, request: &Request) {
         let op = request.op as usize;
-        let first = self.total_requests() == 0;
-        if first {
+        if self.total_requests() == 0 {
             self.first_ns = request.time_ns;
         }
         self.last_ns = request.time_ns;

@@ -1,8 +1,8 @@
 //! Trace reader: opens files and detects their formats; merges, sorts and counts their requests.
 //!
 //! Requests pass through these stages, all with bounded buffers: files, `Decoder` (parses, selects the device, checks),
-//! merging by time, `Reorder`, spreading over whole seconds (Tencent), and conversion to times relative to the first
-//! request.
+//! merging by time, `Reorder`, spreading over the second if times are whole seconds, and conversion to times relative to
+//! the first request.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

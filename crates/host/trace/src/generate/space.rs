@@ -2,7 +2,7 @@
 
 use ssdlab_core::units::write_bytes;
 
-use super::check::{ensure, wrong};
+use super::check::ensure;
 use crate::TraceError;
 
 /// Maximum size of a block or region in bytes.
@@ -43,17 +43,14 @@ impl Space {
 
     /// Checks that the largest request fits into `bytes`, which must be a whole number of slots.
     pub fn check_holds_largest(&self, field: &'static str, bytes: u64) -> Result<(), TraceError> {
-        if self.largest <= bytes {
-            return Ok(());
-        }
-        let (size, request) = (write_bytes(bytes), write_bytes(self.largest));
+        let fits = self.largest <= bytes;
         let least = self.largest.next_multiple_of(self.align);
-        if least <= self.span.min(PART_MAX) {
-            let least = write_bytes(least);
-            return wrong(field, format!("{size} is smaller than a request of {request}; raise it to {least}"));
-        }
+        let can_grow = least <= self.span.min(PART_MAX);
+        let [size, request, least] = [bytes, self.largest, least].map(write_bytes);
+        ensure!(fits || !can_grow, field, "{size} is smaller than a request of {request}; raise it to {least}");
         let why = format!("the request size {request} exceeds the block or region size {size}; lower it to {size}");
-        wrong("sizes", why)
+        ensure!(fits, "sizes", "{why}");
+        Ok(())
     }
 }
 
