@@ -68,7 +68,6 @@ pub struct TraceReader {
     /// Files with pending requests, as (time of the next request, index of the file), earliest request first. Unused if
     /// there is only one file, or if the files are read one after another.
     earliest: BinaryHeap<Reverse<(u64, usize)>>,
-    merging: bool,
     merged: Vec<Request>,
     order: InOrder,
     ended: bool,
@@ -132,7 +131,6 @@ impl TraceReader {
             lane: 0,
             intake,
             earliest: BinaryHeap::new(),
-            merging: false,
             merged: Vec::new(),
             order: InOrder::default(),
             ended: false,
@@ -221,13 +219,13 @@ impl TraceReader {
     /// earlier file comes first.
     fn merge(&mut self) -> Result<(), TraceError> {
         self.merged.clear();
-        if !self.merging {
+        // At the start of the trace; at its end, no file has further requests.
+        if self.earliest.is_empty() {
             for (index, lane) in self.lanes.iter_mut().enumerate() {
                 if lane.refill(&mut self.intake, BATCH)? {
                     self.earliest.push(Reverse((lane.batch[0].time_ns, index)));
                 }
             }
-            self.merging = true;
         }
         while self.merged.len() < BATCH {
             let Some(mut earliest) = self.earliest.peek_mut() else { break };
