@@ -189,6 +189,7 @@ pub(crate) fn u64_at(record: &[u8], at: usize) -> u64 {
 }
 
 /// State of the decoding loops over lines and over binary records, including the position in the file.
+#[derive(Default)]
 struct DecodeState {
     /// Device id of the whole file, in formats without device names.
     device: Option<u32>,
@@ -200,10 +201,6 @@ struct DecodeState {
 }
 
 impl DecodeState {
-    fn new(skip_bad: bool) -> Self {
-        Self { device: None, count: 0, skip_bad, truncated: false }
-    }
-
     /// Reads more bytes into the input window. Returns false at the end of the file. When bad data is skipped, a broken
     /// compressed stream also counts as the end of the file.
     fn refill(&mut self, input: &mut Input, intake: &mut Intake) -> Result<bool, TraceError> {
@@ -278,7 +275,7 @@ pub(crate) struct Lines<F> {
 
 /// Returns a decoder of a file in the given text format, at the file's start.
 pub fn decode_lines<F: LineFormat>(format: F, options: &ReadOptions) -> Box<dyn Decoder> {
-    let state = DecodeState::new(options.skip_bad);
+    let state = DecodeState { skip_bad: options.skip_bad, ..DecodeState::default() };
     Box::new(Lines { format, state, begun: false, fields: 0, discarding: false })
 }
 
@@ -511,7 +508,8 @@ fn record_place(number: u64, offset: u64) -> String {
 
 /// Returns a decoder of a file in the given binary format, at the file's start.
 pub fn decode_records<F: RecordFormat>(format: F, options: &ReadOptions) -> Box<dyn Decoder> {
-    Box::new(Records { format, state: DecodeState::new(options.skip_bad), at: 0 })
+    let state = DecodeState { skip_bad: options.skip_bad, ..DecodeState::default() };
+    Box::new(Records { format, state, at: 0 })
 }
 
 impl<F: RecordFormat> Records<F> {

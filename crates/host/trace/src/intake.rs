@@ -172,10 +172,8 @@ pub struct Intake {
     /// Number of requests of each unselected device, by id.
     other_requests: Vec<u64>,
     /// Streams for the requests that name no stream: one per device, by device id. Empty unless each device has its own
-    /// range of addresses.
-    ///
-    /// The streams are created in the second pass, when all process names are known, so that no device gets the name of
-    /// a process.
+    /// range of addresses. The streams are created in the second pass, when all process names are known, so that no
+    /// device gets the name of a process.
     device_streams: Vec<Option<u32>>,
     /// True if an accepted request came from a file that is treated as a device, because its format has no device
     /// names.
@@ -221,16 +219,9 @@ impl Intake {
         file: impl FnOnce(&mut Names) -> u32,
         out: &mut Vec<Request>,
     ) -> Result<(), Fault<'a>> {
-        let io = match entry {
-            Entry::Io(io) => io,
-            Entry::UnknownOp(_) => {
-                self.report.counts.unknown_op += 1;
-                return Ok(());
-            }
-            Entry::Skip(reason) => {
-                self.count_skip(reason);
-                return Ok(());
-            }
+        let Entry::Io(io) = entry else {
+            self.count_no_request(entry);
+            return Ok(());
         };
         // A flush has no address, even if the trace contains an address for it.
         let (offset, bytes) = if io.op == Op::Flush { (0, 0) } else { (io.offset, io.bytes) };
@@ -276,13 +267,15 @@ impl Intake {
         Ok(())
     }
 
-    fn count_skip(&mut self, reason: Skip) {
+    fn count_no_request(&mut self, entry: Entry<'_>) {
         let counts = &mut self.report.counts;
-        let count = match reason {
-            Skip::Header => &mut counts.headers,
-            Skip::OtherAction => &mut counts.other_actions,
-            Skip::NonIo => &mut counts.non_io,
-            Skip::ShortWait => &mut counts.short_waits,
+        let count = match entry {
+            Entry::Io(_) => return,
+            Entry::UnknownOp(_) => &mut counts.unknown_op,
+            Entry::Skip(Skip::Header) => &mut counts.headers,
+            Entry::Skip(Skip::OtherAction) => &mut counts.other_actions,
+            Entry::Skip(Skip::NonIo) => &mut counts.non_io,
+            Entry::Skip(Skip::ShortWait) => &mut counts.short_waits,
         };
         *count += 1;
     }
