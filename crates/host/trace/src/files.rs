@@ -94,17 +94,10 @@ pub(crate) fn device_names(paths: &[&Path], files: Files) -> Vec<Vec<u8>> {
 /// Checks that no file is given twice. A repeated file would make the replay issue every request twice.
 pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
     let mut met = BTreeSet::new();
-    for origin in origins {
-        if let Origin::File(_, name) = origin
-            && !met.insert(name)
-        {
-            let why = format!("{} was given twice", shown(name));
-            return Err(TraceError::Invalid(format!(
-                "{why}; pass each file once, or pass a copy of the file to replay it as a second device"
-            )));
-        }
-    }
-    Ok(())
+    let mut repeated = origins.iter().filter(|origin| matches!(origin, Origin::File(_, name) if !met.insert(name)));
+    let Some(origin) = repeated.next() else { return Ok(()) };
+    let remedy = "pass each file once, or pass a copy of the file to replay it as a second device";
+    Err(TraceError::Invalid(format!("{} was given twice; {remedy}", shown(origin.path()))))
 }
 
 /// Returns the name of the recording to which a per-CPU file belongs: `sda.blktrace` for `sda.blktrace.0`.

@@ -232,12 +232,11 @@ impl Partition {
             volume::name(STREAM_NAME, stream, &mut head);
         }
         totals.streams_named = totals.streams_named.max(batch.streams.len());
-        let mut written = File::options().append(true).create(true).open(&path);
-        if let Ok(file) = &mut written {
-            let all = file.write_all(&head).and_then(|()| file.write_all(self.sorted[records].as_flattened()));
-            written = all.and(written);
-        }
-        written.map(drop).map_err(|error| {
+        let written = File::options().append(true).create(true).open(&path).and_then(|mut file| {
+            file.write_all(&head)?;
+            file.write_all(self.sorted[records].as_flattened())
+        });
+        written.map_err(|error| {
             TraceError::io(&path, format!("cannot be written: {error}; check the folder and its free space"))
         })
     }

@@ -98,7 +98,6 @@ impl Journal {
         self.place.start
     }
 
-    /// Records the change of a metadata block.
     pub fn change(&mut self, block: u32) {
         if self.latest.insert(block, self.number) != Some(self.number) {
             self.running.blocks.push(block);
