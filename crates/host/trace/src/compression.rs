@@ -13,11 +13,6 @@ use zstd::stream::read::Decoder;
 /// Number of bytes needed to recognize the format of compressed data.
 const MAGIC_BYTES: u64 = 4;
 
-const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
-/// Last three bytes of the magic number of a zstd skippable frame; its first byte is 0x50 to 0x5F.
-const ZSTD_SKIPPABLE: [u8; 3] = [0x2A, 0x4D, 0x18];
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
     Gzip,
@@ -27,10 +22,10 @@ pub(crate) enum Compression {
 impl Compression {
     /// Returns the compression of data that begins with `head`; `None` for uncompressed data.
     pub fn of(head: &[u8]) -> Option<Self> {
-        let skippable = matches!(head, [0x50..=0x5F, rest @ ..] if *rest == ZSTD_SKIPPABLE);
         match head {
-            _ if head.starts_with(&GZIP_MAGIC) => Some(Self::Gzip),
-            _ if head == ZSTD_MAGIC || skippable => Some(Self::Zstd),
+            [0x1F, 0x8B, ..] => Some(Self::Gzip),
+            // A frame with data, or a skippable frame.
+            [0x28, 0xB5, 0x2F, 0xFD] | [0x50..=0x5F, 0x2A, 0x4D, 0x18] => Some(Self::Zstd),
             _ => None,
         }
     }

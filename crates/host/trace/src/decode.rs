@@ -257,7 +257,7 @@ impl DecodeState {
         intake: &mut Intake,
         out: &mut Vec<Request>,
     ) -> Result<(), Fault<'a>> {
-        let file = |names: &mut crate::names::Names| *self.device.get_or_insert_with(|| names.id(input.device()));
+        let file = |names: &mut crate::names::Names| *self.device.get_or_insert_with(|| names.id(&input.device));
         intake.take(entry?, file, out)
     }
 }

@@ -69,7 +69,7 @@ pub struct Input {
     /// Path to show in messages.
     path: PathBuf,
     /// Device of all requests of the file if the format has no device names.
-    device: Vec<u8>,
+    pub device: Vec<u8>,
     reader: Box<dyn Read + Send>,
     compression: Option<Compression>,
     window: Vec<u8>,
@@ -174,10 +174,6 @@ impl Input {
 
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    pub fn device(&self) -> &[u8] {
-        &self.device
     }
 
     /// Returns the number of bytes of the file read so far (before decompression), and the size of the file.

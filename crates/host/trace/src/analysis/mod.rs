@@ -155,7 +155,7 @@ impl Analysis {
     /// Returns the range size that was requested, and the range size used by [`Self::ranges`], both in bytes. The
     /// latter is larger if the trace spans more than 1,048,576 ranges.
     pub fn range_bytes(&self) -> (u64, u64) {
-        (self.range_bytes, self.range_bytes << self.ranges.merged())
+        (self.range_bytes, self.range_bytes << self.ranges.merged)
     }
 
     /// Returns the address ranges in which requests begin: the number of each range and its request counts by
@@ -205,12 +205,12 @@ impl Analysis {
     /// Returns the number of requests per window, and the windows. Initially each window holds one request. Whenever
     /// there are 512 windows, they are merged in pairs. The last window may be incomplete.
     pub fn windows(&self) -> (u64, Vec<WindowFigures>) {
-        (self.windows.width(), self.windows.figures())
+        (self.windows.width, self.windows.figures())
     }
 
     /// Returns the working set: the pages that requests touched.
     pub fn working_set(&self) -> &WorkingSet {
-        self.windows.working_set()
+        &self.windows.set
     }
 }
 

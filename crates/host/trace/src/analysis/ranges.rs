@@ -9,8 +9,8 @@ const RANGES_MAX: u64 = 1 << 20;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
     counts: Vec<ByKind>,
-    /// Number of times that all address ranges were merged in pairs.
-    merged: u32,
+    /// Number of times that all address ranges were merged in pairs; each merge doubles their size.
+    pub merged: u32,
 }
 
 impl Ranges {
@@ -31,11 +31,6 @@ impl Ranges {
         let index = (range >> self.merged) as usize;
         self.counts.resize(self.counts.len().max(index + 1), [0; KINDS]);
         self.counts[index][kind] += 1;
-    }
-
-    /// Returns the binary logarithm of the ratio of the actual range size to the requested range size.
-    pub fn merged(&self) -> u32 {
-        self.merged
     }
 
     /// Returns the address ranges that have requests: the number of each range and its request counts by operation.
@@ -59,12 +54,12 @@ mod tests {
         for (range, kind) in [(0, 0), (1, 1), (2, 0), (RANGES_MAX - 1, 2)] {
             ranges.add(range, kind);
         }
-        assert_eq!(ranges.merged(), 0);
+        assert_eq!(ranges.merged, 0);
         ranges.add(2 * RANGES_MAX, 1);
-        assert_eq!(ranges.merged(), 2);
+        assert_eq!(ranges.merged, 2);
         let quarter = RANGES_MAX / 4;
         assert_eq!(ranges.rows(), [(0, [2, 1, 0]), (quarter - 1, [0, 0, 1]), (2 * quarter, [0, 1, 0])]);
         ranges.add(u64::MAX >> 9, 0);
-        assert_eq!(ranges.merged(), 35);
+        assert_eq!(ranges.merged, 35);
     }
 }

@@ -38,10 +38,10 @@ struct Window {
 
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
-    set: WorkingSet,
+    pub set: WorkingSet,
     list: Vec<Window>,
     /// Number of requests per window.
-    width: u64,
+    pub width: u64,
     /// Number of requests that the last window can still take.
     left: u64,
 }
@@ -91,14 +91,6 @@ impl Windows {
         }
         self.list.push(Window { first_ns: time_ns, ..Window::default() });
         self.left = self.width;
-    }
-
-    pub fn width(&self) -> u64 {
-        self.width
-    }
-
-    pub fn working_set(&self) -> &WorkingSet {
-        &self.set
     }
 
     pub fn figures(&self) -> Vec<WindowFigures> {

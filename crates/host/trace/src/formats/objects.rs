@@ -187,7 +187,7 @@ trait ObjectFormat: Send + 'static {
     const OPERATIONS: bool = false;
 
     /// Appends the header of the file.
-    fn start(requests: &[ObjectRequest], out: &mut Vec<u8>);
+    fn start(_requests: &[ObjectRequest], _out: &mut Vec<u8>) {}
 
     /// Appends a request; `next` is the number (from 1) of the object's next request, or -1.
     fn put(request: &ObjectRequest, next: i64, out: &mut Vec<u8>);
@@ -241,8 +241,6 @@ impl<L: ObjectFormat> Encoder for ObjectEncoder<L> {
 }
 
 impl ObjectFormat for OracleGeneral {
-    fn start(_: &[ObjectRequest], _: &mut Vec<u8>) {}
-
     fn put(request: &ObjectRequest, next: i64, out: &mut Vec<u8>) {
         out.extend(request.seconds.to_le_bytes());
         out.extend(request.object.to_le_bytes());
