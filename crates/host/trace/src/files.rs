@@ -43,9 +43,8 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
         match &detected {
             Some((first, other)) if *other != format => {
                 let why = format!("{first} is in format {}, but {path} is in format {}", other.name, format.name);
-                return Err(TraceError::Invalid(format!(
-                    "{why}; convert one of them with 'ssdlab trace convert' first"
-                )));
+                let remedy = "convert one of them with 'ssdlab trace convert' first";
+                return Err(TraceError::Invalid(format!("{why}; {remedy}")));
             }
             _ => detected = Some((path, format)),
         }

@@ -54,10 +54,8 @@ impl Origin {
             return Err(TraceError::io(path, "is a directory; pass the trace files inside it"));
         }
         if !about.is_file() {
-            return Err(TraceError::io(
-                path,
-                "is a pipe or a device, which cannot be read twice; save its data as a file",
-            ));
+            let why = "is a pipe or a device, which cannot be read twice; save its data as a file";
+            return Err(TraceError::io(path, why));
         }
         let file = File::open(file).map_err(failed)?;
         Ok((Box::new(file), about.len()))

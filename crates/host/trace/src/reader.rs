@@ -207,9 +207,8 @@ impl TraceReader {
             let counts = &self.intake.report.counts;
             if counts.records == counts.headers && counts.bad_lines == 0 {
                 let path = shown(self.origins[0].path());
-                return Err(TraceError::Invalid(format!(
-                    "{path}: contains no requests; use a trace with reads or writes"
-                )));
+                let why = "contains no requests; use a trace with reads or writes";
+                return Err(TraceError::Invalid(format!("{path}: {why}")));
             }
         }
         Ok(())

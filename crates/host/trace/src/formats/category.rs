@@ -28,9 +28,8 @@ pub(crate) fn flags(mask: u64) -> u8 {
 pub(crate) fn of(op: Op, flags: u8) -> u64 {
     let op = match op {
         Op::Read => READ,
-        Op::Write => WRITE,
+        Op::Write | Op::Flush => WRITE,
         Op::Trim => WRITE | DISCARD,
-        Op::Flush => WRITE,
     };
     PAIRS.iter().fold(op, |mask, &(bit, flag)| if flags & flag != 0 { mask | bit } else { mask })
 }

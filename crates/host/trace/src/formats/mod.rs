@@ -23,6 +23,8 @@ mod tencent;
 pub(crate) mod volume;
 mod vscsi;
 
+use std::path::Path;
+
 use ssdlab_core::suggest::{list, nearest};
 use ssdlab_core::{Info, Registry};
 
@@ -136,11 +138,7 @@ pub fn parse(name: &str) -> Result<Format, TraceError> {
 
 /// Detects the format of a file from its first (decompressed) bytes. `before` is the path and format of an earlier file
 /// of the trace; the error message suggests this format.
-pub(crate) fn detect(
-    head: &[u8],
-    path: &std::path::Path,
-    before: Option<&(String, Format)>,
-) -> Result<Format, TraceError> {
+pub(crate) fn detect(head: &[u8], path: &Path, before: Option<&(String, Format)>) -> Result<Format, TraceError> {
     let scores = FORMATS.iter().map(|&known| ((known.role.sniff)(head), known)).filter(|(score, _)| *score > 0);
     let best = scores.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, format)| format);
     let path = shown(path);

@@ -20,10 +20,9 @@ pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> 
     let Some(per_second) = arrival.per_second() else { return Ok(()) };
     check_rate("per_second", per_second)?;
     let least = libm::ceil(requests as f64 * 1e9 / DURATION_MAX_NS);
-    let why = format!(
-        "the rate {per_second}/s is too low: {requests} requests take more than 285 years; raise it to {least}/s"
-    );
-    ensure!(requests as f64 * (1e9 / per_second) <= DURATION_MAX_NS, "per_second", "{why}");
+    let why = format!("the rate {per_second}/s is too low: {requests} requests take more than 285 years");
+    let is_enough = requests as f64 * (1e9 / per_second) <= DURATION_MAX_NS;
+    ensure!(is_enough, "per_second", "{why}; raise it to {least}/s");
     Ok(())
 }
 

@@ -132,10 +132,8 @@ impl Addresses for Walk {
         let whole = space.span / region_bytes;
         let most = whole.min(MOST);
         let (region, span) = (write_bytes(region_bytes), write_bytes(space.span));
-        let why = format!(
-            "the number of regions {heads} exceeds the {most} regions of {region} that fit in the span of {span}"
-        );
-        ensure!(heads <= most, "heads", "{why}; lower it to {most}");
+        let why = format!("exceeds the {most} regions of {region} that fit in the span of {span}");
+        ensure!(heads <= most, "heads", "the number of regions {heads} {why}; lower it to {most}");
         let most = heads.min(whole - heads + 1);
         let why = format!("{heads} of {whole} regions cannot form {stretches} separate groups; set it to {most}");
         ensure!((1..=most).contains(&stretches), "stretches", "{why}");

@@ -115,10 +115,8 @@ impl Workload {
     fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
         let most = BYTES_MAX / u64::from(largest.max(1));
         let (requests, size, total) = (self.total(), write_bytes(largest.into()), Bytes(BYTES_MAX));
-        let why = format!(
-            "the number of requests {requests} is too large: with {size} each, they exceed {total}; lower it to {most}"
-        );
-        ensure!(requests <= most, "requests", "{why}");
+        let why = format!("the number of requests {requests} is too large: with {size} each, they exceed {total}");
+        ensure!(requests <= most, "requests", "{why}; lower it to {most}");
         Ok(())
     }
 

@@ -62,24 +62,18 @@ impl Addresses for Oltp {
         // Minimum number of blocks that are neither hot nor idle.
         let others = u64::from(hot_requests < 1.0);
         let (size, hot_share, idle_share) = (write_bytes(block_bytes), in_percent(hot), in_percent(idle));
-        let why = "so the hot share of the requests must be 100%; raise it to 100%";
-        ensure!(
-            blocks > 1 || hot_requests <= 0.0 || hot_requests >= 1.0,
-            "hot_requests",
-            "the span has only one block of {size}, {why}"
-        );
+        let is_enough = blocks > 1 || hot_requests <= 0.0 || hot_requests >= 1.0;
+        let why = format!("the span has only one block of {size}, so the hot share of the requests must be 100%");
+        ensure!(is_enough, "hot_requests", "{why}; raise it to 100%");
         let why = format!("a hot share of {hot_share} leaves none of the {blocks} blocks hot");
         let is_enough = hot_blocks > 0 || hot_requests <= 0.0;
         ensure!(is_enough, "hot_blocks", "{why}; raise it to {}", in_percent(up(of(1))));
         let most = in_percent(down(of(blocks.saturating_sub(others))));
-        let why = format!(
-            "a hot share of {hot_share} of {blocks} blocks leaves no block for the other requests; lower it to {most}"
-        );
+        let none_left = "leaves no block for the other requests";
+        let why = format!("a hot share of {hot_share} of {blocks} blocks {none_left}; lower it to {most}");
         ensure!(hot_blocks + others <= blocks, "hot_blocks", "{why}");
         let most = in_percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
-        let why = format!(
-            "with {hot_share} of {blocks} blocks hot, an idle share of {idle_share} leaves no block for the other requests"
-        );
+        let why = format!("with {hot_share} of {blocks} blocks hot, an idle share of {idle_share} {none_left}");
         let is_enough = hot_blocks + idle_blocks + others <= blocks && hot + idle <= WHOLE;
         ensure!(is_enough, "idle_blocks", "{why}; lower it to {most}");
         Ok(())

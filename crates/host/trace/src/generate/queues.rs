@@ -12,11 +12,8 @@ pub const QUEUES_MAX: usize = 16;
 pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
     let Workload { queues, requests, .. } = workload;
     let count = queues.len();
-    ensure!(
-        count <= QUEUES_MAX,
-        "queues",
-        "{count} queues exceed the maximum of {QUEUES_MAX}; use {QUEUES_MAX} or fewer"
-    );
+    let why = format!("{count} queues exceed the maximum of {QUEUES_MAX}; use {QUEUES_MAX} or fewer");
+    ensure!(count <= QUEUES_MAX, "queues", "{why}");
     let mut all_per_second = 0.0;
     for queue in queues {
         let per_second = queue.arrival.per_second().unwrap_or_default();
@@ -31,11 +28,8 @@ pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
              lower it to {most}"
         );
         ensure!(*requests <= most, "requests", "{why}");
-        ensure!(
-            !workload.has_streams(),
-            "queues",
-            "the queue setting needs a pattern without its own streams; set it to \"none\""
-        );
+        let why = "the queue setting needs a pattern without its own streams; set it to \"none\"";
+        ensure!(!workload.has_streams(), "queues", "{why}");
     }
     Ok(())
 }

@@ -219,10 +219,8 @@ impl FilebenchRun {
     /// Handles the next event of the simulated system.
     fn step(&mut self) -> Result<(), TraceError> {
         let Some(Reverse((now_ns, _, actor))) = self.events.pop() else {
-            return wrong(
-                "pattern",
-                "all threads are deadlocked, which is a bug in ssdlab; report it with the settings",
-            );
+            let why = "all threads are deadlocked, which is a bug in ssdlab; report it with the settings";
+            return wrong("pattern", why);
         };
         self.act(actor, now_ns).map_err(|Full| TraceError::Full)
     }
