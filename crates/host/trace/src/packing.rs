@@ -124,10 +124,7 @@ impl Packing {
             return Ok(Some(*request));
         }
         if !uses(request) {
-            let offset = self.place(request.offset);
-            let end = self.place(request.end_or_last());
-            // Packing never makes a trim longer, so its length still fits 32 bits.
-            return Ok((offset < end).then(|| Request { offset, bytes: (end - offset) as u32, ..*request }));
+            return Ok(self.pack_trim(request));
         }
         let pages = pages(request, self.page_shift);
         match self.run_of(pages.start) {
@@ -141,6 +138,13 @@ impl Packing {
                 request.offset
             ))),
         }
+    }
+
+    fn pack_trim(&self, request: &Request) -> Option<Request> {
+        let offset = self.place(request.offset);
+        let end = self.place(request.end_or_last());
+        // Packing never makes a trim longer, so its length still fits 32 bits.
+        (offset < end).then(|| Request { offset, bytes: (end - offset) as u32, ..*request })
     }
 
     /// Returns the new address of a byte after packing. If the page of the byte is unused, returns the new address of

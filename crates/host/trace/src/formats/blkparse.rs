@@ -60,7 +60,7 @@ impl LineFormat for Blkparse {
         }
         let mut fields = Blanks::new(line);
         let text = fields.text("device")?;
-        let (major, minor) = device_number(text).ok_or(Fault::new("device", text, "is not MAJOR,MINOR"))?;
+        let device = device_number(text).ok_or(Fault::new("device", text, "is not MAJOR,MINOR"))?;
         alone(fields.rest().unwrap_or_default())?;
         fields.number("cpu")?;
         fields.number("sequence")?;
@@ -80,16 +80,16 @@ impl LineFormat for Blkparse {
         let Some((offset, bytes)) = extent(&mut fields)? else { return Ok(Entry::Skip(Skip::NonIo)) };
         process(&fields)?;
         let Some(op) = rwbs.op_of(bytes) else { return Ok(Entry::Skip(Skip::NonIo)) };
-        let device = Device::Id(tables.devices.device_number(major, minor));
+        let device = Device::Id(tables.devices.device_number(device >> 32, device & 0xFFFF_FFFF));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: rwbs.flags, stream: Stream::Number(pid) }))
     }
 }
 
-/// Parses a device number such as `7,0`.
-pub(super) fn device_number(text: &[u8]) -> Option<(u64, u64)> {
+/// Parses a device number such as `7,0`: the major number in the upper half, the minor number in the lower half.
+pub(super) fn device_number(text: &[u8]) -> Option<u64> {
     let comma = text.iter().position(|&byte| byte == b',')?;
-    let part = |digits| whole(digits).ok().filter(|part| *part <= u32::MAX.into());
-    Some((part(&text[..comma])?, part(&text[comma + 1..])?))
+    let (major, minor) = (whole(&text[..comma]).ok()?, whole(&text[comma + 1..]).ok()?);
+    Some(u64::from(u32::try_from(major).ok()?) << 32 | u64::from(u32::try_from(minor).ok()?))
 }
 
 /// Parses a time; returns it in ns, counted from [`BEFORE_NS`] before the reference time.

@@ -109,7 +109,7 @@ impl LineFormat for Ftrace {
             return Ok(Entry::Skip(Skip::OtherAction));
         }
         let text = fields.text("device")?;
-        let (major, minor) = device_number(text).ok_or(Fault::new("device", text, "is not MAJOR,MINOR"))?;
+        let device = device_number(text).ok_or(Fault::new("device", text, "is not MAJOR,MINOR"))?;
         let word = fields.text("RWBS")?;
         if self.event == b"block_rq_issue" {
             fields.number("bytes")?;
@@ -130,7 +130,7 @@ impl LineFormat for Ftrace {
         process(&mut fields)?;
         let Some(rwbs) = Rwbs::parse(word) else { return Ok(Entry::unknown_op("RWBS", word)) };
         let Some(op) = rwbs.op_of(bytes) else { return Ok(Entry::Skip(Skip::NonIo)) };
-        let device = Device::Id(tables.devices.device_number(major, minor));
+        let device = Device::Id(tables.devices.device_number(device >> 32, device & 0xFFFF_FFFF));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: rwbs.flags, stream: Stream::Number(pid) }))
     }
 }
