@@ -1,4 +1,5 @@
-//! Flash without time whose operations can be checked, for the time before the clock of a drive starts.
+//! Flash that does not model time, but whose operations can be checked: before the clock of a drive starts, and for drives
+//! without a clock.
 
 use ssdlab_core::{BlockId, Ppn};
 
