@@ -19,29 +19,22 @@ FRAME_INCHES = 0.6
 
 
 def _breakable(key: str) -> Markup:
-    """Returns the name of a setting, with optional line breaks after dots."""
+    """Allows line breaks after the dots in the name of a setting."""
     return Markup(re.sub(r"\.(?=[a-z])", ".<wbr>", escape(key)))
 
 
-def _template(name: str) -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """Returns the template of a page, given its path in this folder."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("ssdlab.view", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["breakable"] = _breakable
+    environment.globals |= {"cell": _cell, "kind": lambda item: type(item).__name__, "explore": explore, "code": Markup}
     return environment.get_template(name)
 
 
-def _kind(item: object) -> str:
-    return type(item).__name__
-
-
 def render(page: pages.Page, of: str) -> str:
-    """Renders the page as HTML. Identical pages give byte-identical HTML.
-
-    Args:
-        page: Contents of the page.
-        of: Kind of the result, as in the name of the JSON file next to the page.
-    """
+    """Renders the page as HTML; `of` is the kind of the result. Identical pages give byte-identical HTML."""
     charts: list[Chart] = []
 
     def inline(figure: pages.Figure, title: str) -> Markup:
@@ -53,23 +46,19 @@ def render(page: pages.Page, of: str) -> str:
         place = Markup('<div class="chart" role="img" aria-label="{}" data-chart="{}"></div>')
         return place.format(title, len(charts) - 1)
 
-    shown = (replace(section, items=[item for item in section.items if _is_useful(item)]) for section in page.sections)
-    return _template("page.html.jinja").render(
-        page=replace(page, sections=[section for section in shown if section.items]),
+    sections = []
+    for section in page.sections:
+        items = [item for item in section.items if not isinstance(item, pages.Figure) or item.is_useful()]
+        if items:
+            sections.append(replace(section, items=items))
+    return template("page.html.jinja").render(
+        page=replace(page, sections=sections),
         of=of,
         version=_ssdlab.__version__,
         inline=inline,
-        cell=_cell,
-        kind=_kind,
         glossary=glossary.used,
         charts=charts,
-        explore=explore,
-        code=Markup,
     )
-
-
-def _is_useful(item: pages.Item) -> bool:
-    return not isinstance(item, pages.Figure) or item.is_useful()
 
 
 def _cell(cell: "str | pages.Cell") -> pages.Cell:
@@ -77,12 +66,10 @@ def _cell(cell: "str | pages.Cell") -> pages.Cell:
 
 
 def in_notebook(page: pages.Page) -> str:
-    """Returns a page as HTML for a notebook: without figures, with the first sections open and all other sections
-    folded.
-    """
+    """Returns a page as HTML for a notebook: without figures, and with all but the first sections folded."""
     sections = [replace(section, items=[*_without_figures(section.items)]) for section in page.sections]
     shown = replace(page, sections=[section for section in sections if section.items])
-    return _template("notebook.html.jinja").render(page=shown, cell=_cell, kind=_kind, open=OPEN_SECTIONS)
+    return template("notebook.html.jinja").render(page=shown, open=OPEN_SECTIONS)
 
 
 def _without_figures(items: Sequence[pages.Item]) -> Iterator[pages.Item]:
@@ -95,7 +82,6 @@ def _without_figures(items: Sequence[pages.Item]) -> Iterator[pages.Item]:
 
 def frame(chart: Chart, title: str) -> str:
     """Returns an interactive chart in an iframe, for a notebook."""
-    page = _template("frame.html.jinja").render(title=title, charts=[chart], explore=explore, code=Markup)
-    height = f"{chart.height + FRAME_INCHES:g}in"
-    style = f"width: 100%; height: {height}; border: 0"
+    page = template("frame.html.jinja").render(title=title, charts=[chart])
+    style = f"width: 100%; height: {chart.height + FRAME_INCHES:g}in; border: 0"
     return f'<iframe title="{escape(title)}" srcdoc="{escape(page)}" style="{style}"></iframe>'

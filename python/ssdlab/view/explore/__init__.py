@@ -22,7 +22,7 @@ ECHARTS_SHA256 = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0f
 
 
 def library() -> str:
-    """Returns the compressed ECharts library as base64 text, for embedding in pages."""
+    """Returns the compressed ECharts library as base64 text."""
     return base64.b64encode((HERE / "echarts.min.js.gz").read_bytes()).decode()
 
 
@@ -32,17 +32,12 @@ def script() -> str:
 
 
 def island(data: object) -> str:
-    """Returns data as JSON, for embedding in a script of a page. `<` is escaped, because a tag or a comment in the data
-    would end the script.
-
-    Raises:
-        ValueError: If a number is not finite.
-    """
+    """Returns data as JSON for a script of a page. Escapes `<`, because a tag or comment would end the script."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def data(charts: list[Chart]) -> str:
-    """Returns charts as JSON for `options.js`, for embedding in a script of a page."""
+    """Returns charts as JSON for `options.js`."""
     return island([_plain(chart) for chart in charts])
 
 

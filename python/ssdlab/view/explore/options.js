@@ -278,7 +278,7 @@ function series(panel, mark, at, right, chosen) {
   }
 }
 
-// Draws bars of requests other than the chosen request in pale colours.
+// Draws bars with hatching and outlines; bars of requests other than the chosen request are pale.
 const told = (mark, chosen, render) => (params, api) => {
   const item = render(params, api);
   if (item && mark.hatched) {
@@ -421,7 +421,7 @@ function option(chart, height, width) {
 const entry = (name, marks) =>
   marks.some(({ mark }) => mark.name === name && ["Line", "Level"].includes(mark.kind)) ? { name } : { name, icon: "roundRect" };
 
-// Names beside rows take at most two fifths of a narrow figure.
+// Names beside rows take at most two fifths of the figure's width.
 const leftOf = (panel, width) => {
   const lines = panel.y.ticks.flatMap(([, name]) => name.split("\n"));
   const title = panel.y.title && lines.length ? BESIDE : 0;

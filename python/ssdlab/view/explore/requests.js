@@ -15,12 +15,6 @@ const barsOf = (chart) => chart.panels.flatMap(({ marks }) => marks.filter(({ re
     what: `${mark.name}, ${mark.causes[at]}`,
   }))));
 
-/** Returns the bars of other requests that kept the lane busy while this bar was ready to start. */
-function waited(bars, bar) {
-  const others = bars.filter(({ row, request }) => row === bar.row && request !== bar.request);
-  return others.filter(({ begin, end }) => end > bar.ready && begin < bar.begin);
-}
-
 class Requests {
   constructor(one) {
     this.one = one;
@@ -102,7 +96,9 @@ class Requests {
       ...waits && isFirst && isAfter ? ["perhaps earlier operations"] : [],
       ...waits && bar.begin > until ? ["perhaps later operations"] : [],
     ];
-    const named = waited(this.bars, bar).map(({ request, what }) => request ? `request ${plain(request)} (${what})` : what);
+    const keptBusy = this.bars.filter(({ row, request, begin, end }) =>
+      row === bar.row && request !== bar.request && end > bar.ready && begin < bar.begin);
+    const named = keptBusy.map(({ request, what }) => request ? `request ${plain(request)} (${what})` : what);
     return [...hidden, ...named].join("; ") || "–";
   }
 

@@ -9,12 +9,12 @@ import base64
 import gzip
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
 from ssdlab import _ssdlab
 from ssdlab.analyse.steps import Explanation
 from ssdlab.view.explore import island
+from ssdlab.view.html import template
 
 HERE = Path(__file__).parent
 SIMULATOR = HERE / "simulator.wasm"
@@ -31,14 +31,11 @@ _LEGEND = {
 
 def render(explanation: Explanation) -> str:
     """Returns the page as HTML. Identical explanations give byte-identical HTML."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("ssdlab.view.stepper", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
     scene = explanation.scene
     lanes = [{"recording": recording, "before": scene.before} for recording in explanation.recordings]
     ftls = [recording["drive"]["ftl"] for recording in explanation.recordings]
     families = {family for ftl in ftls for family in (*ftl, *("slc" for page in ftl.values() if "slc" in page))}
-    return environment.get_template("page.html.jinja").render(
+    return template("stepper/page.html.jinja").render(
         title=scene.title,
         text=[" ".join(part.split()) for part in scene.text.split("\n\n") if part.strip()],
         version=_ssdlab.__version__,

@@ -35,7 +35,10 @@ class Drawing {
     const side = element("div", { class: "side" },
       element("section", {}, element("h3", {}, "Counted so far"), this.counters),
       element("section", {}, element("h3", {}, lane.isLog ? "Map: data blocks, and pages in the log" : "Map: location of each page"), this.map));
-    if (lane.hasMap) side.append(element("section", {}, element("h3", {}, ramTitle(lane)), this.ram));
+    if (lane.hasMap) {
+      const isOrdered = lane.recording.drive.ftl.page.map.name === "dftl";
+      side.append(element("section", {}, element("h3", {}, isOrdered ? "In RAM, next to be evicted first" : "In RAM"), this.ram));
+    }
     home.replaceChildren(element("h2", {}, lane.recording.title), this.said, element("div", { class: "picture" }, this.flash, side));
     this.rows = this.mapRows();
     window.addEventListener("resize", () => this.draw(this.k ?? 0));
@@ -73,7 +76,7 @@ class Drawing {
 
   say(k) {
     const { recording } = this.lane;
-    const lines = k === 0 ? [] : this.lane.around(k - 1).map(({ span, summary }) => element("p", { class: `span ${span}` }, summary));
+    const lines = this.lane.around(k - 1).map(({ span, summary }) => element("p", { class: `span ${span}` }, summary));
     lines.push(element("p", { class: "now" }, k === 0 ? "Before the first request." : recording.sentences[k - 1]));
     this.said.replaceChildren(...lines);
   }
@@ -125,7 +128,7 @@ class Drawing {
 
   drawArrows(k) {
     const step = k > 0 ? this.lane.steps[k - 1] : null;
-    const inner = k > 0 ? this.lane.around(k - 1).at(-1) : undefined;
+    const inner = this.lane.around(k - 1).at(-1);
     const copies = this.lane.steps.slice(inner ? inner.from : k - 1, k).filter(({ step: kind }) => kind === "copy");
     const box = this.flash.getBoundingClientRect();
     const middle = (ppn) => {
@@ -204,8 +207,7 @@ class Drawing {
   drawCounters(k) {
     const { lane } = this;
     const { counts } = lane;
-    const request = lane.requests.findLast((span) => span.from < k);
-    const from = request ? request.from : 0;
+    const from = lane.requests.findLast((span) => span.from < k)?.from ?? 0;
     const line = (title, value) => element("tr", {}, element("th", { scope: "row" }, title),
       element("td", {}, value(from, k)), element("td", {}, value(0, k)));
     const count = (name) => (start, end) => `${counts[name][end] - counts[name][start]}`;
@@ -228,11 +230,6 @@ class Drawing {
     const head = element("tr", {}, element("td"), element("th", { scope: "col" }, "request"), element("th", { scope: "col" }, "so far"));
     this.counters.replaceChildren(element("thead", {}, head), element("tbody", {}, ...lines));
   }
-}
-
-function ramTitle(lane) {
-  const ordered = lane.recording.drive.ftl.page.map.name === "dftl";
-  return ordered ? "In RAM, next to be evicted first" : "In RAM";
 }
 
 /** Returns the marks of the pages that a step touches. */

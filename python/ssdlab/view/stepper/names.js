@@ -29,7 +29,7 @@ function blockText(lane, { use, owner, frontier }) {
     return lane.recording.drive.ftl.page.survivors === "own" ? ["host", "GC"][frontier] ?? `stream ${frontier}` : "data";
   }
   if (use === "sequential") return owner === null ? "sequential" : `sequential of ${owner}`;
-  if (use === "log") return lane.scheme === "bast" && owner !== null ? `log of ${owner}` : "log";
+  if (use === "log") return lane.recording.drive.ftl.log.scheme.name === "bast" && owner !== null ? `log of ${owner}` : "log";
   return use;
 }
 

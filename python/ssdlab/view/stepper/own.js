@@ -28,18 +28,18 @@ function written(requests) {
 
 async function own(player, scene) {
   const note = document.getElementById("own-note");
-  let simulate = null;
+  let [simulate, why] = [null, "ssdlab was built without the WebAssembly simulator"];
   try {
     simulate = await simulator();
   } catch (error) {
-    note.textContent = `This page only plays a recording: its simulator does not start (${error.message}).`;
-    return null;
+    why = `its simulator does not start (${error.message})`;
   }
   if (simulate === null) {
-    note.textContent = "This page only plays a recording: ssdlab was built without the WebAssembly simulator.";
+    note.textContent = `This page only plays a recording: ${why}.`;
     return null;
   }
-  document.getElementById("own-form").hidden = false;
+  const form = document.getElementById("own-form");
+  form.hidden = false;
   note.textContent = "This page runs the simulator: change the requests, or click a page of the flash to write it.";
   const text = document.getElementById("own-text");
   const fault = document.getElementById("own-fault");
@@ -59,10 +59,10 @@ async function own(player, scene) {
   const given = () => player.requests.map(({ op, page, count }) => ({ op, page, count }));
   text.value = written(given());
   const run = (requests, shown) => {
-    const recordings = scene.lanes.map(({ recording, before, name }) => {
+    const recordings = scene.lanes.map(({ recording, before }) => {
       const answered = simulate({ drive: recording.drive, before, requests });
       if (answered.error) throw new Error(answered.error);
-      return { recording: answered.recording, name };
+      return answered;
     });
     player.load(recordings, shown);
     type(requests);
@@ -75,7 +75,6 @@ async function own(player, scene) {
       fault.textContent = error.message;
     }
   };
-  const form = document.getElementById("own-form");
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     attempt(() => { run(text.value, null); fresh = true; });

@@ -43,9 +43,7 @@ def pictures(explanation: Explanation, first: int, last: int) -> Iterator[str]:
 
 
 def animation(explanation: Explanation, first: int, last: int) -> str:
-    """Returns an animated picture that shows the steps from `first` to `last` in an endless loop. The picture needs no
-    script.
-    """
+    """Returns a picture that shows the steps from `first` to `last` in an endless loop, without a script."""
     drawing = _Drawing(explanation, first, last)
     count = len(drawing.steps)
     pieces = [f'<animate id="clock" attributeName="x" begin="0s;clock.end" dur="{count * SECONDS}s"/>']
@@ -59,9 +57,7 @@ def animation(explanation: Explanation, first: int, last: int) -> str:
 
 
 def _shown(piece: str, begin: int, end: int, count: int) -> str:
-    """Makes a piece of a picture visible from step `begin` until step `end` begins. Viewers without animation show the
-    first step.
-    """
+    """Makes a piece visible from step `begin` until step `end` begins. Without animation, the first step is shown."""
     if end - begin == count:
         return piece
     if begin == 0:
@@ -102,7 +98,6 @@ class _Drawing:
         self._size = width * len(lanes), top + max(lane.height(lines) for lane in lanes)
 
     def file(self, pieces: Iterable[str]) -> str:
-        """Returns the text of an SVG file with the given pieces."""
         width, height = self._size
         body = "\n".join(pieces)
         return (
@@ -139,22 +134,17 @@ class _Lane:
         return f"Request {begun} of {len(requests)}: {op} {page}{f'–{page + count - 1}' if count > 1 else ''}"
 
     def _around(self, after: int) -> list[int]:
-        """Returns the indices of the spans (ranges of steps) that contain the latest step, longer spans first. Omits
-        the spans of requests.
-        """
+        """Returns the indices of the spans that contain the latest step, longer spans first, except requests."""
         spans = enumerate(self._recording["spans"])
         return [at for at, span in spans if span["from"] < after <= span["to"] + 1 and span["span"] != "request"]
 
     def caption(self, after: int) -> list[tuple[str, str]]:
-        """Returns the caption lines with their font weights: first the spans that contain the step, then the step
-        itself.
-        """
+        """Returns lines with their font weights: the spans that contain the step, then the step itself."""
         told = [(self._recording["summaries"][at], "600") for at in self._around(after)]
         told.append((self._recording["sentences"][after - 1] if after else "Before the first request.", "400"))
         return [(line, weight) for words, weight in told for line in textwrap.wrap(words, int(self._width / _LETTER))]
 
     def height(self, lines: int) -> int:
-        """Returns the height of the pictures with the given number of caption lines."""
         down = math.ceil(len(self._frames[0]["blocks"]) / self._across)
         return (lines + 3) * _LINE + down * (self._block[1] + _GAP) + _MARGIN
 
@@ -164,21 +154,20 @@ class _Lane:
         step = self._recording["steps"][after - 1] if after else {"step": ""}
         marks = {step.get("ppn"): step["step"], step.get("from"): "read", step.get("to"): "program"}
         blocks = top + (lines + 2) * _LINE
-        caption = "".join(
-            _text(self._left, top + (at + 1) * _LINE, line, "ink", f'font-weight="{weight}"')
-            for at, (line, weight) in enumerate(self.caption(after))
+        captions = (
+            _text(self._left, top + at * _LINE, line, "ink", f'font-weight="{weight}"')
+            for at, (line, weight) in enumerate(self.caption(after), 1)
         )
         parts = {
             "name": _text(self._left, top, self._recording["title"], "ink", 'font-weight="600"'),
-            "caption": caption,
+            "caption": "".join(captions),
             "counts": _text(self._left, blocks - 10, _counted(frame), "soft"),
         }
         for number, block in enumerate(frame["blocks"]):
             erased = step["step"] == "erase" and step["block"] == number
             parts[f"block {number}"] = self._box(block, number, blocks, erased=erased)
-            use = (
-                "relocated" if not self._is_log and block["use"] == "data" and block["frontier"] == 1 else block["use"]
-            )
+            is_relocated = not self._is_log and block["use"] == "data" and block["frontier"] == 1
+            use = "relocated" if is_relocated else block["use"]
             for ppn, page in enumerate(block["pages"], number * self._pages):
                 parts[f"page {ppn}"] = _page(*self._cell(ppn, blocks), page, use, marks.get(ppn, ""))
         parts["arrows"] = "".join(self._arrows(after, blocks))

@@ -15,7 +15,7 @@ class Player {
   /** Shows recordings from their start, or from request `request`. */
   load(lanes, request = null) {
     this.pause();
-    this.lanes = lanes.map(({ recording, name }) => new Lane(recording, name));
+    this.lanes = lanes.map(({ recording }) => new Lane(recording));
     this.requests = this.lanes[0].requests.map(({ from }) => this.lanes[0].steps[from]);
     this.starts = [0];
     this.requests.forEach((_, number) => {
@@ -30,8 +30,7 @@ class Player {
     home.replaceChildren(...sections);
     this.drawings = this.lanes.map((lane, at) => new Drawing(lane, sections[at], (lpn) => this.onPage?.(lpn)));
     this.list();
-    const slider = document.getElementById("position");
-    slider.max = this.last;
+    document.getElementById("position").max = this.last;
     this.go(request === null ? 0 : this.starts[request] + 1);
   }
 

@@ -4,18 +4,18 @@ const KEYFRAME = 64; // Number of steps between two stored states.
 
 /** A drive with the recording of its steps; `at(k)` is the state after `k` steps. */
 class Lane {
-  constructor(recording, name) {
+  constructor(recording) {
     const spans = recording.spans.map((span, at) => ({ ...span, summary: recording.summaries[at] }));
-    Object.assign(this, { recording, name, steps: recording.steps, spans });
+    Object.assign(this, { recording, steps: recording.steps, spans });
     this.pagesPerBlock = recording.drive.pages_per_block;
     this.logicalPages = recording.drive.logical_pages;
     this.isLog = "log" in recording.drive.ftl;
-    this.scheme = this.isLog ? recording.drive.ftl.log.scheme.name : recording.drive.ftl.page.victims.name;
     this.hasMap = !this.isLog && recording.drive.ftl.page.map.name !== "ram";
     this.requests = this.spans.filter((span) => span.span === "request");
     this.counts = countersOf(recording);
-    this.keyframes = [startOf(recording)];
-    this.state = copyOf(this.keyframes[0]);
+    this.state = copyOf(recording.start);
+    this.state.blocks.forEach((block, number, all) => { block.since = number - all.length; });
+    this.keyframes = [copyOf(this.state)];
     this.k = 0;
   }
 
@@ -42,18 +42,10 @@ class Lane {
     return (ram.findLast(({ step }, at) => at === 0 || step < k) ?? { entries: [] }).entries;
   }
 
-  /** Returns the spans that contain step `k`, longer spans first. */
+  /** Returns the spans except requests that contain step `k`, longer spans first. */
   around(k) {
     return this.spans.filter((span) => span.from <= k && k <= span.to && span.span !== "request");
   }
-}
-
-function startOf({ start }) {
-  return {
-    pages: start.pages.map((page) => ({ ...page })),
-    blocks: start.blocks.map((block, number) => ({ ...block, since: number - start.blocks.length })),
-    map: [...start.map],
-  };
 }
 
 function copyOf(state) {
@@ -102,7 +94,6 @@ function apply(state, step, pagesPerBlock, number) {
       state.blocks[step.block].since = number;
       break;
     }
-    default: break;
   }
 }
 
@@ -124,7 +115,6 @@ function countersOf({ steps, ended_ns }) {
       case "victim": add("collections"); break;
       case "looked_up": add(step.hit ? "hits" : "misses"); break;
       case "captured": add("captured"); break;
-      default: break;
     }
   });
   return so_far;
