@@ -9,7 +9,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from ssdlab.text import columns, counted, folded
-from ssdlab.view.page import Beside, Cell, Facts, Item, Page, Paragraph, Row, Section, Style, Table
+from ssdlab.view.page import Beside, Cell, Facts, Page, Paragraph, Row, Style, Table
 
 STYLES: dict[Style, str] = {
     "": "", "strong": "bold", "soft": "dim", "code": "", "best": "green", "gap": "yellow", "bad": "red",
@@ -62,8 +62,7 @@ def _body(out: Console, page: Page, all: bool) -> None:
     _notes(out, page.remarks, all)
     if page.partial:
         out.print(Text(folded(f"partial result: {page.partial}"), style="bold red"))
-    shown = [section for section in page.sections if section.terminal and (all or not section.detail)]
-    items = [item for section in shown for item in items_of(section)]
+    items = [*shown_items(page, all=all)]
     labels = _label_columns(items)
     for before, item in zip([None, *items], items, strict=False):
         if isinstance(item, Paragraph):
@@ -73,8 +72,11 @@ def _body(out: Console, page: Page, all: bool) -> None:
         elif isinstance(item, Facts) and not _fits_a_row(out, item):
             out.print()
             _print_grid(out, _facts(item))
+        elif isinstance(item, Facts):
+            names, values = zip(*item.rows, strict=True)
+            _table(out, Table(names, [values], left=0), labels, all)
         else:
-            _table(out, _headlines(item) if isinstance(item, Facts) else item, labels, all)
+            _table(out, item, labels, all)
 
 
 def _fits_a_row(out: Console, facts: Facts) -> bool:
@@ -98,24 +100,19 @@ def _paragraph(out: Console, paragraph: Paragraph) -> None:
     out.print(Text(folded(paragraph.text, indent), style=STYLES[paragraph.style]))
 
 
-def items_of(section: Section) -> Iterator[Paragraph | Facts | Table]:
-    """Yields the items of a section except its figures. The first table without a title gets the section title."""
-    title = section.title
-    for item in section.items:
-        for shown in _shown(item):
-            if isinstance(shown, Table) and not shown.title:
-                yield replace(shown, title=title)
-                title = ""
-            else:
-                yield shown
-
-
-def _shown(item: Item) -> Iterator[Paragraph | Facts | Table]:
-    if isinstance(item, Beside):
-        for inner in item.items:
-            yield from _shown(inner)
-    elif isinstance(item, Paragraph | Facts | Table):
-        yield item
+def shown_items(page: Page, *, all: bool) -> Iterator[Paragraph | Facts | Table]:
+    """Yields the items that a terminal shows. The first table of a section without a title gets the section's title."""
+    for section in page.sections:
+        if not section.terminal or (section.detail and not all):
+            continue
+        title = section.title
+        for outer in section.items:
+            for item in outer.items if isinstance(outer, Beside) else [outer]:
+                if isinstance(item, Table) and not item.title:
+                    yield replace(item, title=title)
+                    title = ""
+                elif isinstance(item, Paragraph | Facts | Table):
+                    yield item
 
 
 def _label_columns(items: Sequence[Paragraph | Facts | Table]) -> int:
@@ -126,12 +123,6 @@ def _label_columns(items: Sequence[Paragraph | Facts | Table]) -> int:
             first = item.headers[1:] if item.wide else [_text(row[0]).plain for row in item.rows[: item.most]]
             labels += [len(item.title), *(2 + len(label) for label in first)]
     return min(max(labels), LABEL)
-
-
-def _headlines(facts: Facts) -> Table:
-    """Returns headlines as a table of one row."""
-    labels, values = zip(*facts.rows, strict=True)
-    return Table(labels, [values], left=0)
 
 
 def _table(out: Console, item: Table, labels: int, all: bool) -> None:
@@ -203,10 +194,6 @@ def _parts(
 ) -> Iterator[Sequence[int]]:
     """Splits the columns of a table into parts that fit the width; each part repeats the column of row names."""
     fixed = [*range(max(left, 1))]
-    free = [*range(len(fixed), len(headers))]
-    if not free:
-        yield [*fixed, *free]
-        return
 
     def widest(at: int) -> int:
         return max(Text(cell).cell_len for cell in (headers[at], *(_text(row[at]).plain for row in rows)))
@@ -219,7 +206,7 @@ def _parts(
     # In a split table, text columns with long texts appear only in the first part.
     again = [at for at in fixed if at == 0 or widest(at) <= WORDS]
     part = [*fixed]
-    for at in free:
+    for at in range(len(fixed), len(headers)):
         # A column wider than the page forms a part by itself.
         if part[-1] not in fixed and sum(map(needed, [*part, at])) - GAP > out.width:
             yield part
@@ -236,7 +223,6 @@ def _turned(table: Table) -> tuple[Sequence[str], Sequence[Row]]:
 
 
 def _grid(headers: Sequence[str], left: int) -> Grid:
-    """Returns a table of the library Rich, without lines."""
     grid = Grid(box=None, padding=(0, GAP, 0, 0), header_style="dim", pad_edge=False)
     for index, header in enumerate(headers):
         # Text columns may break lines between words.

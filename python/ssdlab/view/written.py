@@ -10,7 +10,7 @@ from dataclasses import replace
 from ssdlab.model.finding import TableFormat
 from ssdlab.view.choice import chosen
 from ssdlab.view.page import Cell, Facts, Page, Row, Section, Table
-from ssdlab.view.terminal import items_of
+from ssdlab.view.terminal import shown_items
 
 BEST = " *"
 """Mark of the best value of a row on a terminal; other output formats show the value in bold."""
@@ -23,31 +23,20 @@ IN_LATEX = {
 
 
 def tables(page: Page, *, all: bool) -> list[Table]:
-    """Returns the tables that a terminal shows; facts become two-column tables. With `all`, includes the tables of
-    detail sections.
-    """
+    """Returns the tables that a terminal shows, with or without details; facts become two-column tables."""
     found = []
-    for section in page.sections:
-        if section.terminal and (all or not section.detail):
-            for item in items_of(section):
-                if isinstance(item, Facts):
-                    found.append(Table((item.title, "value"), item.rows))
-                elif isinstance(item, Table):
-                    found.append(item)
-    return [_named(table) for table in found]
-
-
-def _named(table: Table) -> Table:
-    """Ensures that the first column of a table has a header. If it has none, the title becomes its header."""
-    return table if table.headers[0] else replace(table, headers=(table.title, *table.headers[1:]), title="")
+    for item in shown_items(page, all=all):
+        table = Table(("", "value"), item.rows, item.title) if isinstance(item, Facts) else item
+        if isinstance(table, Table):
+            if not table.headers[0]:
+                table = replace(table, headers=(table.title, *table.headers[1:]), title="")
+            found.append(table)
+    return found
 
 
 def with_rows(page: Page, names: Iterable[str]) -> list[Table]:
-    """Returns the rows with the given names as tables. Rows from tables with identical headers are combined into one
-    table. A name may also select one cell by the names of its row and column, such as `read.p99`.
-
-    Raises:
-        ConfigError: If no row or cell matches a name.
+    """Returns the rows with the given names, in one table for identical headers. A name may also select one cell by the
+    names of its row and column, such as `read.p99`.
     """
     labels: list[str] = []
     rows: list[tuple[tuple[str, ...], Row]] = []
@@ -120,9 +109,7 @@ def _latex(table: Table) -> str:
 
 
 def _csv(table: Table) -> str:
-    """Returns a table as CSV. Headings do not become rows; instead, a row name that occurs more than once is prefixed
-    with its heading.
-    """
+    """Returns a table as CSV, without headings; a row name that occurs more than once is prefixed with its heading."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.headers)
