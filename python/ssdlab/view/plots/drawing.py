@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -76,7 +76,6 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
 }
 
-
 WIDTH = 7.6
 """Default width of figures in inches."""
 SMALLEST_TEXT = 0.75
@@ -91,9 +90,7 @@ STATELESS: dict[FigureFormat, dict[str, Any]] = {
 
 
 def shrunk(width: float) -> float:
-    """Returns the height of a figure of the given width, as a fraction of the height at full width. The height shrinks
-    less than the width, because each row of a figure needs some height.
-    """
+    """Returns the height of a narrow figure, as a fraction of the full height; rows need some height at any width."""
     return math.sqrt(width / WIDTH)
 
 
@@ -104,8 +101,7 @@ class Drawing(Figure):
         super().__init__(figsize=(width, chart.height * shrunk(width)), layout="constrained")
         self._chart, self._title = chart, title
         self.look = {**STYLE, "font.size": STYLE["font.size"] * max(shrunk(width), SMALLEST_TEXT)}
-        """Matplotlib settings. They must also be in effect when the figure is saved, because saving creates the ticks.
-        """
+        """Matplotlib settings, also needed when the figure is saved, because saving creates the ticks."""
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").frame(self._chart, self._title)
@@ -129,28 +125,6 @@ class Drawing(Figure):
         return buffer.getvalue()
 
 
-def nothing(axes: Axes, why: str) -> None:
-    """Hides the lines and labels of empty axes, and writes in their place why there is nothing to draw."""
-    axes.set_axis_off()
-    axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes)
-
-
-def written(axis: Drawn, form: Callable[[float], str], *, whole: bool = False) -> None:
-    """Formats the ticks of an axis; `whole` limits them to whole numbers."""
-    if whole and axis.get_scale() == "linear":
-        axis.set_major_locator(MaxNLocator(integer=True))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
-    # Minor ticks are left out, because on logarithmic axes they would take a quarter of the time to write a report.
-    axis.set_minor_locator(NullLocator())
-
-
-def at_values(axis: Drawn, values: Sequence[float], form: Callable[[float], str]) -> None:
-    """Puts ticks only at the given values of an axis."""
-    axis.set_major_locator(FixedLocator(values))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
-
-
 def _on_axis(form: Form) -> Callable[[float], str]:
     """Returns a function that formats axis values without trailing zeros, including negative values."""
 
@@ -167,24 +141,18 @@ def drawn(chart: Chart, title: str = "chart", width: float = WIDTH) -> Drawing:
     """Draws a chart, `width` inches wide; `title` is for screen readers."""
     figure = Drawing(chart, title, width)
     with matplotlib.rc_context(figure.look):
-        _fill(figure, chart)
-    return figure
-
-
-def _fill(figure: Drawing, chart: Chart) -> None:
-    if len(chart.panels) == 1:
-        panels = [figure.add_subplot()]
-    else:
         ratios = [panel.height for panel in chart.panels]
-        panels = list(figure.subplots(len(chart.panels), sharex=chart.shared, height_ratios=ratios))
-    for axes, panel in zip(panels, chart.panels, strict=True):
-        _draw(axes, panel, named=axes is panels[-1] or not chart.shared)
-    _legend(figure, chart)
+        panels = figure.subplots(len(ratios), sharex=chart.shared, height_ratios=ratios, squeeze=False)[:, 0]
+        for axes, panel in zip(panels, chart.panels, strict=True):
+            _draw(axes, panel, named=axes is panels[-1] or not chart.shared)
+        _legend(figure, chart)
+    return figure
 
 
 def _draw(axes: Axes, panel: Panel, *, named: bool) -> None:
     if not panel.marks:
-        nothing(axes, panel.empty)
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, panel.empty, ha="center", va="center", transform=axes.transAxes)
         return
     right = axes.twinx() if panel.right else axes
     for mark in panel.marks:
@@ -211,12 +179,15 @@ def _scale(axes: Axes, side: Literal["x", "y"], of: Axis) -> None:
         scaled = axes.set_xscale if side == "x" else axes.set_yscale
         scaled("log", base=2 if of.form == "size" else 10)
     if of.form != "number":
-        written(axis, _on_axis(of.form), whole=of.whole)
+        if of.whole and not of.log:
+            axis.set_major_locator(MaxNLocator(integer=True))
+        _label(axis, _on_axis(of.form))
     if of.ticks:
         names = dict(of.ticks)
         longest = LONGEST_NAME if side == "y" else max(FEWEST_LETTERS, LETTERS_ACROSS // len(names))
         short = text.shortened(names.values(), longest)
-        at_values(axis, list(names), lambda value: short[names[value]])
+        axis.set_major_locator(FixedLocator(list(names)))
+        _label(axis, lambda value: short[names[value]])
         axis.set_tick_params(labelsize="small" if len(names) > ROWS_IN_SMALL else "medium")
     if of.low is not None or of.high is not None:
         limit(of.low, of.high)
@@ -229,32 +200,56 @@ def _scale(axes: Axes, side: Literal["x", "y"], of: Axis) -> None:
         axes.grid(axis=side, visible=False)
 
 
+def _label(axis: Drawn, form: Callable[[float], str]) -> None:
+    axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
+    # Minor ticks are left out, because on logarithmic axes they would take a quarter of the time to write a report.
+    axis.set_minor_locator(NullLocator())
+
+
 def _mark(mark: Mark, axes: Axes) -> None:
-    _MARKS[type(mark)](mark, axes)
-
-
-def _line(line: Line, axes: Axes) -> None:
-    # A single point is drawn as a dot.
-    marker = "o" if line.dots else "." if np.isfinite(line.y).sum() == 1 else ""
-    style = "steps-post" if line.step else "default"
-    axes.plot(
-        line.x, line.y, marker=marker, markersize=3 if line.dots else None, color=line.colour, alpha=line.opacity,
-        linewidth=line.width, linestyle=DASHES[line.dash], drawstyle=style, label=line.name or None,
-    )  # fmt: skip
-
-
-def _points(points: Points, axes: Axes) -> None:
-    axes.plot(points.x, points.y, "o", color=points.colour, markersize=points.size, label=points.name or None)
-
-
-def _band(band: Band, axes: Axes) -> None:
-    axes.fill_between(band.x, band.low, band.high, color=band.colour, alpha=0.2, linewidth=0)
-
-
-def _whiskers(of: Whiskers, axes: Axes) -> None:
-    middle, half = (of.low + of.high) / 2, (of.high - of.low) / 2
-    x, y, across, up = (middle, of.at, half, None) if of.along else (of.at, middle, None, half)
-    axes.errorbar(x, y, up, across, fmt="none", ecolor=of.colour, elinewidth=0.8, capsize=2)
+    match mark:
+        case Line():
+            # A single point is drawn as a dot.
+            marker = "o" if mark.dots else "." if np.isfinite(mark.y).sum() == 1 else ""
+            style = "steps-post" if mark.step else "default"
+            axes.plot(
+                mark.x, mark.y, marker=marker, markersize=3 if mark.dots else None, color=mark.colour,
+                alpha=mark.opacity, linewidth=mark.width, linestyle=DASHES[mark.dash], drawstyle=style,
+                label=mark.name or None,
+            )  # fmt: skip
+        case Points():
+            axes.plot(mark.x, mark.y, "o", color=mark.colour, markersize=mark.size, label=mark.name or None)
+        case Band():
+            axes.fill_between(mark.x, mark.low, mark.high, color=mark.colour, alpha=0.2, linewidth=0)
+        case Whiskers():
+            middle, half = (mark.low + mark.high) / 2, (mark.high - mark.low) / 2
+            x, y, across, up = (middle, mark.at, half, None) if mark.along else (mark.at, middle, None, half)
+            axes.errorbar(x, y, up, across, fmt="none", ecolor=mark.colour, elinewidth=0.8, capsize=2)
+        case Area():
+            _area(mark, axes)
+        case Columns():
+            centres, widths = (mark.edges[:-1] + mark.edges[1:]) / 2, np.diff(mark.edges)
+            axes.bar(centres, mark.heights, width=widths * 0.9, color=mark.colour)
+            axes.grid(axis="x", visible=False)
+        case Level():
+            draw = axes.axvline if mark.upright else axes.axhline
+            draw(mark.height, color=mark.colour, linewidth=1.2, linestyle=DASHES[mark.dash], label=mark.name)
+        case Bars():
+            axes.barh(mark.rows, mark.lengths, mark.thickness, color=mark.colour, label=mark.name or None)
+        case Share():
+            begun = np.zeros(len(mark.lengths))
+            for patches in axes.containers:
+                begun += [patch.get_width() for patch in patches]
+            axes.barh(range(len(begun)), mark.lengths, left=begun, height=0.6, color=mark.colour, label=mark.name)
+        case Heat():
+            _heat(mark, axes)
+        case Cells():
+            _cells(mark, axes)
+        case Spans():
+            axes.barh(
+                mark.rows, mark.end - mark.begin, left=mark.begin, height=mark.heights, color=mark.colour,
+                edgecolor=INK if mark.hatched else GRID, linewidth=0.3, hatch=HATCH if mark.hatched else "",
+            )  # fmt: skip
 
 
 def _area(area: Area, axes: Axes) -> None:
@@ -270,37 +265,14 @@ def _area(area: Area, axes: Axes) -> None:
         axes.stairs(top, area.edges, color=area.colour, linewidth=1.2)
 
 
-def _columns(columns: Columns, axes: Axes) -> None:
-    centres, widths = (columns.edges[:-1] + columns.edges[1:]) / 2, np.diff(columns.edges)
-    axes.bar(centres, columns.heights, width=widths * 0.9, color=columns.colour)
-    axes.grid(axis="x", visible=False)
-
-
-def _level(level: Level, axes: Axes) -> None:
-    draw = axes.axvline if level.upright else axes.axhline
-    draw(level.height, color=level.colour, linewidth=1.2, linestyle=DASHES[level.dash], label=level.name)
-
-
-def _bars(bars: Bars, axes: Axes) -> None:
-    axes.barh(bars.rows, bars.lengths, bars.thickness, color=bars.colour, label=bars.name or None)
-
-
-def _share(share: Share, axes: Axes) -> None:
-    begun = np.zeros(len(share.lengths))
-    for patches in axes.containers:
-        begun += [patch.get_width() for patch in patches]
-    axes.barh(range(len(begun)), share.lengths, left=begun, height=0.6, color=share.colour, label=share.name)
-
-
 def _ramp(colour: str, strongest: float = 1.0) -> LinearSegmentedColormap:
     # Cells differ in the opacity of their colour, which works on any background.
     return LinearSegmentedColormap.from_list("heat", [(*to_rgb(colour), opacity) for opacity in (0.0, strongest)])
 
 
 def _heat(heat: Heat, axes: Axes) -> None:
-    rows = len(heat.values)
     width = heat.edges[1] - heat.edges[0]
-    extent = (0, len(heat.edges[1:]) * width, rows - 0.5, -0.5)
+    extent = (0, len(heat.edges[1:]) * width, len(heat.values) - 0.5, -0.5)
     values, most = (np.log1p(heat.values), np.log1p(heat.most)) if heat.log else (heat.values, heat.most)
     axes.imshow(values, _ramp(heat.colour), vmin=0, vmax=most, aspect="auto", interpolation="none", extent=extent)
     axes.grid(visible=False)
@@ -311,22 +283,9 @@ def _cells(cells: Cells, axes: Axes) -> None:
         strengths = np.clip(np.nan_to_num(sign * cells.strengths), 0, 1)
         axes.imshow(strengths, _ramp(colour, STRONGEST), vmin=0, vmax=1, aspect="auto", interpolation="none")
     for row, texts in enumerate(cells.texts):
-        for column, written_there in enumerate(texts):
-            axes.text(column, row, written_there, ha="center", va="center", fontsize="small")
+        for column, written in enumerate(texts):
+            axes.text(column, row, written, ha="center", va="center", fontsize="small")
     axes.grid(visible=False)
-
-
-def _spans(spans: Spans, axes: Axes) -> None:
-    axes.barh(
-        spans.rows, spans.end - spans.begin, left=spans.begin, height=spans.heights, color=spans.colour,
-        edgecolor=INK if spans.hatched else GRID, linewidth=0.3, hatch=HATCH if spans.hatched else "",
-    )  # fmt: skip
-
-
-_MARKS: dict[type[Mark], Callable[..., None]] = {
-    Line: _line, Points: _points, Band: _band, Whiskers: _whiskers, Area: _area, Columns: _columns, Level: _level,
-    Bars: _bars, Share: _share, Heat: _heat, Cells: _cells, Spans: _spans,
-}  # fmt: skip
 
 
 def _legend(figure: Figure, chart: Chart) -> None:

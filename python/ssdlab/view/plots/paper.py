@@ -18,9 +18,6 @@ WIDTHS = {"": 3.5, "-wide": 7.16}
 def papers(page: Page, format: FigureFormat, only: Sequence[str] = ()) -> dict[str, bytes]:
     """Returns the figures of a page as files: their contents by file name. Figures with equal titles are numbered.
     `only` selects figures by words in their titles.
-
-    Raises:
-        ConfigError: If the format does not exist, or a name in `only` matches no figure.
     """
     if format not in get_args(FigureFormat):
         raise ConfigError(f"figures: unknown format {format!r}; choose one of {', '.join(get_args(FigureFormat))}")
@@ -44,9 +41,7 @@ def papers(page: Page, format: FigureFormat, only: Sequence[str] = ()) -> dict[s
 
 
 def titled(page: Page) -> Iterator[tuple[str, str, Figure]]:
-    """Yields the figures worth drawing, each with the titles of its section and of the figure. A figure without a title
-    gets the title of its section.
-    """
+    """Yields the figures worth drawing, with the titles of section and figure, which are equal for untitled figures."""
     for section in page.sections:
         for item in section.items:
             for figure in item.items if isinstance(item, Beside) else [item]:
