@@ -13,7 +13,7 @@ import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ssdlab._ssdlab import ConfigError
@@ -30,21 +30,16 @@ TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv
 
 
 class LocalServer(ThreadingHTTPServer):
-    """Serves a folder read-only on the loopback interface to clients that know its token.
-
-    Args:
-        page: Path of the page's HTML file; the server serves the folder that contains it.
-
-    Raises:
-        OSError: If the server cannot bind a port of the loopback interface.
-    """
+    """Serves the folder of a page read-only on the loopback interface, to clients that know its token."""
 
     daemon_threads = True
 
     def __init__(self, page: Path) -> None:
         self.page, self.token = page, secrets.token_urlsafe()
-        self._read: _Read | None = None
         self._reading = threading.Lock()
+        self._files: tuple[object, ...] = ()
+        """Identities of the result's files when the operations were read; empty before that."""
+        self._recorded: Recorded
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def server_bind(self) -> None:
@@ -60,16 +55,12 @@ class LocalServer(ThreadingHTTPServer):
         return f"http://{self.server_name}:{self.server_port}/{self.token}/"
 
     def operations(self, first: int) -> str:
-        """Returns a Gantt chart as JSON; its first operation has the number `first`.
-
-        Raises:
-            ConfigError: If the folder cannot be read.
-        """
+        """Returns a Gantt chart as JSON; its first operation has the number `first`."""
         with self._reading:
             files = tuple(_state(self.page.parent / name) for name in (Result._json, COLUMNS))
-            if self._read is None or self._read.files != files:
-                self._read = _Read(files, recorded(Result.load(self.page.parent)))
-            record = self._read.record
+            if self._files != files:
+                self._recorded, self._files = recorded(Result.load(self.page.parent)), files
+            record = self._recorded
         # If `first` is past the last operation, the last operations are shown.
         first = min(first, max(0, (len(record.order) - 1) // MOST * MOST))
         chart = operations(record, first)
@@ -77,16 +68,8 @@ class LocalServer(ThreadingHTTPServer):
         return f'{{"charts":{explore.data([chart])},"earlier":{json.dumps(earlier)},"later":{json.dumps(later)}}}'
 
 
-class _Read(NamedTuple):
-    files: tuple[object, ...]
-    """Identities of the result's files when the operations were read."""
-    record: Recorded
-
-
 def _state(path: Path) -> tuple[int, int, int] | None:
-    """Returns a file's inode, modification time and size, which change when another run overwrites the file; None if
-    the file is missing.
-    """
+    """Returns inode, modification time and size, one of which changes if a run overwrites the file; None without it."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -17,9 +17,14 @@ from ssdlab.view.pages.tables import OPERATIONS
 
 SECOND_NS = 1e9
 POWERS = range(10, 37)
-"""Exponents of the upper bounds of response-time buckets. The bounds are powers of two in nanoseconds, from about one
-microsecond to about one minute.
-"""
+"""Exponents of the upper bounds of response-time buckets: powers of two in ns, about 1 µs to 1 minute."""
+
+
+def _by_op(name: str, help: str, values: Mapping[str, int]) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, help, labels=["op"])
+    for op, value in values.items():
+        family.add_metric([op], value)
+    return family
 
 
 class Metrics(Collector):
@@ -32,24 +37,13 @@ class Metrics(Collector):
         """Returns all metrics of the server."""
         report = self._server.service().report
         host, health = report["host"], report["health"]
-        requests = CounterMetricFamily("ssdlab_requests", "Completed client requests.", labels=["op"])
-        for op in ("read", "write", "trim", "flush"):
-            requests.add_metric([op], host[f"{op}_requests"])
-        requests.add_metric(["write_zeroes"], host["write_zeroes_requests"])
-        yield requests
-        moved = CounterMetricFamily("ssdlab_bytes", "Bytes of completed requests.", labels=["op"])
-        for op, key in (
-            ("read", "bytes_read"),
-            ("write", "bytes_written"),
-            ("trim", "bytes_trimmed"),
-            ("write_zeroes", "bytes_zeroed"),
-        ):
-            moved.add_metric([op], host[key])
-        yield moved
-        pages = CounterMetricFamily("ssdlab_pages", "Pages touched by completed requests.", labels=["op"])
-        for op, key in (("read", "pages_read"), ("write", "pages_written"), ("trim", "pages_trimmed")):
-            pages.add_metric([op], host[key])
-        yield pages
+        ops = ("read", "write", "trim", "flush", "write_zeroes")
+        yield _by_op("ssdlab_requests", "Completed client requests.", {op: host[f"{op}_requests"] for op in ops})
+        moved = {"read": "read", "write": "written", "trim": "trimmed", "write_zeroes": "zeroed"}
+        bytes = {op: host[f"bytes_{verb}"] for op, verb in moved.items()}
+        yield _by_op("ssdlab_bytes", "Bytes of completed requests.", bytes)
+        pages = {op: host[f"pages_{moved[op]}"] for op in ("read", "write", "trim")}
+        yield _by_op("ssdlab_pages", "Pages touched by completed requests.", pages)
         flash = CounterMetricFamily("ssdlab_flash_operations", "Flash operations.", labels=["operation", "cause"])
         for kind in OPERATIONS:
             for cause, count in report["flash"][kind].items():
@@ -72,9 +66,8 @@ class Metrics(Collector):
             yield from self._times(report["times"])
 
     def _times(self, times: Mapping[str, Any]) -> Iterator[Metric]:
-        response = HistogramMetricFamily(
-            "ssdlab_response_seconds", "Response times of the simulated drive.", labels=["op"]
-        )
+        help = "Response times of the simulated drive."
+        response = HistogramMetricFamily("ssdlab_response_seconds", help, labels=["op"])
         for op, (lower_ns, _, counts) in (self._server.latency() or {}).items():
             # The counts are exact, because every power of two is the bound of a histogram bucket.
             buckets = [

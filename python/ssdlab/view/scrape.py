@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
@@ -31,16 +30,12 @@ class Endpoint:
     """HTTP endpoint for Prometheus. Once `answer` is called, it answers scrapes until it is closed.
 
     Args:
-        place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket; a path must contain a
-            slash.
-
-    Raises:
-        ConfigError: If the address is invalid or not a loopback address.
-        OSError: If the socket cannot be bound.
+        place: A loopback address with a port, such as `127.0.0.1:9090`, or the path of a unix socket. A path must
+            contain a slash, so that a mistyped port is not taken for a path.
     """
 
     def __init__(self, place: str) -> None:
-        self._path = None if _is_address(place) else Path(place)
+        self._path = Path(place) if "/" in place else None
         self._server = _bound(place, self._path)
         self._thread = Thread(target=self._server.serve_forever, name="metrics", daemon=True)
 
@@ -62,9 +57,7 @@ class Endpoint:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._thread.is_alive():
             self._server.shutdown()
             self._thread.join()
@@ -74,7 +67,7 @@ class Endpoint:
 
 
 def _at_path(metrics: "WSGIApplication") -> "WSGIApplication":
-    """Wraps an application so that it answers requests only at the URL path `PATH`."""
+    """Restricts an application to requests for the URL path `PATH`."""
 
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         if environ["PATH_INFO"] == PATH:
@@ -97,13 +90,6 @@ def _bound(place: str, path: Path | None) -> "_Server":
         if path is None:
             words += "; choose another address or port"
         raise OSError(error.errno or errno.ENAMETOOLONG, words, place) from None
-
-
-def _is_address(place: str) -> bool:
-    """True if `place` is an address rather than a path. Paths must contain a slash, so that a mistyped port is not
-    taken for a path.
-    """
-    return "/" not in place
 
 
 def _loopback(place: str) -> tuple[str, int]:
