@@ -195,7 +195,7 @@ class CacheAdvice(Advice):
     def _tables(self) -> Contents:
         return {"cache-advice.csv": csv_rows(self._rows())}
 
-    plot = Plot("cache_advice.trade")
+    plot = Plot("advice.trade")
 
     def __repr__(self) -> str:
         return f"<ssdlab.CacheAdvice: {len(self.choices)} caches>"

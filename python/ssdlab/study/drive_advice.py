@@ -136,7 +136,7 @@ class DriveAdvice(Advice):
     def _tables(self) -> Contents:
         return {"drive-advice.csv": csv_rows(self._rows())}
 
-    plot = Plot("drive_advice.trade")
+    plot = Plot("advice.trade")
 
     def __repr__(self) -> str:
         return f"<ssdlab.DriveAdvice: {len(self.choices)} drives>"
