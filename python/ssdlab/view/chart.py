@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ssdlab import text
-from ssdlab.lazy import Counts, Numbers, np, npt
+from ssdlab.lazy import Counts, Numbers
 
 Form = Literal[
     "number", "count", "short count", "duration", "size", "decimal size", "bandwidth", "ratio", "percent", "significant"
@@ -47,9 +47,7 @@ class Axis:
     ticks: Sequence[tuple[float, str]] = ()
     """Positions of the ticks, each with its label; empty for automatic ticks."""
     percentiles: bool = False
-    """True for an axis of percentiles. Its values are -log10 of the share above the percentile, so 2 means the 99th
-    percentile.
-    """
+    """True for percentiles: values are -log10 of the share above the percentile, so 2 means the 99th percentile."""
     over_time: bool = False
     """True if the axis shows simulated time; all such axes of a page zoom together."""
 
@@ -61,17 +59,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Histograms of response times by interval of simulated time. The HTML report draws the range that the reader
-    selects.
-    """
+    """Histograms of response times by interval of simulated time, for the range that the reader of a page selects."""
 
     edges: Numbers
     """Edges of the intervals, on the axis of simulated time."""
     unit: str
     """Time unit of the edges, as on the time axis."""
     first: Counts
-    """Index of each interval's first entry in `bucket` and `requests`. The last element is the total number of entries.
-    """
+    """Index of each interval's first entry in `bucket` and `requests`; the last element is the number of entries."""
     longest: Counts
     """Longest response time in each histogram bucket, in nanoseconds."""
     bucket: Counts
@@ -96,8 +91,7 @@ class Line:
     dots: bool = False
     """True to draw a dot at each point of the line."""
     intervals: Intervals | None = None
-    """Histograms by time interval. If the reader selects a time range, the page recomputes the percentiles from them.
-    """
+    """Histograms by time interval, from which the page computes the percentiles of a selected time range."""
 
 
 @dataclass(frozen=True)
@@ -186,9 +180,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Share:
-    """One series of a stacked bar chart: the length of its segment in each row. The segments of a row are drawn end to
-    end.
-    """
+    """One series of a stacked bar chart: the length of its segment in each row."""
 
     name: str
     lengths: Numbers
@@ -244,23 +236,13 @@ class Spans:
     operation or, for the first operation, the request's arrival. NaN without a request.
     """
 
-    def only(self, chosen: "npt.NDArray[np.bool_]") -> "Spans":
-        """Returns only the selected bars."""
-        columns = (self.rows[chosen], self.begin[chosen], self.end[chosen], self.heights[chosen])
-        requests = None if self.requests is None else self.requests[chosen]
-        ready = None if self.ready is None else self.ready[chosen]
-        causes = [self.causes[at] for at in np.flatnonzero(chosen).tolist()] if self.causes else []
-        return Spans(self.name, *columns, self.colour, self.hatched, requests, causes, ready)
-
 
 Mark = Line | Points | Band | Whiskers | Area | Columns | Level | Bars | Share | Heat | Cells | Spans
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Part of a chart: marks such as lines and bars, with two or three axes. A panel without marks shows the text
-    `empty`.
-    """
+    """Marks such as lines and bars, with two or three axes. A panel without marks shows the text `empty`."""
 
     marks: Sequence[Mark]
     x: Axis = Axis()
@@ -292,13 +274,10 @@ class Chart:
     legend: str = ""
     """Title of the chart's legend."""
     following: int = 0
-    """Number of the first operation that a Gantt chart omits because there are too many operations; 0 if it omits none.
-    `ssdlab view --serve` shows the omitted operations.
-    """
+    """Number of the first operation that a Gantt chart omits, because it would have too many; 0 if it omits none."""
     complete: tuple[float, float] | None = None
-    """Interval on the time axis of a Gantt chart in which all operations are shown; None for other charts.
-
-    Outside the interval, the chart shows only operations of requests that also have operations inside the interval.
+    """Interval on the time axis of a Gantt chart in which all operations are shown; None for other charts. Outside it,
+    the chart shows only operations of requests that also have operations inside.
     """
 
     @property
@@ -323,9 +302,7 @@ def places(names: Sequence[str], title: str = "") -> Axis:
 
 
 def beside(number: int, of: int) -> tuple[float, float]:
-    """Returns where to draw the bar of group `number` in a chart row that `of` groups of bars share: its offset from
-    the middle of the row, and its thickness.
-    """
+    """Returns a bar's offset from the middle of its row, and its thickness, if `of` groups of bars share the row."""
     thickness = 0.8 / of
     return (number - (of - 1) / 2) * thickness, thickness * 0.95
 

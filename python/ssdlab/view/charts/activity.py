@@ -39,29 +39,19 @@ def utilisation(result: Result) -> Chart:
     # The name of a channel is placed at the middle of its dies, and lines separate the channels.
     named = range(0, channels, -(-channels // LABELS))
     per_channel = dies // channels
-    rows = Axis(low=dies - 0.5, high=-0.5, ticks=[((at + 0.5) * per_channel - 0.5, str(at)) for at in named])
+    of_dies = Axis(low=dies - 0.5, high=-0.5, ticks=[((at + 0.5) * per_channel - 0.5, str(at)) for at in named])
+    of_channels = Axis(low=channels - 0.5, high=-0.5, ticks=[(at, str(at)) for at in named])
     lines = [first - 0.5 for first in range(per_channel, dies, per_channel)] if per_channel > 1 else []
     x, _ = time_axis(result)
-    above = Panel(
-        [_heat(result, activity.die_bin_ns, activity.dies_busy_ns, "die")],
-        x,
-        rows,
-        title="busy time of dies, by channel (%)",
-        dividers=lines,
-        height=heights[0],
-    )
-    below = Panel(
-        [_heat(result, activity.channel_bin_ns, activity.channels_busy_ns, "channel")],
-        x,
-        Axis(low=channels - 0.5, high=-0.5, ticks=[(at, str(at)) for at in named]),
-        title="busy time of channels (%)",
-        height=heights[1],
-    )
+    heat = _heat(result, activity.die_bin_ns, activity.dies_busy_ns, "die")
+    title = "busy time of dies, by channel (%)"
+    above = Panel([heat], x, of_dies, title=title, dividers=lines, height=heights[0])
+    heat = _heat(result, activity.channel_bin_ns, activity.channels_busy_ns, "channel")
+    below = Panel([heat], x, of_channels, title="busy time of channels (%)", height=heights[1])
     return Chart([above, below], sum(heights) + 1.2)
 
 
 def _heat(result: Result, bin_ns: int, busy_ns: Counts, row: str) -> Heat:
-    """Draws a heat map of `busy_ns`, with the first row of `busy_ns` at the top."""
     if not busy_ns.size:
         # If nothing was busy, there are no bins. The heat map then shows one empty bin for the whole run.
         busy_ns, bin_ns = np.zeros((len(busy_ns), 1), np.uint64), result.summary["time"]["elapsed_ns"]
@@ -129,9 +119,7 @@ def recorded(result: Result) -> Recorded:
 
 
 def operations(recorded: Recorded, first: int = 0) -> Chart:
-    """Draws a Gantt chart of the operations from index `first` on, in order of their start times. The chart also shows
-    all other operations of the same requests.
-    """
+    """Draws a Gantt chart of the operations from index `first` on, and of all others of the same requests."""
     bars, truncated, dies_per_channel, planes, lanes, lane, in_lanes = recorded
     if not in_lanes.size:
         return nothing("No flash operation was recorded; set gantt.window.", 1.6)
@@ -151,11 +139,12 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
         for hatched in (False, True):
             chosen = (kind == name) & (internal == hatched)
             if chosen.any():
-                of_kind = Spans(
-                    name, row, (begin - origin) / scale, (end - origin) / scale, heights, colour, hatched,
-                    bars.request[drawn], [CAUSES[name].label for name in cause.tolist()], (ready - origin) / scale,
-                )  # fmt: skip
-                marks.append(of_kind.only(chosen))
+                begun, ended, earliest = ((times[chosen] - origin) / scale for times in (begin, end, ready))
+                labels = [CAUSES[name].label for name in cause[chosen].tolist()]
+                requests = bars.request[drawn][chosen]
+                marks.append(
+                    Spans(name, row[chosen], begun, ended, heights[chosen], colour, hatched, requests, labels, earliest)
+                )
     after = f" since {text.count(origin)} ns" if origin else ""
     names, dividers = _lane_names(lanes[:LANES], dies_per_channel, planes)
     omitted = []
@@ -182,9 +171,7 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
 
 def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
     """Returns the indices of operations outside the range `first` to `last` whose requests also have operations inside
-    the range. If there are more than `OPERATIONS`, returns only the nearest operations.
-
-    `request` contains the request number of each operation in order; 0 means no request.
+    the range, but at most `OPERATIONS`, the nearest. In `request`, 0 means no request.
     """
     named = np.isin(request, np.unique(request[first : last + 1])) & (request > 0)
     named[first : last + 1] = False
@@ -194,9 +181,7 @@ def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
 
 
 def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
-    """Returns the earliest possible start time of each operation. That is the end of its request's previous operation
-    on the die or, for the first operation, the request's arrival. NaN without a request.
-    """
+    """Returns `Spans.ready` of the operations; the previous operation of a request must be on the same die."""
     request, die, begin, end, arrived = (
         column[drawn] for column in (bars.request, bars.die, bars.begin_ns, bars.end_ns, bars.arrived_ns)
     )

@@ -8,9 +8,7 @@ from ssdlab.view.pages.cache_bench import share_text
 
 
 def shares(bench: CacheBench) -> Chart:
-    """Draws pages per second against the share of the compressed pool, with the range of the runs; caches without
-    compression are grey.
-    """
+    """Draws pages per second, with the range of runs, by share of the compressed pool; grey without compression."""
     order = list(dict.fromkeys(cell.share for cell in bench.cells))
     codecs = list(dict.fromkeys(cell.codec for cell in bench.cells))
     marks: list[Mark] = []

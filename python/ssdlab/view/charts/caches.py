@@ -16,9 +16,6 @@ def miss_ratios(simulation: CacheSimulation | MissRatioCurves) -> Chart:
             error = 100 * errors[row]
             marks.append(Whiskers(policy, sizes, percent - error, percent + error, colour(row)))
         marks.append(Line(policy, sizes, percent, colour(row), 1.4, dash=dash(row), dots=True))
-    across = (
-        Axis("cache size", "size", log=True)
-        if simulation.unit_bytes
-        else Axis("cache size (objects)", "count", log=True)
-    )
+    counted = Axis("cache size (objects)", "count", log=True)
+    across = Axis("cache size", "size", log=True) if simulation.unit_bytes else counted
     return Chart([Panel(marks, across, Axis("miss ratio (%)", low=0))], 3.6)

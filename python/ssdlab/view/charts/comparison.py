@@ -38,9 +38,7 @@ MOST_LENGTHS = 3
 
 
 def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:
-    """Yields the metrics to draw, each with its spread in every case that has a value. Omits metrics that are zero in
-    all cases.
-    """
+    """Yields the metrics that are not 0 in all cases, each with its spread in every case that has a value."""
     for metric in DRAWN:
         values = {
             label: [value for run in runs if (value := metric.value(run.summary)) is not None]
@@ -101,9 +99,7 @@ def differences(comparison: Comparison) -> Chart:
 
 
 def percentiles(comparison: Comparison, op: str = "read") -> Chart:
-    """Draws response times of an operation by percentile, and their ratios to the first case, for the first seed of
-    each case.
-    """
+    """Draws response times of an operation by percentile, and their ratios to the first case, for the first seeds."""
     curves: dict[int, tuple[Numbers, Numbers]] = {}
     for at, result in enumerate(comparison.results.values()):
         times = result.latency.get(op)
@@ -129,9 +125,7 @@ def percentiles(comparison: Comparison, op: str = "read") -> Chart:
 
 
 def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """Returns the ratio of the times of `other` to the times of `first`, at each percentile where one of the two curves
-    has a step.
-    """
+    """Returns the ratio of two curves, at each percentile where one of them has a step."""
     x = np.union1d(first[0], other[0])
     x = x[x <= min(first[0][-1], other[0][-1])]
     here, there = (of[1][np.clip(np.searchsorted(of[0], x, side="right") - 1, 0, None)] for of in (other, first))

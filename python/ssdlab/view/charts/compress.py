@@ -1,6 +1,7 @@
 """Charts of codec measurements, as in Harper 2018."""
 
 from collections.abc import Callable
+from functools import partial
 
 from ssdlab import text
 from ssdlab.analyse.compress import Cell, CompressBench
@@ -14,21 +15,12 @@ MOST_FILES = 24
 
 
 def _largest(bench: CompressBench) -> int | None:
-    """Returns the largest page size in the benchmark; None if the benchmark only has whole files."""
+    """Returns the largest page size in the benchmark; None for whole files."""
     return None if None in bench.page_sizes else max(size for size in bench.page_sizes if size is not None)
 
 
-def _usual(bench: CompressBench) -> int | None:
-    """Returns the page size for figures that show a single page size: 8 KiB as in Harper 2018 or, if that was not
-    measured, the first page size.
-    """
-    return 8192 if 8192 in bench.page_sizes else bench.page_sizes[0]
-
-
-def overall(bench: CompressBench) -> Chart:
-    """Draws the compression ratio of each codec over all files: the ratio of total bytes, and the mean of the files'
-    ratios (Harper 2018, figure 6a).
-    """
+def _overall(bench: CompressBench) -> Chart:
+    """Draws each codec's ratio of total bytes, and its mean of the files' ratios (Harper 2018, figure 6a)."""
     cells = [bench.cell(codec, _largest(bench)) for codec in bench.codecs]
     marks = []
     for number, (name, field, tint) in enumerate((("by bytes", "ratio", BLUE), ("mean of files", "mean_ratio", GREY))):
@@ -39,7 +31,7 @@ def overall(bench: CompressBench) -> Chart:
     return Chart([Panel(marks, across, rows(bench.codecs))], 1.2 + 0.36 * len(cells))
 
 
-def files(bench: CompressBench) -> Chart:
+def _files(bench: CompressBench) -> Chart:
     """Draws the compression ratio of each file with each codec (Harper 2018, figure 6b)."""
     members = bench.corpus.members[:MOST_FILES]
     marks = []
@@ -69,22 +61,14 @@ def _by_page(bench: CompressBench, label: str, value: Callable[[Cell], tuple[flo
     return Chart([Panel(marks, across, Axis(label, low=0))])
 
 
-def ratio(bench: CompressBench) -> Chart:
+def _ratio(bench: CompressBench) -> Chart:
     """Draws the compression ratio over all files by page size (Harper 2018, figures 7a to 7d)."""
     return _by_page(bench, "ratio by bytes", lambda cell: (cell.ratio, cell.ratio, cell.ratio))
 
 
-def compress(bench: CompressBench) -> Chart:
-    """Draws the processor time to compress a page (Harper 2018, figure 8a)."""
-    return _time(bench, "compress", "compress")
-
-
-def decompress(bench: CompressBench) -> Chart:
-    """Draws the processor time to restore a page (Harper 2018, figure 8b)."""
-    return _time(bench, "restore", "decompress")
-
-
 def _time(bench: CompressBench, verb: str, field: str) -> Chart:
+    """Draws the processor time to compress or restore a page (Harper 2018, figures 8a and 8b)."""
+
     def spread(cell: Cell) -> tuple[float, float, float]:
         microseconds = getattr(cell, f"{field}_cpu_us")
         return microseconds.median, microseconds.low, microseconds.high
@@ -92,9 +76,9 @@ def _time(bench: CompressBench, verb: str, field: str) -> Chart:
     return _by_page(bench, f"µs to {verb} a page, {text.counted(bench.threads[0], 'threads')}", spread)
 
 
-def rate(bench: CompressBench) -> Chart:
-    """Draws the pages compressed and restored per second by all threads (Harper 2018, figures 9a to 9d)."""
-    size = _usual(bench)
+def _rate(bench: CompressBench) -> Chart:
+    """Draws the throughput of all threads (Harper 2018, figures 9a to 9d), with pages of 8 KiB if measured."""
+    size = 8192 if 8192 in bench.page_sizes else bench.page_sizes[0]
     panels = []
     for title, field in (("compressed", "compress"), ("restored", "decompress")):
         marks: list[Mark] = []
@@ -109,16 +93,16 @@ def rate(bench: CompressBench) -> Chart:
     return Chart(panels, 1.6 + 0.5 * len(bench.codecs), shared=False)
 
 
-FIGURES: dict[str, Callable[[CompressBench], Chart]] = {
-    "overall": overall,
-    "files": files,
-    "ratio": ratio,
-    "compress": compress,
-    "decompress": decompress,
-    "rate": rate,
+_FIGURES: dict[str, Callable[[CompressBench], Chart]] = {
+    "overall": _overall,
+    "files": _files,
+    "ratio": _ratio,
+    "compress": partial(_time, verb="compress", field="compress"),
+    "decompress": partial(_time, verb="restore", field="decompress"),
+    "rate": _rate,
 }
 
 
 def draw(bench: CompressBench, figure: str) -> Chart:
     """Draws a figure by its name: `overall`, `files`, `ratio`, `compress`, `decompress` or `rate`."""
-    return FIGURES[figure](bench)
+    return _FIGURES[figure](bench)

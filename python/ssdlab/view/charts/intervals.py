@@ -8,9 +8,7 @@ from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, SKY
 
 
 def _half_octaves(highest: int) -> Numbers:
-    """Returns ascending whole numbers from 1 to the first number above `highest`. Each is about 1.4 times the previous
-    number.
-    """
+    """Returns whole numbers from 1 to the first one above `highest`, each about 1.4 times the previous."""
     edges: Numbers = np.unique(np.round(2 ** (np.arange(0, 130) / 2)).astype(float))
     return edges[: int(np.searchsorted(edges, highest, side="right")) + 1]
 
@@ -38,9 +36,7 @@ def intervals(result: WriteIntervals) -> Chart:
 
 
 def invalidated(result: WriteIntervals) -> Chart:
-    """Draws, by log size, the share of page writes that are invalidated before the log evicts them; dots mark the
-    requested sizes.
-    """
+    """Draws, by log size, the share of page writes invalidated before eviction; dots mark the requested sizes."""
     log_pages, share = result.curve()
     size = log_pages / result.written_pages * 100
     asked = result.windows.log_pages / result.written_pages * 100

@@ -22,9 +22,7 @@ def _timed(result: Result) -> None:
 
 
 def _internal(result: Result) -> Sequence[Area]:
-    """Returns an area on the right axis: the share of die time spent on internal work. Empty if no internal work was
-    recorded.
-    """
+    """Returns an area on the right axis: the share of die time spent on internal work, if any was recorded."""
     activity = result.activity
     if activity is None or not activity.internal_busy_ns.any():
         return []
@@ -105,16 +103,12 @@ def took_time(times: LatencyColumns | None) -> bool:
 
 
 def _waiting(result: Result) -> dict[str, LatencyColumns]:
-    """Returns the waiting times by operation. Empty if the run has a cache, because waiting times then belong to
-    requests below the cache.
-    """
+    # With a cache, waiting times belong to requests below the cache.
     return {} if result.activity is None or result.summary["cache"] else result.activity.waiting
 
 
 def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
-    """Returns the per-interval histograms from which an operation's percentile line is computed; None if no intervals
-    were recorded.
-    """
+    """Returns the per-interval histograms of a percentile line; None if no intervals were recorded."""
     if not _waiting(result) or result.activity is None or result.activity.course is None:
         return None
     times, interval_ns = result.activity.course.times[op, kind], result.activity.course.interval_ns
@@ -134,11 +128,6 @@ def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
 
 
 def _over_the_run(result: Result) -> CourseColumns:
-    """Returns the response times per interval of simulated time, with their parts and the slowest requests.
-
-    Raises:
-        ValueError: If parts of response times were not recorded.
-    """
     if result.activity is None or result.activity.course is None:
         raise ValueError('parts of response times were not recorded; set time = "event" and diagnose = True')
     return result.activity.course
@@ -147,9 +136,7 @@ def _over_the_run(result: Result) -> CourseColumns:
 PARTS_SHOWN = 6
 """Maximum number of response-time parts that are drawn in different colours."""
 COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
-"""Colours of response-time parts, except host reads and host writes, which have fixed colours. The largest part gets
-the first colour.
-"""
+"""Colours of response-time parts, largest part first; host reads and host writes have fixed colours."""
 
 
 def parts(result: Result) -> Chart:
@@ -170,20 +157,16 @@ def parts(result: Result) -> Chart:
         if not requests.any():
             continue
         edges = bin_edges(result, over_the_run.interval_ns, len(requests)) / scale
-
-        def mean(sum_ns: Numbers, requests: Numbers = requests) -> Numbers:
-            return np.divide(sum_ns, requests, out=np.zeros_like(sum_ns), where=requests > 0)
-
-        marks: list[Mark] = [
-            Area(PARTS[part], edges, mean(sums[part]), colours[part], opacity=0.9, outlined=False, stacked=True)
-            for part in named
-        ]
+        drawn = [(PARTS[part], sums[part], colours[part]) for part in named]
         rest: Numbers = np.sum([sums[part] for part in PARTS if part not in named], axis=0)
         if rest.any():
-            marks.append(Area("the rest", edges, mean(rest), GREY, opacity=0.9, outlined=False, stacked=True))
-        panels.append(
-            Panel(marks, x, Axis(form="duration", low=0), title=below(f"{op}s: mean response time", result.summary))
-        )
+            drawn.append(("the rest", rest, GREY))
+        marks: list[Mark] = []
+        for label, sum_ns, colour in drawn:
+            mean = np.divide(sum_ns, requests, out=np.zeros_like(sum_ns), where=requests > 0)
+            marks.append(Area(label, edges, mean, colour, opacity=0.9, outlined=False, stacked=True))
+        title = below(f"{op}s: mean response time", result.summary)
+        panels.append(Panel(marks, x, Axis(form="duration", low=0), title=title))
     return Chart(panels, 0.8 + 2.0 * len(panels)) if panels else nothing(NO_TIME)
 
 
@@ -198,9 +181,8 @@ def slowest(result: Result) -> Chart:
     for op in ("read", "write"):
         chosen = [at for at, name in enumerate(slow.op) if name == op and slow.response_ns[at]]
         notes = [
-            f"{text.size(int(slow.bytes[at]))} at byte {text.count(int(slow.offset[at]))}, "
-            f"waited {text.duration(int(slow.waiting_ns[at]))}"
-            f"; {text.duration(int(slow.part_ns[at]))}: {PARTS[slow.part[at]]}"
+            f"{text.size(int(slow.bytes[at]))} at byte {text.count(int(slow.offset[at]))}, waited "
+            f"{text.duration(int(slow.waiting_ns[at]))}; {text.duration(int(slow.part_ns[at]))}: {PARTS[slow.part[at]]}"
             for at in chosen
         ]
         if chosen:
@@ -213,9 +195,7 @@ def slowest(result: Result) -> Chart:
 
 
 def percentiles(result: Result) -> Chart:
-    """Draws percentiles of the response and waiting times of reads and writes. The axis is logarithmic in the share of
-    slower requests.
-    """
+    """Draws percentiles of response and waiting times; the axis is logarithmic in the share of slower requests."""
     _timed(result)
     waiting = _waiting(result)
     lines, right, lowest = [], 1.0, np.inf

@@ -29,9 +29,7 @@ def write_amplification(result: Result) -> Chart:
 
 
 def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
-    """Returns the upper end of the write-amplification axis, and a note on the epochs above it. Including these epochs
-    would flatten the rest of the curve.
-    """
+    """Returns the upper end of the axis, and a note on the epochs above it, which would flatten the curve."""
     finite = each[np.isfinite(each)]
     top = max(float(np.percentile(finite, 99)) * 1.25, 1.5)
     hidden = int((finite > top).sum())

@@ -37,9 +37,7 @@ TINTS = 8
 
 
 def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
-    """Returns the positions of axis values along a chart axis, and a flag that is True if all values are numbers. If
-    some values are not numbers, the positions are evenly spaced.
-    """
+    """Returns the positions of axis values, which are even unless all values are numbers, and True for numbers."""
     known = [parsed.value for value in values if (parsed := number(value)) is not None]
     if len(known) == len(values) and len(values) > 1:
         return known, True
@@ -116,9 +114,7 @@ def front(survey: Front) -> Chart:
 
 
 def parallel(survey: Study) -> Chart:
-    """Draws parallel coordinates: a line per point of the study through all axes and outcomes, coloured by the first
-    outcome.
-    """
+    """Draws a line per point of the study through all axes and outcomes, coloured by the first outcome."""
     outcomes = survey.outcomes()
     by_point = [{tuple(point.levels.items()): point.mean for point in survey.values(outcome)} for outcome in outcomes]
     points = [key for key in by_point[0] if all(key in means for means in by_point)]
@@ -136,13 +132,12 @@ def parallel(survey: Study) -> Chart:
     x = np.append(np.arange(len(names), dtype=float), np.nan)
     y = np.column_stack([*shares, np.full(len(points), np.nan)])
     tint = np.minimum((shares[len(survey.columns)] * TINTS).astype(int), TINTS - 1)
-    lines = [
-        Line(
-            "", np.tile(x, int((tint == level).sum())), y[tint == level].ravel(), blended(level / (TINTS - 1)), 0.8, 0.7
-        )
-        for level in range(TINTS)
-        if (tint == level).any()
-    ]
+    lines = []
+    for level in range(TINTS):
+        chosen = tint == level
+        if chosen.any():
+            tiled = np.tile(x, int(chosen.sum()))
+            lines.append(Line("", tiled, y[chosen].ravel(), blended(level / (TINTS - 1)), 0.8, 0.7))
     down = Axis(low=-0.03, high=1.03, ticks=[(0, "least"), (1, "most")])
     return Chart([Panel(lines, places([text.path(name) for name in names]), down)], 3.8)
 

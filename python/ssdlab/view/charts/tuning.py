@@ -17,13 +17,9 @@ def history(tuned: Tuned) -> Chart:
     at = np.array([number for number, _ in tried], float)
     values = np.array([trial.measured.means()[0] for _, trial in tried], float)
     feasible = np.array([trial.measured.feasible(tuned.constraints) for _, trial in tried])
+    groups = ((~feasible, GREY, "misses a constraint"), (feasible, BLUE, "meets the constraints"))
     marks: list[Mark] = [
-        Points(label, at[chosen], values[chosen], tint)
-        for chosen, tint, label in (
-            (~feasible, GREY, "misses a constraint"),
-            (feasible, BLUE, "meets the constraints"),
-        )
-        if chosen.any()
+        Points(label, at[chosen], values[chosen], tint) for chosen, tint, label in groups if chosen.any()
     ]
     if feasible.any():
         best = choose.accumulate(values[feasible])
@@ -32,21 +28,13 @@ def history(tuned: Tuned) -> Chart:
 
 
 def front(tuned: Tuned) -> Chart:
-    """Draws the trials that meet the constraints by their first two outcomes, and the Pareto front as measured with
-    fresh seeds.
-    """
+    """Draws the feasible trials by their first two outcomes, and the Pareto front as measured with fresh seeds."""
     first, second = tuned.goals[:2]
     kept = [trial.measured.means() for trial in tuned.trials if trial.measured.feasible(tuned.constraints)]
     best = [finalist.fresh.means() for finalist in tuned.finalists if finalist.best]
-    marks = [
-        Points(
-            label,
-            np.array([means[0] for means in points], float),
-            np.array([means[1] for means in points], float),
-            tint,
-            size,
-        )
-        for points, tint, size, label in ((kept, GREY, 3.0, "trials"), (best, ORANGE, 5.0, "on the Pareto front"))
-    ]
+    marks = []
+    for points, tint, size, label in ((kept, GREY, 3.0, "trials"), (best, ORANGE, 5.0, "on the Pareto front")):
+        x, y = (np.array([means[axis] for means in points], float) for axis in (0, 1))
+        marks.append(Points(label, x, y, tint, size))
     across, up = (Axis(goal.name, form_name(goal.name)) for goal in (first, second))
     return Chart([Panel(marks, across, up)], 3.6)
