@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+
+from ssdlab import text
 
 if TYPE_CHECKING:
     from ssdlab.view.chart import Chart
+
+T = TypeVar("T")
 
 Style = Literal["", "strong", "soft", "code", "best", "gap", "bad"]
 """Emphasis of text: `best` marks the winner of a comparison, `gap` a known deviation, and `bad` an error."""
@@ -21,6 +25,16 @@ class Cell(NamedTuple):
 Row = Sequence[str | Cell]
 
 
+def known(write: Callable[[T], str], value: T | None) -> str:
+    """Formats a value that may be missing."""
+    return text.MISSING if value is None else write(value)
+
+
+def verdict(passed: bool) -> str | Cell:
+    """Returns the cell that states if a row of a validation passed."""
+    return "pass" if passed else Cell("MISS", "bad")
+
+
 class Paragraph(NamedTuple):
     """A paragraph of text on a page, or a separate line."""
 
@@ -32,9 +46,7 @@ class Paragraph(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """Labels with their values. With `tiles`, HTML shows them as tiles, and a terminal shows them in one row if they
-    fit.
-    """
+    """Labels with their values. With `tiles`, HTML shows tiles, and a terminal shows one row if they fit."""
 
     rows: Sequence[tuple[str, str]]
     title: str = ""
@@ -112,8 +124,7 @@ class Page:
 
     title: str
     chosen: str = ""
-    """Options with which the user chose the input. A terminal does not show them, because the user has just typed them.
-    """
+    """Options with which the user chose the input. A terminal, where the user has just typed them, omits them."""
     lead: Sequence[Paragraph] = ()
     """Paragraphs below the title of the page."""
     partial: str = ""

@@ -1,8 +1,7 @@
 """Builds the report page that compares write amplification with theory."""
 
-from ssdlab import text
 from ssdlab.study.validation.amplification import TOLERANCE, Amplification, Outcome
-from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
+from ssdlab.view.page import Page, Paragraph, Row, Section, Table, known, verdict
 
 HEADERS = ("row", "workload", "policy", "B", "spare", "theory", "reference", "ours", "difference", "")
 LEGEND = (
@@ -36,9 +35,9 @@ def _row(outcome: Outcome) -> Row:
         row.policy,
         str(row.pages_per_block),
         f"{100 * (1 - 1 / row.alpha):.2f} %",
-        text.MISSING if row.analytic is None else f"{row.analytic:.4f}",
+        known("{:.4f}".format, row.analytic),
         f"{row.simulated:.4f}",
         f"{outcome.ours:.4f}",
         f"{100 * outcome.difference:+.2f} %",
-        "pass" if outcome.passed else Cell("MISS", "bad"),
+        verdict(outcome.passed),
     ]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ssdlab import text
 from ssdlab.model.source import chosen, source_text
 from ssdlab.study.cache_advice import COMPRESSED, MEMORY, CacheAdvice, CacheChoice
-from ssdlab.view.page import Cell, Figure, Page, Paragraph, Section, Table
+from ssdlab.view.page import Cell, Figure, Page, Paragraph, Section, Table, known
 from ssdlab.view.pages.figures import left_to_do
 
 MISSES_ONLY = (
@@ -17,7 +17,6 @@ MISSES_ONLY = (
 def page(advice: CacheAdvice) -> Page:
     """Builds the report page with advice on host memory: all combinations, and the recommended one."""
     source, study = advice._source(), advice.study
-    headers = tuple(_columns(advice))
     rows = [
         [Cell(cell, "best" if choice is advice.best else "") for cell in _cells(advice, choice)]
         for choice in advice.choices
@@ -25,19 +24,12 @@ def page(advice: CacheAdvice) -> Page:
     return Page(
         title=("" if source is None else source_text(source)) + study.modes,
         chosen="" if source is None else chosen(source),
-        lead=[
-            Paragraph(_goal(advice), "soft"),
-            Paragraph(f"figures are measured over {advice.measured}", "soft"),
-        ],
+        lead=[Paragraph(line, "soft") for line in (_goal(advice), f"figures are measured over {advice.measured}")],
         partial=left_to_do(study),
-        remarks=[
-            *study.failed,
-            *([] if advice.accesses else [MISSES_ONLY]),
-            *study.caveats_by_trace,
-        ],
+        remarks=[*study.failed, *([] if advice.accesses else [MISSES_ONLY]), *study.caveats_by_trace],
         sections=[
             Section("Effect of memory", [Figure(advice.plot.chart)], terminal=False),
-            Section("", [Table(headers, rows, left=len(advice.columns))]),
+            Section("", [Table([*_columns(advice)], rows, left=len(advice.columns))]),
         ],
         legend="read, written: bytes between host and drive; saved/GiB: fewer bytes read per GiB of memory added",
         conclusion=[Paragraph(line) for line in _advised(advice)],
@@ -57,22 +49,18 @@ def _columns(advice: CacheAdvice) -> Iterator[str]:
 
 def _cells(advice: CacheAdvice, choice: CacheChoice) -> Iterator[str]:
     yield from (choice.levels[key] for key in advice.columns)
-    yield _percent(choice.hit_ratio)
+    yield known(text.percent, choice.hit_ratio)
     if advice.above is not None:
-        yield _percent(advice.overall(choice))
+        yield known(text.percent, advice.overall(choice))
     yield text.size(choice.read_bytes)
     yield text.size(choice.written_bytes)
     saved = advice.saved_per_gib(choice)
     yield text.MISSING if saved is None else ("-" if saved < 0 else "") + text.size(abs(saved))
-    yield text.MISSING if choice.write_amplification is None else text.ratio(choice.write_amplification)
-    yield text.MISSING if choice.read_p99_ns is None else text.duration(choice.read_p99_ns)
-    yield text.MISSING if choice.years is None else text.years(choice.years)
+    yield known(text.ratio, choice.write_amplification)
+    yield known(text.duration, choice.read_p99_ns)
+    yield known(text.years, choice.years)
     if choice.cost is not None:
         yield text.significant(choice.cost)
-
-
-def _percent(share: float | None) -> str:
-    return text.MISSING if share is None else text.percent(share)
 
 
 def _goal(advice: CacheAdvice) -> str:
@@ -113,7 +101,7 @@ def _advised(advice: CacheAdvice) -> list[str]:
 
 def _reached(advice: CacheAdvice, choice: CacheChoice) -> str:
     reached = [
-        f"a read hit ratio of {_percent(advice.overall(choice))}",
+        f"a read hit ratio of {known(text.percent, advice.overall(choice))}",
         f"{text.size(choice.read_bytes)} read from the drive",
     ]
     if choice.read_p99_ns is not None:

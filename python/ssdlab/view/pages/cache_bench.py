@@ -34,9 +34,7 @@ def page(bench: CacheBench) -> Page:
 
 
 def verdict(bench: CacheBench) -> str:
-    """Returns a sentence that states whether compressing part of the cache is worthwhile. If the ranges of the measured
-    runs overlap, the sentence states that the measurement is inconclusive.
-    """
+    """States in a sentence if compressing part of the cache is worthwhile; undecided if the ranges of runs overlap."""
     raw = next((cell for cell in bench.cells if cell.codec is None), None)
     compressed = [cell for cell in bench.cells if cell.codec is not None]
     if raw is None or not compressed:
@@ -58,7 +56,6 @@ def verdict(bench: CacheBench) -> str:
 
 
 def _remarks(bench: CacheBench) -> list[str]:
-    """Returns the warnings to read before the results of the benchmark."""
     notes = bench.contents.remarks()
     late = [cell.late_us.median for cell in bench.cells if cell.late_us is not None]
     if late:
@@ -70,7 +67,6 @@ def _remarks(bench: CacheBench) -> list[str]:
 
 
 def _rows(bench: CacheBench) -> list[tuple[str, ...]]:
-    """Returns a table row for each cell of the benchmark."""
     table: list[tuple[str, ...]] = []
     for cell in bench.cells:
         memory = cell.memory

@@ -14,6 +14,8 @@ FEW = 100
 
 def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
     """Builds the report page of simulated caches on one trace."""
+    note = "Misses per access by cache size; caches start empty."
+    drawn = Section("Miss ratios", [Figure(simulation.plot.chart)], note=note, terminal=False)
     return Page(
         title=source_text(simulation.source),
         chosen=chosen(simulation.source),
@@ -21,23 +23,14 @@ def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
         remarks=_remarks(simulation),
         sections=[
             Section("", [Facts(_headlines(simulation), tiles=True)]),
-            *_drawn(simulation),
+            *([] if len(simulation.capacities) == 1 else [drawn]),
             Section("In figures", _tables(simulation)),
         ],
         footer="Sizes in binary units (1 KiB = 1,024 B). Figures are exact, except those with a standard error (±).",
     )
 
 
-def _drawn(simulation: CacheSimulation | MissRatioCurves) -> list[Section]:
-    """Returns the section with the miss-ratio curves; none for a single cache size, because a table then suffices."""
-    if len(simulation.capacities) == 1:
-        return []
-    note = "Misses per access by cache size; caches start empty."
-    return [Section("Miss ratios", [Figure(simulation.plot.chart)], note=note, terminal=False)]
-
-
 def _headlines(simulation: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]]:
-    """Returns the metrics at the top of the page, as labels and values."""
     item = "pages" if simulation.granularity == "pages" else "objects"
     touched = text.count(simulation.items)
     if simulation.unit_bytes is not None:
@@ -55,7 +48,6 @@ def _headlines(simulation: CacheSimulation | MissRatioCurves) -> list[tuple[str,
 
 
 def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
-    """Returns the warnings to read before the results of the simulation."""
     notes = ingest_remarks(simulation.ingest)
     if simulation.outgrown is not None and simulation.bytes_outgrown is not None:
         hits, lacked = int(simulation.outgrown.max()), int(simulation.bytes_outgrown.max())
@@ -82,17 +74,13 @@ def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
 
 
 def _tables(simulation: CacheSimulation | MissRatioCurves) -> list[Table]:
-    """Returns all tables of the page, in reading order."""
     if isinstance(simulation, MissRatioCurves):
         return [_curves(simulation)]
     through = simulation.pages_written_through
+    by_bytes = simulation.byte_miss_ratio if simulation.granularity == "sized-objects" else None
     shown: list[tuple[str, Any, Callable[[Any], str]]] = [
         ("miss ratio", simulation.miss_ratio, text.percent),
-        (
-            "byte miss ratio",
-            simulation.byte_miss_ratio if simulation.granularity == "sized-objects" else None,
-            text.percent,
-        ),
+        ("byte miss ratio", by_bytes, text.percent),
         ("hits", simulation.hits, text.count),
         ("bytes missed", simulation.bytes_missed, text.size),
         ("misses of expired items", simulation.expired, text.count),
@@ -117,15 +105,11 @@ def _tables(simulation: CacheSimulation | MissRatioCurves) -> list[Table]:
 def _curves(simulation: MissRatioCurves) -> Table:
     """Returns a table with a row for each cache size and a column for each policy."""
     rows = [["method", *simulation.methods]]
-    for column, units in enumerate(simulation.capacities.tolist()):
-        cells = []
-        for ratio, error, method in zip(
-            simulation.miss_ratio[:, column].tolist(),
-            simulation.standard_error[:, column].tolist(),
-            simulation.methods,
-            strict=True,
-        ):
-            about = f" ± {100 * error:.2f}" if method == "sampled" else ""
-            cells.append(f"{text.percent(ratio)}{about}")
+    by_size = zip(simulation.miss_ratio.T.tolist(), simulation.standard_error.T.tolist(), strict=True)
+    for units, (ratios, errors) in zip(simulation.capacities.tolist(), by_size, strict=True):
+        cells = [
+            text.percent(ratio) + (f" ± {100 * error:.2f}" if method == "sampled" else "")
+            for ratio, error, method in zip(ratios, errors, simulation.methods, strict=True)
+        ]
         rows.append([simulation.size_text(units), *cells])
     return Table(["", *simulation.policies], rows, "miss ratio")

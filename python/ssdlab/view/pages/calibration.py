@@ -15,14 +15,15 @@ LEGEND = "*: fewest requests in flight that reach 95 % of the region's maximum t
 def page(calibration: Calibration) -> Page:
     """Returns the report page of a calibration."""
     settings = [f"--set {key}={value}" for key, value in calibration.settings.items()]
+    # For a single number of requests in flight, the table suffices.
+    ops = calibration.iops if len(calibration.in_flight) > 1 else ()
+    figures = {op: [Figure(partial(calibration.plot.chart, op))] for op in ops}
     return Page(
         title=calibration.title,
         lead=[Paragraph(_how(calibration))],
         partial="the calibration was stopped before its end" if calibration.partial else "",
         remarks=calibration.remarks,
-        sections=[
-            Section(HEADINGS[op], [*_drawn(calibration, op), _table(calibration, op)]) for op in calibration.iops
-        ],
+        sections=[Section(HEADINGS[op], [*figures.get(op, ()), _table(calibration, op)]) for op in calibration.iops],
         legend=LEGEND,
         conclusion=[
             *map(Paragraph, sentences(calibration)),
@@ -32,15 +33,7 @@ def page(calibration: Calibration) -> Page:
     )
 
 
-def _drawn(calibration: Calibration, op: str) -> list[Figure]:
-    """Returns the figures with throughput curves. Returns an empty list if only one number of requests in flight was
-    measured, because the table then suffices.
-    """
-    return [Figure(partial(calibration.plot.chart, op))] if len(calibration.in_flight) > 1 else []
-
-
 def _how(calibration: Calibration) -> str:
-    """Describes the method of the calibration in one line."""
     source = calibration.source
     if source["kind"] == "simulated":
         requests = text.count(source["requests"])
@@ -112,7 +105,6 @@ def sentences(calibration: Calibration) -> list[str]:
 
 
 def _region(calibration: Calibration, region: int) -> str:
-    """States why the given region is recommended."""
     chosen = text.size(calibration.regions[region])
     reached = " and ".join(
         f"{text.percent(table[region].max() / table.max())} of the maximum {op}s per second"
@@ -122,9 +114,7 @@ def _region(calibration: Calibration, region: int) -> str:
     if not enough:
         return f"No region reaches 95 % of the maximum throughput; {chosen} is closest, with {reached}."
     smallest = "smallest region measured" if region == 0 else "smallest sufficient region"
-    largest = (
-        ""
-        if enough[-1] in (region, len(calibration.regions) - 1)
-        else (f"; the largest region that reaches 95 % is {text.size(calibration.regions[enough[-1]])}")
-    )
+    largest = ""
+    if enough[-1] not in (region, len(calibration.regions) - 1):
+        largest = f"; the largest region that reaches 95 % is {text.size(calibration.regions[enough[-1]])}"
     return f"The {smallest}, {chosen}, reaches {reached}{largest}."

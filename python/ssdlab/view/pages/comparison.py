@@ -51,15 +51,12 @@ def page(comparison: Comparison) -> Page:
     ]
     equal = [line for line in lines if line not in first and line not in differing]
     # The remarks above the table include remarks on response times, even if only some rows are shown.
-    notes = _by_case(
-        {
-            label: [remark.text for remark in remarks_on(run) if remark.summed != OVERLOADED]
-            for label, run in results.items()
-        }
-    )
-    if comparison.seeds > 1 and not any(
-        spread and spread.standard_deviation for line in lines for spread in line.spreads
-    ):
+    remarks = {
+        label: [note.text for note in remarks_on(run) if note.summed != OVERLOADED] for label, run in results.items()
+    }
+    notes = _by_case(remarks)
+    spreads = [spread for line in lines for spread in line.spreads if spread is not None]
+    if comparison.seeds > 1 and not any(spread.standard_deviation for spread in spreads):
         notes.append(ALIKE)
     titles = _titles(comparison)
     sections = [
@@ -122,7 +119,6 @@ def _by_case(remarks: Mapping[str, Iterable[str | None]]) -> list[str]:
 
 
 def _stopped(comparison: Comparison) -> str:
-    """Lists the missing runs of a comparison that was stopped."""
     if not comparison.partial:
         return ""
     whole = {label: sum(not run.partial for run in runs) for label, runs in comparison.runs.items()}
@@ -174,9 +170,7 @@ def spread_text(metric: Metric, spread: Spread | None, runs: int) -> str:
 
 
 def _best(line: _Line) -> list[bool]:
-    """Marks the best values of a metric. Marks none if all values are equal, or if neither high nor low values are
-    better.
-    """
+    """Marks the best values; none if all are equal, or if neither high nor low values are better."""
     known = [spread for spread in line.spreads if spread is not None]
     if not line.metric.better or not line.differs:
         return [False] * len(line.spreads)
@@ -217,7 +211,6 @@ def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) ->
 
 
 def _names_of_times(comparison: Comparison) -> list[str]:
-    """Returns the terms for request times that apply to the cases: response time, service time, or both."""
     return [*dict.fromkeys(name_of_times(run.config) for run in comparison.results.values())]
 
 
@@ -234,9 +227,7 @@ def _titles(comparison: Comparison) -> dict[str, str]:
 
 
 def _below(comparison: Comparison) -> dict[str, str]:
-    """Returns titles for the sections on requests below a cache or block layer. If only some cases have such a layer,
-    the title says so.
-    """
+    """Returns titles of sections on requests below a cache or block layer that all cases, or only some cases, have."""
     of_cases = [above(run.summary) for run in comparison.results.values()]
     titles = {}
     for section in dict.fromkeys(section for layers in of_cases for section in layers):

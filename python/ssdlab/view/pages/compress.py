@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ssdlab import text
-from ssdlab.analyse.compress import CompressBench, Spread
+from ssdlab.analyse.compress import Cell, CompressBench, Spread
 from ssdlab.view.page import Figure, Item, Page, Paragraph, Section, Table
 
 FIGURES = {
@@ -68,37 +68,34 @@ def spread_text(spread: Spread, number: Callable[[float], str] = text.significan
 
 
 def _tables(bench: CompressBench) -> list[Table]:
-    """Returns tables of codecs, one for each number of threads and page size."""
+    """Returns a table of codecs for each number of threads and page size."""
     tables = []
     for threads in bench.threads:
         for size in bench.page_sizes:
             pages = size_text(size) if size is None else f"pages of {size_text(size)}"
-            rows: list[tuple[str, ...]] = []
-            for codec in bench.codecs:
-                cell = bench.cell(codec, size, threads)
-                total = cell.total
-                rows.append(
-                    (
-                        codec,
-                        text.ratio(cell.ratio),
-                        text.ratio(cell.mean_ratio),
-                        f"{text.count(total.raw_pages)} of {text.count(total.pages)}",
-                        spread_text(cell.compress_cpu_us),
-                        spread_text(cell.decompress_cpu_us),
-                        text.significant(cell.compress_elapsed_us.median),
-                        text.significant(cell.decompress_elapsed_us.median),
-                        text.bandwidth(cell.compress_bytes_s.median),
-                        text.bandwidth(cell.decompress_bytes_s.median),
-                    )
-                )
+            rows = [_row(bench.cell(codec, size, threads)) for codec in bench.codecs]
             tables.append(Table(HEADERS, rows, f"{pages}, {text.counted(threads, 'threads')}"))
     return tables
 
 
+def _row(cell: Cell) -> tuple[str, ...]:
+    total = cell.total
+    return (
+        cell.codec,
+        text.ratio(cell.ratio),
+        text.ratio(cell.mean_ratio),
+        f"{text.count(total.raw_pages)} of {text.count(total.pages)}",
+        spread_text(cell.compress_cpu_us),
+        spread_text(cell.decompress_cpu_us),
+        text.significant(cell.compress_elapsed_us.median),
+        text.significant(cell.decompress_elapsed_us.median),
+        text.bandwidth(cell.compress_bytes_s.median),
+        text.bandwidth(cell.decompress_bytes_s.median),
+    )
+
+
 def _files(bench: CompressBench) -> list[Item]:
-    """Returns a table of files: the size of each file, and its compression ratio with each codec at the first page
-    size.
-    """
+    """Returns a table of files with their compression ratio by codec at the first page size."""
     size = bench.page_sizes[0]
     cells = [bench.cell(codec, size) for codec in bench.codecs]
     members = bench.corpus.members

@@ -10,35 +10,26 @@ HEADERS = ("table", "title", "unit", "cells", "seeds", "document")
 
 
 def page_of(experiment: Experiment | Screening) -> Page:
-    """Returns the report page of an experiment or a screening."""
-    return factors_page(experiment) if isinstance(experiment, Screening) else page(experiment)
+    """Returns the tables of an experiment with the traces to supply, or the factors and runs of a screening."""
+    return _factors_page(experiment) if isinstance(experiment, Screening) else _page(experiment)
 
 
-def factors_page(screening: Screening) -> Page:
-    """Builds the report page of a screening: its factors with their levels, and the number of runs for each size, such
-    as `short`.
-    """
+def _factors_page(screening: Screening) -> Page:
     items: list[Item] = []
     for name, form in screening.forms.items():
         runs = len(screening.schedulers) * form.seeds * form.design.size(form.axes)
         then = f"plus, for each claim, all level combinations of up to {form.refined} factors"
         rows = [(factor.name, *factor.levels) for factor in form.factors]
         items.append(Table(("factor", "lower", "upper"), rows, f"{name} form: {text.count(runs)} runs, {then}", left=3))
-    claims = [Paragraph(f"claim: {claim.says}") for claim in screening.claims]
-    others = ", ".join(screening.others)
-    return Page(
-        title=screening.title,
-        lead=[
-            Paragraph(f"reproduces: {screening.document}"),
-            Paragraph(f"compares {screening.tested} with {others}"),
-            *claims,
-        ],
-        sections=[Section("", items)],
-    )
+    lead = [
+        f"reproduces: {screening.document}",
+        f"compares {screening.tested} with {', '.join(screening.others)}",
+        *(f"claim: {claim.says}" for claim in screening.claims),
+    ]
+    return Page(title=screening.title, lead=[*map(Paragraph, lead)], sections=[Section("", items)])
 
 
-def page(experiment: Experiment) -> Page:
-    """Returns a report page with the tables of an experiment and the traces that the user must supply."""
+def _page(experiment: Experiment) -> Page:
     sections = [Section("", [Table(HEADERS, [*map(_row, experiment.tables)], left=3)])]
     supplied = [replay for replay in experiment.traces.values() if replay.supplied]
     if supplied:

@@ -1,6 +1,4 @@
-"""Builds the report page of a diagnosis: findings, parts of the response times, and the effects of the changes that
-were tried.
-"""
+"""Builds the report page of a diagnosis: findings, parts of response times, and effects of the changes tried."""
 
 from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
@@ -14,7 +12,7 @@ from ssdlab.model.remarks import UNFINISHED, UNSETTLED, changed
 from ssdlab.model.remedy import remedy
 from ssdlab.model.replayed import replay_text
 from ssdlab.model.source import chosen, ingest_remarks, is_generated
-from ssdlab.view.page import Page, Paragraph, Section, Table
+from ssdlab.view.page import Page, Paragraph, Section, Table, known
 from ssdlab.view.pages.tables import below
 
 Finding = Mapping[str, Any]
@@ -96,9 +94,7 @@ class _Sentence(Formatter):
 
 _SENTENCE = _Sentence()
 _Words = tuple[str, ...]
-"""Templates for the headline of a finding and for each piece of evidence. A piece of evidence is omitted if the finding
-lacks a field of its template.
-"""
+"""Templates for headline and evidence of a finding; evidence is omitted if the finding lacks a field of it."""
 
 _BUSY = ("busy: {busy}; {outstanding:decimal} requests outstanding{where} on average",)
 _OF_TIMES = "{share:%} of the response times{where}"
@@ -237,16 +233,14 @@ def _templates(about: str, name: str, evidence: Mapping[str, float]) -> _Words:
 
 
 def _values(finding: Finding) -> dict[str, Any]:
-    """Returns the values of the placeholders in a finding's text: evidence, and words that depend on the evidence."""
+    """Returns the values of the placeholders in a finding's text."""
     about, name, evidence = finding["about"], finding["name"], finding["evidence"]
-    resources = ("dies", "channels", "link", "controller", "cache")
+    resources = [part for part in ("dies", "channels", "link", "controller", "cache") if part in evidence]
     valid = evidence.get("valid_share_of_victims")
     return {
         **{key: value for key, value in evidence.items() if key != "room_share" or value},
         "share": finding["share"],
-        "busy": ", ".join(
-            f"{resource} {_percent(evidence[resource])}" for resource in resources if resource in evidence
-        ),
+        "busy": ", ".join(f"{resource} {_percent(evidence[resource])}" for resource in resources),
         # The evidence includes the cache's utilisation only if the run has a cache.
         "where": " below the cache" if "cache" in evidence else "",
         "work": WORK.get(name, ""),
@@ -299,7 +293,6 @@ def page(diagnosis: Diagnosis) -> Page:
 
 
 def _settings(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Returns the values of all settings."""
     return {key: setting["value"] for key, setting in diagnosis.configuration.items()}
 
 
@@ -318,11 +311,10 @@ def findings(diagnosis: Diagnosis) -> list[Paragraph]:
 
 
 def _remedy(diagnosis: Diagnosis, evidence: Mapping[str, float]) -> str:
-    settings = _settings(diagnosis)
     capacity = diagnosis.configuration.get("device.capacity")
     sized = capacity is not None and is_made(capacity["origin"])
     generated = is_generated(diagnosis.source)
-    return remedy(settings, diagnosis.summary, evidence, generated=generated, sized=sized).text
+    return remedy(_settings(diagnosis), diagnosis.summary, evidence, generated=generated, sized=sized).text
 
 
 COLUMNS = {"all": "all", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}
@@ -373,8 +365,7 @@ def _changes(diagnosis: Diagnosis) -> Table:
     changes = diagnosis.to_dict()["what_ifs"]
 
     def cells(figures: Mapping[str, float | None]) -> list[str]:
-        values = {metric: figures[key] for key, metric in CHANGED.items()}
-        return [text.MISSING if value is None else metric.format(value) for metric, value in values.items()]
+        return [known(metric.format, figures[key]) for key, metric in CHANGED.items()]
 
     rows = [("unchanged", cells(changes[0]["before"]))]
     rows += [(_with_settings(change), cells(change["after"])) for change in changes if change["after"]]
@@ -382,22 +373,18 @@ def _changes(diagnosis: Diagnosis) -> Table:
 
 
 def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
-    """Returns the remarks on the table of tried changes."""
     changes = diagnosis.to_dict()["what_ifs"]
     remarks = []
     if any(finding["name"] in UNFINISHED for finding in diagnosis.findings):
         # Garbage collection comes in bursts, so runs may differ merely because they end at different points of a burst.
         remarks.append("the drive has not settled: differences may be due to the timing of GC")
-    rates = [
-        (change["name"], change["before"]["iops"] or 0.0, change["after"]["iops"] or 0.0)
-        for change in changes
-        if change["after"]
-    ]
-    slower = [
-        f"{WHAT_IFS[name]} ({text.short_count(after)} instead of {text.short_count(before)} requests/s)"
-        for name, before, after in rates
-        if after < (1 - NOTABLE) * before
-    ]
+    slower = []
+    for change in changes:
+        if change["after"]:
+            before, after = (change[when]["iops"] or 0.0 for when in ("before", "after"))
+            if after < (1 - NOTABLE) * before:
+                rates = f"{text.short_count(after)} instead of {text.short_count(before)} requests/s"
+                slower.append(f"{WHAT_IFS[change['name']]} ({rates})")
     if slower:
         remarks.append(f"slower: {', '.join(slower)}")
     remarks += [

@@ -1,14 +1,13 @@
 """Builds the report page with advice on the over-provisioning of a drive."""
 
 import math
-from collections.abc import Iterable
 
 from ssdlab import text
 from ssdlab.model.sizing import NO_LIFETIME, SIZED
 from ssdlab.model.source import chosen, source_text
 from ssdlab.study.drive_advice import P99, WAF, DriveAdvice, DriveChoice
 from ssdlab.study.survey.outcome import Estimate
-from ssdlab.view.page import Cell, Figure, Page, Paragraph, Section, Table
+from ssdlab.view.page import Cell, Figure, Page, Paragraph, Section, Table, known
 from ssdlab.view.pages.figures import INTERVALS, estimated, left_to_do
 
 RATES = {
@@ -28,21 +27,18 @@ def page(advice: DriveAdvice) -> Page:
         [Cell(cell, "best" if choice is advice.best else "") for cell in _cells(advice, choice, bool(worn))]
         for choice in advice.choices
     ]
+    caveats = [*study.caveats_by_trace]
+    if advice.dwpd is not None:
+        # With a requested number of drive writes per day, lifetimes do not depend on the drive capacity, even if it was
+        # derived from the trace.
+        caveats = [caveat.removesuffix(f". {SIZED}") for caveat in caveats if caveat != NO_LIFETIME]
     seeds = any(choice.write_amplification.half_width is not None for choice in advice.choices)
     return Page(
         title=("a generated workload" if source is None else source_text(source)) + study.modes,
         chosen="" if source is None else chosen(source),
-        lead=[
-            Paragraph(_goal(advice), "soft"),
-            Paragraph(f"figures are measured over {advice.measured}", "soft"),
-        ],
+        lead=[Paragraph(line, "soft") for line in (_goal(advice), f"figures are measured over {advice.measured}")],
         partial=left_to_do(study),
-        # With a requested number of drive writes per day, lifetimes do not depend on the drive capacity, even if it was
-        # derived from the trace.
-        remarks=[
-            *study.failed,
-            *(study.caveats_by_trace if advice.dwpd is None else _without_sizing(study.caveats_by_trace)),
-        ],
+        remarks=[*study.failed, *caveats],
         sections=[
             Section("Effect of over-provisioning", [Figure(advice.plot.chart)], terminal=False),
             Section("", [Table(headers, rows, left=len(study.columns))]),
@@ -52,25 +48,18 @@ def page(advice: DriveAdvice) -> Page:
     )
 
 
-def _without_sizing(notes: Iterable[str]) -> list[str]:
-    """Returns the notes, omitting remarks that state that the lifetime is unknown."""
-    return [note.removesuffix(f". {SIZED}") for note in notes if note != NO_LIFETIME]
-
-
 def _cells(advice: DriveAdvice, choice: DriveChoice, worn: bool) -> list[str]:
     return [
         *(choice.levels[key] for key in advice.study.columns),
         text.size(choice.flash_bytes),
         estimated(WAF, choice.write_amplification),
         estimated(P99, choice.p99_ns),
-        *([text.MISSING if choice.tbw_bytes is None else text.size_decimal(choice.tbw_bytes)] if worn else []),
-        _life(choice.years),
+        *([known(text.size_decimal, choice.tbw_bytes)] if worn else []),
+        known(_life, choice.years),
     ]
 
 
-def _life(years: Estimate | None) -> str:
-    if years is None:
-        return text.MISSING
+def _life(years: Estimate) -> str:
     return text.years(years.mean) + (f" ± {text.years(years.half_width)}" if years.half_width else "")
 
 
@@ -144,26 +133,18 @@ def _none(advice: DriveAdvice) -> str:
 
 
 def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
-    """Returns a sentence with the number of seeds for which a drive meets the requirements."""
     seeds, met = best.write_amplification.seeds, advice.meeting(best)
     if seeds == 1:
         return ["This result comes from one seed; use --seeds 5 to estimate its error."]
     lines = [f"It meets the goal with {met} of {seeds} seeds."]
     if met < seeds:
-        meets_always = (
-            choice for choice in advice.choices if advice.meeting(choice) == choice.write_amplification.seeds
-        )
-        always = next(meets_always, None)
-        lines.append(
-            "No drive meets the goal with every seed."
-            if always is None
-            else f"{_named(advice, always)} meets the goal with every seed."
-        )
+        always = [choice for choice in advice.choices if advice.meeting(choice) == choice.write_amplification.seeds]
+        which = _named(advice, always[0]) if always else "No drive"
+        lines.append(f"{which} meets the goal with every seed.")
     return lines
 
 
 def _change(base: Estimate, other: Estimate) -> str:
-    """Describes how write amplification changes from a base drive to another drive."""
     if abs(other.mean - base.mean) <= math.hypot(base.half_width or 0.0, other.half_width or 0.0):
         return "equal within the confidence intervals"
     less = 1 - other.mean / base.mean

@@ -1,8 +1,8 @@
 """Builds the report page on the effects of axes on an outcome."""
 
 from ssdlab import text
-from ssdlab.study.survey.effects import Effects, Share
-from ssdlab.view.page import Figure, Item, Page, Paragraph, Section, Table
+from ssdlab.study.survey.effects import Effects
+from ssdlab.view.page import Figure, Item, Page, Paragraph, Section, Table, known
 from ssdlab.view.pages.figures import form, signed
 
 BEYOND = (
@@ -29,14 +29,11 @@ def page(effects: Effects) -> Page:
         ]
         rows = [cells[: len(headers)] for cells in shares]
         items.append(Table(headers, rows, title="Variance"))
-        if any(_is_beyond(share) for share in effects.shares):
+        if any(cell.endswith("*") for row in rows for cell in row):
             items.append(Paragraph(BEYOND, "soft"))
     if effects.losses:
         headers = ("axis", "value", "best outcome", "loss")
-        rows = [
-            [loss.term, loss.level, write(loss.best), text.MISSING if loss.lost is None else text.percent(loss.lost)]
-            for loss in effects.losses
-        ]
+        rows = [[loss.term, loss.level, write(loss.best), known(text.percent, loss.lost)] for loss in effects.losses]
         items.append(Table(headers, rows, title="Loss with one axis fixed", left=2, most=40))
     return Page(
         title=f"effects on {figure} ({'higher' if effects.outcome.large else 'lower'} is better)",
@@ -57,14 +54,6 @@ def _share(share: float | None, half_width: float | None) -> str:
         return text.MISSING
     if half_width is None:
         return f"{100 * share:.1f} %"
-    return f"{100 * share:.1f} % ± {100 * half_width:.1f}{' *' if _impossible(share) else ''}"
-
-
-def _impossible(share: float | None) -> bool:
-    """True if a share of the variance is below 0 or above 1 even after rounding for display."""
-    return share is not None and not 0 <= round(share, 3) <= 1
-
-
-def _is_beyond(share: Share) -> bool:
-    """True if an estimated share of the variance is impossible: below 0 or above 1."""
-    return share.half_width is not None and (_impossible(share.share) or _impossible(share.total))
+    # Impossible even after rounding for display.
+    star = "" if 0 <= round(share, 3) <= 1 else " *"
+    return f"{100 * share:.1f} % ± {100 * half_width:.1f}{star}"

@@ -1,6 +1,4 @@
-"""Builds the report page of an experiment: for each table, all cells, the verdict, heat maps, and lines if an axis is
-ordered.
-"""
+"""Builds the report page of an experiment: tables with verdict, heat maps, and lines if an axis is ordered."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -53,12 +51,10 @@ def _section(result: TableResult) -> Section:
         ("Ours", "ours"),
         (f"Difference, {table.comparison.unit}", "difference"),
     )
-    drawn: list[Item] = [
-        Beside(
-            [Figure(partial(result.plot.chart, which), title) for title, which in maps if _any(getattr(result, which))]
-        )
-    ]
-    if _any(result.ours) and _is_course(result):
+    heats = [Figure(partial(result.plot.chart, which), title) for title, which in maps if _any(getattr(result, which))]
+    drawn: list[Item] = [Beside(heats)]
+    along = ordered(result)
+    if along is not None and len(getattr(result, along)) > 1 and _any(result.ours):
         drawn.append(Figure(result.plot_lines.chart))
     words = [*(Paragraph(f"note: {remark}", "gap") for remark in result.remarks), *map(Paragraph, sentences(result))]
     if table.note:
@@ -108,8 +104,8 @@ def _rows(result: TableResult) -> Iterator[Row]:
 
 
 def ordered(result: TableResult) -> str | None:
-    """Returns the axis along which lines are drawn. That is the axis chosen in the table's definition or, by default,
-    the first axis whose labels contain numbers; None if there is no such axis.
+    """Returns the axis along which lines are drawn: the axis chosen in the table's definition or, by default, the first
+    whose labels contain numbers; None if there is no such axis.
     """
     if result.table.lines is not None:
         return "rows" if result.table.lines == "column" else "columns"
@@ -119,16 +115,8 @@ def ordered(result: TableResult) -> str | None:
     return None
 
 
-def _is_course(result: TableResult) -> bool:
-    """True if lines can be drawn: an axis is ordered and has more than one label."""
-    along = ordered(result)
-    return along is not None and len(getattr(result, along)) > 1
-
-
 def number_format(*values: Array) -> Callable[[float], str]:
-    """Returns a formatter for the numbers of a table. The largest number is shown with five digits. Numbers have at
-    most three decimals, and none if all numbers are whole.
-    """
+    """Returns a formatter of numbers with five digits for the largest and 0 to 3 decimals, none if all are whole."""
     known = [float(value) for array in values for value in array.flat if not math.isnan(value)]
     whole = len(f"{max(map(abs, known), default=0.0):.0f}")
     decimals = 0 if all(value.is_integer() for value in known) else max(0, min(3, 5 - whole))
@@ -183,19 +171,17 @@ def sentences(result: TableResult) -> list[str]:
     elif table.comparison.reference is None and not table.note:
         lines.append("the document has no values to compare with")
     lines += [*_changes(result), *_winners(result), *_claim(result)]
-    spreads = [float(value) for value in result.spread.flat if not math.isnan(value)]
-    if result.seeds > 1 and spreads:
-        spread = max(spreads)
+    spread = max((float(value) for value in result.spread.flat if not math.isnan(value)), default=None)
+    if result.seeds > 1 and spread is not None:
         lines.append(
             f"our values are means over {result.seeds} seeds; results of the seeds differ by at most "
-            f"{number_format(result.ours)(spread)} "
-            f"{table.unit}".rstrip()
+            f"{number_format(result.ours)(spread)} {table.unit}".rstrip()
         )
     return lines
 
 
 def _changes(result: TableResult) -> list[str]:
-    """Returns lines of text with the mean and range of each row in a table of changes; empty for other tables."""
+    """Returns mean and range of each row in a table of changes; empty for other tables."""
     anchor = result.table.change_to
     if anchor is None:
         return []
@@ -210,9 +196,7 @@ def _changes(result: TableResult) -> list[str]:
 
 
 def _winners(result: TableResult) -> list[str]:
-    """Describes in how many rows or columns our winner (the best cell) agrees with the published winner, and where the
-    two differ.
-    """
+    """Describes how often our winners (best cells) of rows or columns agree with the published ones, and the others."""
     winners = result.winners
     compared = [winner for winner in winners if winner.agrees is not None]
     if not compared:
@@ -244,7 +228,7 @@ def _claim(result: TableResult) -> list[str]:
 
 
 def _missed(result: TableResult, missed: Missed) -> str:
-    """Describes why a claim fails: states the value of a cell, or the label with the best value in a row or column."""
+    """Returns the value of the cell, or the best label of the row or column, for which a claim fails."""
     if missed.value is not None:
         return f"{number_format(result.document, result.ours)(missed.value)} {result.table.unit}".rstrip()
     off = "" if missed.excess is None else f": {missed.claimed} is {missed.excess:.2f} % off"

@@ -8,9 +8,7 @@ from ssdlab.view.page import Page, Paragraph, Section, Table
 
 
 def page(key: str, settings: Sequence[Explanation]) -> Page:
-    """Builds a page with the details of one setting, or with a table of several settings and the first sentence of
-    their help.
-    """
+    """Builds a page with the details of one setting, or a table of several with the first sentence of their help."""
     if len(settings) == 1:
         return _setting(settings[0])
     rows = [(setting.key, setting.default, setting.help.partition(". ")[0]) for setting in settings]

@@ -1,6 +1,4 @@
-"""Formats metrics as text. The format follows from the metric's entry in `model.metrics` or, without an entry, from the
-unit in the metric's name.
-"""
+"""Formats metrics as text, by their entry in `model.metrics` or, without an entry, by the unit in their name."""
 
 from collections.abc import Callable
 
@@ -20,9 +18,7 @@ BY_END: tuple[tuple[str, Form], ...] = (
     ("utilisation", "percent"),
     ("_share", "percent"),
 )
-"""Formats of metrics that `model.metrics` does not list, such as metrics of a fleet. The suffix of the metric's name
-selects the format.
-"""
+"""Formats by the suffix of a metric's name, for metrics that `model.metrics` does not list, such as fleet metrics."""
 
 _FORM_NAMES: dict[object, Form] = {write: name for name, write in FORMS.items()}
 
@@ -33,7 +29,7 @@ def form_of(metric: Metric) -> Form:
 
 
 def form_name(figure: str) -> Form:
-    """Returns the axis format for values of the metric with the given name, which `model.metrics` need not list."""
+    """Returns the axis format for values of a metric, which `model.metrics` need not list."""
     if figure in BY_NAME:
         return form_of(BY_NAME[figure])
     return next((name for end, name in BY_END if figure.endswith(end)), "number")

@@ -1,7 +1,7 @@
 """Builds the report page that compares generated with captured Filebench workloads."""
 
 from ssdlab.study.validation.filebench import RELATIVE, SHARE_POINTS, STATISTICS, Filebench
-from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
+from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table, verdict
 
 HEADERS = ("workload", "statistic", "unit", "captured", "generated", "difference", "tolerance", "", "")
 
@@ -13,7 +13,6 @@ def page(validation: Filebench) -> Page:
     for outcome in validation.outcomes:
         row = outcome.row
         statistic, unit = STATISTICS[row.statistic]
-        verdict = Cell("MISS", "bad") if not outcome.passed else "pass" if outcome.alike else Cell("gap", "gap")
         rows.append(
             [
                 row.workload,
@@ -24,7 +23,7 @@ def page(validation: Filebench) -> Page:
                 f"{outcome.difference:+.2f}",
                 f"{row.tolerance:g}",
                 f"({reasons.index(row.reason) + 1})" if row.reason else "",
-                verdict,
+                Cell("gap", "gap") if outcome.passed and not outcome.alike else verdict(outcome.passed),
             ]
         )
     alike = sum(outcome.alike for outcome in validation.outcomes)

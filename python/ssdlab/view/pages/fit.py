@@ -2,8 +2,8 @@
 
 from ssdlab import text
 from ssdlab.study.fitting.load import RATE, Figure, label, shown
-from ssdlab.study.fitting.result import DriveFit, Fitted, Residual
-from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
+from ssdlab.study.fitting.result import DriveFit, Fitted
+from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Style, Table
 
 CLOSE = 0.05
 """Maximum relative deviation at which a fitted drive counts as reproducing a measured value."""
@@ -12,9 +12,7 @@ FAR = 0.2
 """Minimum relative deviation at which a fitted drive counts as missing a measured value."""
 
 EMPTY = -0.5
-"""The measured drive is assumed to have been empty if the relative deviation of the model's random-write rate from the
-measured rate is below this value.
-"""
+"""Relative deviation of the model's random-write rate below which the measured drive is assumed to have been empty."""
 
 MOST_FIGURES = 15
 """Maximum number of metrics that a terminal shows."""
@@ -22,17 +20,16 @@ MOST_FIGURES = 15
 
 def page(fit: DriveFit) -> Page:
     """Returns the page of a fitted drive."""
-    determined = [one for one in fit.fitted if one.is_changed]
-    others = [one for one in fit.fitted if not one.is_changed]
+    determined = [fitted for fitted in fit.fitted if fitted.is_changed]
+    others = [fitted for fitted in fit.fitted if not fitted.is_changed]
     name = "parameters that the measured figures do not determine"
-    undetermined = [Section(name, [_others(others)], detail=True)] if others else []
     return Page(
         title=f"drive fitted to {', '.join(map(text.path, fit.sources)) or 'measurements'}",
         lead=[Paragraph(_how(fit))],
         sections=[
             Section("parameters", [_parameters(fit, determined)]),
             Section("figures, largest differences first", [_residuals(fit)]),
-            *undetermined,
+            *([Section(name, [_others(others)], detail=True)] if others else []),
         ],
         conclusion=[
             *map(Paragraph, sentences(fit)),
@@ -51,24 +48,26 @@ def _how(fit: DriveFit) -> str:
 def _parameters(fit: DriveFit, fitted: list[Fitted]) -> Table:
     rows = [
         [
-            one.parameter.about,
-            fit.said(one),
-            one.parameter.shown(one.value),
-            "bound" if one.deviation is None else f"{100 * one.deviation:.1f} %",
+            found.parameter.about,
+            fit.said(found),
+            found.parameter.shown(found.value),
+            "bound" if found.deviation is None else f"{100 * found.deviation:.1f} %",
         ]
-        for one in fitted
+        for found in fitted
     ]
     return Table(["", "determined by", "value", "+-"], rows, left=2)
 
 
 def _others(fitted: list[Fitted]) -> Table:
-    rows = [[one.parameter.about, _why(one), one.parameter.shown(one.value)] for one in fitted]
+    free = "no measured figure depends on it"
+    rows = [
+        [found.parameter.about, _inseparable(found) if found.tied else free, found.parameter.shown(found.value)]
+        for found in fitted
+    ]
     return Table(["", "why", "value used"], rows, left=2)
 
 
-def _why(fitted: Fitted) -> str:
-    if not fitted.tied:
-        return "no measured figure depends on it"
+def _inseparable(fitted: Fitted) -> str:
     return f"cannot be separated from {' and '.join(map(about, fitted.tied))}"
 
 
@@ -80,52 +79,48 @@ def about(name: str) -> str:
 def _residuals(fit: DriveFit) -> Table:
     rows: list[Row] = [
         [
-            one.load.name,
-            label(one.figure, one.load),
-            shown(one.figure, one.measured, one.load),
-            shown(one.figure, one.model, one.load),
-            _difference(one),
+            residual.load.name,
+            label(residual.figure, residual.load),
+            shown(residual.figure, residual.measured, residual.load),
+            shown(residual.figure, residual.model, residual.load),
+            Cell(f"{100 * residual.difference:+.1f} %", _style(abs(residual.difference))),
         ]
-        for one in sorted(fit.residuals, key=lambda one: -abs(one.difference))
+        for residual in sorted(fit.residuals, key=lambda residual: -abs(residual.difference))
     ]
     return Table(["load", "figure", "measured", "model", "difference"], rows, left=2, most=MOST_FIGURES)
 
 
-def _difference(one: Residual) -> Cell:
-    written = f"{100 * one.difference:+.1f} %"
-    style = abs(one.difference)
-    return Cell(written, "best" if style <= CLOSE else "bad" if style > FAR else "")
+def _style(difference: float) -> Style:
+    return "best" if difference <= CLOSE else "bad" if difference > FAR else ""
 
 
 def sentences(fit: DriveFit) -> list[str]:
     """Returns the outcome of the fit in sentences."""
-    met = sum(abs(one.difference) <= CLOSE for one in fit.residuals)
+    met = sum(abs(residual.difference) <= CLOSE for residual in fit.residuals)
     lines = [
         f"{met} of {text.counted(len(fit.residuals), 'figures')} within {100 * CLOSE:.0f} %; root mean square of all "
         f"differences {100 * fit.misfit:.1f} %."
     ]
     lines += [
-        f"{one.load.name}: this rate looks like the rate of an empty drive, but the model is in steady state; leave it "
-        "out."
-        for one in fit.residuals
-        if one.figure == Figure("write", RATE) and one.load.pattern == "random" and one.difference < EMPTY
+        f"{residual.load.name}: this rate looks like the rate of an empty drive, but the model is in steady state; "
+        "leave it out."
+        for residual in fit.residuals
+        if residual.figure == Figure("write", RATE)
+        and residual.load.pattern == "random"
+        and residual.difference < EMPTY
     ]
-    for one in fit.fitted:
-        only = one.parameter.only(fit.base, one.value) if one.deviation is not None else ""
+    for fitted in fit.fitted:
+        only = fitted.parameter.only(fit.base, fitted.value) if fitted.deviation is not None else ""
         if only:
-            lines.append(f"{one.parameter.about}: the measurements determine {only}.")
+            lines.append(f"{fitted.parameter.about}: the measurements determine {only}.")
     return lines
 
 
 def _to_measure(fit: DriveFit) -> list[str]:
-    """Returns the measurements that would determine further parameters of the drive. Each measurement is followed by
-    the names of the parameters.
-    """
+    """Returns the measurements that would determine further parameters, each with the names of these parameters."""
     wanted: dict[str, list[str]] = {}
-    for one in fit.fitted:
-        if one.deviation is None:
-            with_others = (
-                f" (currently cannot be separated from {' and '.join(map(about, one.tied))})" if one.tied else ""
-            )
-            wanted.setdefault(one.wanted, []).append(about(one.name) + with_others)
+    for fitted in fit.fitted:
+        if fitted.deviation is None:
+            tied = f" (currently {_inseparable(fitted)})" if fitted.tied else ""
+            wanted.setdefault(fitted.wanted, []).append(about(fitted.name) + tied)
     return [f"{measure}: {', '.join(names)}" for measure, names in wanted.items()]

@@ -3,7 +3,7 @@
 from ssdlab import text
 from ssdlab.study.fleet.packing import ALONE, RULES
 from ssdlab.study.fleet.result import BUSIEST, OWN_TIMES, SHARES, TBW, Fleet
-from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table
+from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table, known
 from ssdlab.view.pages.figures import form
 
 MOST_ROWS = 20
@@ -14,9 +14,7 @@ HEADERS = {0.0: "min", 0.5: "median", 1.0: "max"}
 
 def page(fleet: Fleet) -> Page:
     """Returns the report page of a fleet of drives."""
-    outcomes = fleet.outcomes()
     volumes, drives = text.counted(len(fleet.volumes), "volumes"), text.counted(len(fleet.drives), "drives")
-    left = text.count(fleet.study.asked - fleet.study.finished)
     remarks = [f"{text.counted(times, 'drives')} failed: {error}" for error, times in fleet.study.failures.items()]
     remarks += [*fleet.study.missing, *fleet.study.caveats_by_trace]
     if fleet.late:
@@ -25,35 +23,30 @@ def page(fleet: Fleet) -> Page:
             "time; pass the files in chronological order"
         )
     sections = [Section("", [Facts(_facts(fleet), tiles=True)])]
-    if outcomes:
-        sections += [
-            Section("Distributions over drives", [_distributions(fleet)]),
-            Section("Cumulative distributions", [Figure(fleet.plot.chart)], terminal=False),
-        ]
+    if fleet.outcomes():
+        sections.append(Section("Distributions over drives", [_distributions(fleet)]))
+        sections.append(Section("Cumulative distributions", [Figure(fleet.plot.chart)], terminal=False))
+    sections.append(Section("Worst drives", [_drives(fleet)]))
+    if fleet.rule != ALONE:
+        sections.append(Section("Volumes, busiest first", [_volumes(fleet)]))
     return Page(
         title=f"{volumes} on {drives}{fleet.study.modes}",
         lead=[Paragraph(f"{fleet.rule}: {RULES[fleet.rule]}", "soft"), *_reckoned(fleet)],
-        partial=f"{left} of {drives} remain" if fleet.partial else "",
+        partial=f"{text.count(fleet.study.asked - fleet.study.finished)} of {drives} remain" if fleet.partial else "",
         remarks=remarks,
-        sections=[
-            *sections,
-            Section("Worst drives", [_drives(fleet)]),
-            *([] if fleet.rule == ALONE else [Section("Volumes, busiest first", [_volumes(fleet)])]),
-        ],
+        sections=sections,
     )
 
 
 def _facts(fleet: Fleet) -> list[tuple[str, str]]:
-    requests = sum(volume.requests for volume in fleet.volumes)
     needed = fleet.needed()
     rows = [
-        ("requests", text.count(requests)),
+        ("requests", text.count(sum(volume.requests for volume in fleet.volumes))),
         ("written", text.size(sum(volume.written_bytes for volume in fleet.volumes))),
         ("read", text.size(sum(volume.read_bytes for volume in fleet.volumes))),
         ("time", text.duration(1e9 * fleet.dataset.seconds)),
     ]
-    # In a small fleet, several shares of the volumes may round to the same number of volumes. These shares get a single
-    # row.
+    # In a small fleet, several shares may round to the same number of volumes, which gets a single row.
     busiest = {fleet.count_of(share): fleet.busiest(share) for share in BUSIEST}
     total = text.count(len(fleet.volumes))
     rows += [
@@ -74,11 +67,12 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
 
 def _reckoned(fleet: Fleet) -> list[Paragraph]:
     """States the write rate that is used to compute lifetimes; empty if no lifetime was computed."""
+    if TBW not in fleet.study.table.column_names:
+        return []
     rate = "replay, because the trace has no timestamps"
     if fleet.rate == "trace":
         rate = f"trace, which repeats every {text.duration(1e9 * fleet.seconds)}"
-    known = TBW in fleet.study.table.column_names
-    return [Paragraph(f"lifetimes assume the write rate of the {rate}", "soft")] if known else []
+    return [Paragraph(f"lifetimes assume the write rate of the {rate}", "soft")]
 
 
 def _distributions(fleet: Fleet) -> Table:
@@ -106,7 +100,7 @@ def _drives(fleet: Fleet) -> Table:
             text.count(row["volumes"]),
             text.count(row["trace.requests"]),
             text.size(row["trace.written_bytes"]),
-            *(text.MISSING if row[name] is None else form(name)(row[name]) for name in names),
+            *(known(form(name), row[name]) for name in names),
         ]
         for row in table
     ]
@@ -114,7 +108,6 @@ def _drives(fleet: Fleet) -> Table:
 
 
 def _volumes(fleet: Fleet) -> Table:
-    """Returns a table with a row per volume: the volume's requests and response times, and the metrics of its drive."""
     own = [name for name in OWN_TIMES if name.endswith("p99_ns")]
     of_drive = [f"drive.{one.figure}" for one in fleet.outcomes()]
     names = {name: form(name.removeprefix("drive.")) for name in (*own, *of_drive)}
@@ -126,7 +119,7 @@ def _volumes(fleet: Fleet) -> Table:
             text.count(row["requests"]),
             text.size(row["written_bytes"]),
             text.size(row["read_bytes"]),
-            *(text.MISSING if row[name] is None else write(row[name]) for name, write in names.items()),
+            *(known(write, row[name]) for name, write in names.items()),
         ]
         for row in volumes
     ]

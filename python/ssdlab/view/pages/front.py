@@ -8,15 +8,10 @@ from ssdlab.view.pages.figures import estimated
 
 def page(front: Front) -> Page:
     """Returns the report page of a Pareto front."""
-    headers = (*front.axes, *(f"{one.figure} ({'max' if one.large else 'min'})" for one in front.outcomes))
+    headers = (*front.axes, *(f"{outcome.figure} ({'max' if outcome.large else 'min'})" for outcome in front.outcomes))
+    figures = [outcome.figure for outcome in front.outcomes]
     rows = [
-        [
-            *(point.levels[axis] for axis in front.axes),
-            *(
-                estimated(outcome.figure, estimate)
-                for outcome, estimate in zip(front.outcomes, point.outcomes, strict=True)
-            ),
-        ]
+        [*(point.levels[axis] for axis in front.axes), *map(estimated, figures, point.outcomes)]
         for point in front.front
     ]
     points = text.counted(len(front.candidates), "points")

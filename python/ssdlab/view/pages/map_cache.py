@@ -14,19 +14,18 @@ CURVES = (
 
 def page(advice: MapCacheAdvice, target: float) -> Page:
     """Returns the report page with advice on map caches; `target` is the share of the whole-map throughput to reach."""
+    counted = (
+        f"{text.counted(advice.requests, 'requests')}, {text.counted(advice.look_ups, 'look-ups')}; a map entry of "
+        f"{text.size(advice.entry_bytes)} per page of {text.size(advice.page_bytes)}"
+    )
+    whole_map = (
+        f"whole map in RAM: {text.size(advice.full_ram_bytes)}, {text.short_count(advice.full_iops)} requests per "
+        "second predicted"
+    )
     return Page(
         title=source_text(advice.source),
         chosen=chosen(advice.source),
-        lead=[
-            Paragraph(
-                f"{text.counted(advice.requests, 'requests')}, {text.counted(advice.look_ups, 'look-ups')}; "
-                f"a map entry of {text.size(advice.entry_bytes)} per page of {text.size(advice.page_bytes)}"
-            ),
-            Paragraph(
-                f"whole map in RAM: {text.size(advice.full_ram_bytes)}, "
-                f"{text.short_count(advice.full_iops)} requests per second predicted"
-            ),
-        ],
+        lead=[Paragraph(counted), Paragraph(whole_map)],
         remarks=ingest_remarks(advice.ingest),
         sections=[
             Section("Requests per second by cache size", [Figure(advice.plot.chart, note=CURVES)], terminal=False),
@@ -54,11 +53,11 @@ def advised(advice: MapCacheAdvice, target: float) -> list[str]:
     if best is None:
         row, column = divmod(int(advice.iops_share.argmax()), len(advice.segments))
         most, limit = advice.choice(row, column), float(advice.limit.max())
-        larger = (
-            f"a larger cache reaches at most {text.percent(limit)}"
-            if limit >= target
-            else f"no cache reaches more than {text.percent(limit)}, because the first look-up of each segment misses"
-        )
+        larger = f"a larger cache reaches at most {text.percent(limit)}"
+        if limit < target:
+            larger = (
+                f"no cache reaches more than {text.percent(limit)}, because the first look-up of each segment misses"
+            )
         return [
             f"No cache up to {text.size(int(advice.caches.max()))} reaches {100 * target:g} % of the IOPS with the "
             f"whole map in RAM: {_words(most)} reaches {text.percent(most.iops_share)}; {larger}."

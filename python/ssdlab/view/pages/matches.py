@@ -9,7 +9,7 @@ from ssdlab.view.page import Page, Section, Table
 
 def page(query: str, found: Sequence[Named]) -> Page:
     """Builds a page with a row for each matching name: the name and the first sentence of its description."""
-    rows = [(one.name, one.kind, one.help.partition(". ")[0]) for one in found]
+    rows = [(named.name, named.kind, named.help.partition(". ")[0]) for named in found]
     return Page(
         title=f"{text.counted(len(found), 'results')} for {query!r}",
         sections=[Section("", [Table(("name", "type", "meaning"), rows, left=3)])],

@@ -32,6 +32,8 @@ def page(plan: CachePlan) -> Page:
     chosen = "Best share of compressed memory" if plan.share is None else "Requested share of compressed memory"
     mended = f"Harper's model, corrected: {best} with {100 * plan.best.share:.0f} % compressed"
     slow = f"Device read time per page (us) above which {best} pays off, by compression ratio and distribution"
+    rows = zip(RATIOS, plan.device_break_evens, strict=True)
+    break_evens = [(f"{ratio:g}", *map(_microseconds, row)) for ratio, row in rows]
     return Page(
         title=f"{text.size(plan.memory_bytes)} of memory for {text.size(plan.data_bytes)} of data",
         lead=[Paragraph(_how(plan), "soft")],
@@ -42,7 +44,7 @@ def page(plan: CachePlan) -> Page:
             Section("Compressors", [Table(COMPRESSORS, _compressors(plan))]),
             Section("Choices", [Table(CHOICES, _choices(plan), chosen, left=2)]),
             Section("Corrections", [Table(CORRECTIONS, _corrections(plan), mended)]),
-            Section("Devices", [Table(DEVICES, _devices(plan), slow)]),
+            Section("Devices", [Table(DEVICES, break_evens, slow)]),
             *(Section("Model and real cache", [table]) for table in _comparison(plan)),
         ],
         footer="Model: Harper, Viability of Time-Memory Trade-Offs in Large Data Sets, 2018.",
@@ -50,7 +52,6 @@ def page(plan: CachePlan) -> Page:
 
 
 def _how(plan: CachePlan) -> str:
-    """Describes the inputs of the plan in one line."""
     distribution = plan.distribution if isinstance(plan.distribution, str) else "from a miss-ratio curve"
     source = "Harper 2018" if plan.paper else "given" if plan.device is None else plan.device.how
     return (
@@ -65,9 +66,9 @@ def _verdict(plan: CachePlan) -> str:
     if not plan.compress and plan.share is None:
         return f"Do not compress: no compressed share is faster than a raw cache ({raw:.1f} us per page)."
     if not plan.compress:
-        gains = (
-            "no share is faster" if best.break_even is None else f"shares from {100 * best.break_even:.1f} % are faster"
-        )
+        gains = "no share is faster"
+        if best.break_even is not None:
+            gains = f"shares from {100 * best.break_even:.1f} % are faster"
         return (
             f"Do not compress {100 * best.share:g} % of the memory: this is not faster than a raw cache ({raw:.1f} us "
             f"per page); with {best.compressor.name}, {gains}."
@@ -79,7 +80,6 @@ def _verdict(plan: CachePlan) -> str:
 
 
 def _compressors(plan: CachePlan) -> list[tuple[str, ...]]:
-    """Returns a table row for each compressor."""
     return [
         (
             compressor.name, f"{compressor.ratio:.2f}", f"{compressor.compress_us:.1f}",
@@ -107,7 +107,6 @@ def _choice(choice: Choice) -> tuple[str, ...]:
 
 
 def _corrections(plan: CachePlan) -> list[tuple[str, ...]]:
-    """Returns a table row for each correction of the model."""
     document = plan.corrections["none"]
     return [
         (CORRECTION_WORDS[name], f"{us:.1f}", f"{100 * us / document:.1f} %" if document else text.MISSING)
@@ -115,14 +114,7 @@ def _corrections(plan: CachePlan) -> list[tuple[str, ...]]:
     ]
 
 
-def _devices(plan: CachePlan) -> list[tuple[str, ...]]:
-    """Returns a table row for each compression ratio."""
-    rows = zip(RATIOS, plan.device_break_evens, strict=True)
-    return [(f"{ratio:g}", *map(_microseconds, row)) for ratio, row in rows]
-
-
 def _microseconds(us: float | None) -> str:
-    """Formats the break-even read time of the device."""
     return "never" if us is None else f"{us:.1f}"
 
 

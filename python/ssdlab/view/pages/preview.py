@@ -38,7 +38,7 @@ def page(preview: Preview) -> Page:
 
 
 def _times(preview: Preview) -> list[tuple[str, str]]:
-    """Returns the labels and values of the estimated durations of the runs; empty if no run remains."""
+    """Returns the estimated durations of the runs; empty if no run remains."""
     if preview.pilots is None:
         return []
     took = preview.pilots.seconds.values()

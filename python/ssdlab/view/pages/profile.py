@@ -1,15 +1,11 @@
 """Builds the report page of a trace's profile."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ssdlab import text
 from ssdlab.model.source import ingest_remarks, source_text
-from ssdlab.view.page import Facts, Page, Section, Table
-
-
-def _known(written: Callable[[float], str], figure: float | None) -> str:
-    return text.MISSING if figure is None else written(figure)
+from ssdlab.view.page import Facts, Page, Section, Table, known
 
 
 def page(source: Mapping[str, Any], profile: Mapping[str, Any], report: Mapping[str, Any], partial: bool) -> Page:
@@ -21,14 +17,14 @@ def page(source: Mapping[str, Any], profile: Mapping[str, Any], report: Mapping[
         ("device", report["device"] or text.MISSING),
         ("duration", text.duration(profile["duration_ns"])),
         ("requests", text.count(sum(requests.values()))),
-        ("requests per second", _known(text.short_count, profile["requests_per_s"])),
+        ("requests per second", known(text.short_count, profile["requests_per_s"])),
         ("lowest address", text.size(profile["min_offset"])),
         ("highest end address", text.size(profile["extent_bytes"])),
         ("footprint of reads and writes", at_least + text.size(profile["footprint_bytes"])),
         ("footprint of reads", at_least + text.size(profile["read_footprint_bytes"])),
         ("footprint of writes", at_least + text.size(profile["write_footprint_bytes"])),
-        ("sequential share of reads and writes", _known(text.percent, profile["sequential_share"])),
-        ("aligned to 4 KiB", _known(text.percent, profile["aligned_4k_share"])),
+        ("sequential share of reads and writes", known(text.percent, profile["sequential_share"])),
+        ("aligned to 4 KiB", known(text.percent, profile["aligned_4k_share"])),
         ("streams", text.count(profile["streams"])),
     ]
     operations = [

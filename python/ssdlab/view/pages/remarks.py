@@ -22,9 +22,7 @@ def clock_remark(config: Config) -> str | None:
 
 
 def unlike(results: Mapping[str, Result]) -> str | None:
-    """Returns the reason why the cases cannot be ranked: their drives differ in capacity or flash, or their models of
-    time differ. Returns None if the cases can be ranked.
-    """
+    """Returns why the cases cannot be ranked: their capacity, flash or model of time differ; None if they can be."""
     devices = {label: run.summary["device"] for label, run in results.items()}
     compared = {
         "flash": {label: text.size(device["physical_bytes"]) for label, device in devices.items()},

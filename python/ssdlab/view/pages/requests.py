@@ -16,7 +16,6 @@ def page(trace: Trace) -> Page:
     """Returns a report page with the number of requests by operation, and the first requests."""
     return Page(
         title="Trace",
-        remarks=[],
         sections=[
             Section("", [Facts(list(_facts(trace)))]),
             Section("First requests", [Table(("time", "op", "offset", "bytes"), list(_first(trace)))]),
@@ -30,10 +29,8 @@ def _facts(trace: Trace) -> Iterator[tuple[str, str]]:
     for number, op in enumerate(OPS):
         of = trace.op == number
         if of.any():
-            yield (
-                f"{op}s" if op != "flush" else "flushes",
-                (f"{text.count(int(of.sum()))} ({text.size(int(trace.bytes[of].sum(dtype='uint64')))})"),
-            )
+            size = text.size(int(trace.bytes[of].sum(dtype="uint64")))
+            yield "flushes" if op == "flush" else f"{op}s", f"{text.count(int(of.sum()))} ({size})"
     if len(trace):
         yield "duration", text.duration(int(trace.time_ns[-1]))
     # Flushes have no stream; number 0 means no stream.

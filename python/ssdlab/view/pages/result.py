@@ -37,11 +37,9 @@ WAITING = (
 
 def page(result: Result) -> Page:
     """Builds the page of one simulation run."""
-    lead = [
-        summary.drive(result),
-        *sizing([(result.config, result.summary)]),
-        clock_remark(result.config),
-    ]
+    lead = [summary.drive(result), *sizing([(result.config, result.summary)]), clock_remark(result.config)]
+    findings = [Paragraph(line) for line in diagnosis.top(result.summary["diagnosis"])]
+    metrics = [Facts(rows, title) for title, rows in sections(result.summary).items()]
     return Page(
         title=replay_text(result.source, result.config, result.summary),
         chosen=chosen(result.source),
@@ -50,14 +48,10 @@ def page(result: Result) -> Page:
         remarks=[remark.text for remark in remarks_on(result)],
         sections=[
             Section("Summary", summary.items(result)),
-            *_findings(result),
+            *([Section("Findings", findings)] if findings else []),
             _overview(result),
             *_diagnosis(result),
-            Section(
-                "Metrics",
-                [Beside([Facts(rows, title) for title, rows in sections(result.summary).items()])],
-                detail=True,
-            ),
+            Section("Metrics", [Beside(metrics)], detail=True),
             *_flash(result),
             *_merges(result),
             *_times(result),
@@ -72,9 +66,7 @@ def page(result: Result) -> Page:
 
 
 def _in_events(result: Result) -> bool:
-    """True if dies and channels worked in parallel. The activity columns show this too, but reading them would load
-    NumPy.
-    """
+    # The activity columns show this too, but reading them would load NumPy.
     return result.summary["drive"] is not None
 
 
@@ -91,15 +83,7 @@ def _overview(result: Result) -> Section:
     return Section("Charts", figures, terminal=False)
 
 
-def _findings(result: Result) -> Iterator[Section]:
-    """Yields the section with the headlines of the most important findings."""
-    headlines = [Paragraph(line) for line in diagnosis.top(result.summary["diagnosis"])]
-    if headlines:
-        yield Section("Findings", headlines)
-
-
 def _diagnosis(result: Result) -> Iterator[Section]:
-    """Yields the sections with the diagnosis's findings and the parts of response times."""
     if result.summary["diagnosis"]:
         yield Section("Diagnosis", diagnosis.findings(result.diagnose()), terminal=False)
     response = (result.summary["drive"] or {}).get("response")

@@ -10,7 +10,6 @@ from ssdlab.study.screening.definition import Figure as Quantity
 from ssdlab.study.screening.result import Answer, Part, Screened
 from ssdlab.study.survey.effects import Effect
 from ssdlab.study.survey.outcome import CONFIDENCE, Estimate
-from ssdlab.study.sweep.axes import Point
 from ssdlab.view.page import Cell, Figure, Item, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import left_to_do
 
@@ -29,6 +28,12 @@ def page(screened: Screened) -> Page:
         part = next((part for part in screened.parts if part.name == answer.claim.says), None)
         if part is not None and answer.best is not None:
             sections.append(Section("", [*_refined(screening, answer, part), _operations(screened, answer)]))
+    remarks = [f"{text.counted(times, 'runs')} failed: {error}" for error, times in screened.study.failures.items()]
+    remarks += [
+        f"figure {figure.name}: no point has a value of {figure.value.text!r}; see 'ssdlab study show --outcomes'"
+        for figure in screening.figures
+        if Contrast(figure.name, "mean") not in first.gains and screened.study.finished
+    ]
     return Page(
         title=screening.title,
         lead=[
@@ -41,12 +46,7 @@ def page(screened: Screened) -> Page:
             ),
         ],
         partial=left_to_do(screened.study),
-        remarks=[f"{text.counted(times, 'runs')} failed: {error}" for error, times in screened.study.failures.items()]
-        + [
-            f"figure {figure.name}: no point has a value of {figure.value.text!r}; see 'ssdlab study show --outcomes'"
-            for figure in screening.figures
-            if Contrast(figure.name, "mean") not in first.gains and screened.study.finished
-        ],
+        remarks=remarks,
         sections=sections,
         legend="gains: 95 % confidence intervals over seeds; effects: ± the larger of the intervals from seeds and "
         "from all effects; log point: 100 times the natural logarithm of a ratio, about 1 %; by chance alone, the "
@@ -85,9 +85,7 @@ def _gains(screening: Screening, first: Part) -> Table:
 
 
 def _effects(screening: Screening, first: Part) -> Item:
-    """Returns the main effects of factors on the metrics of the claims, sorted by significance, the most significant
-    first.
-    """
+    """Returns the main effects of factors on the metrics of the claims, the most significant first."""
     asked = [Contrast(claim.figure, claim.against) for claim in screening.claims]
     by_factor: dict[str, dict[Contrast, Effect]] = {}
     for gain in asked:
@@ -124,9 +122,10 @@ def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
         for point, gain in zip(points, contrast.each(points), strict=True)
     ]
     title = f"Refinement with fresh seeds: {answer.claim.says}"
+    kept = ", ".join(f"{name} {label}" for name, label in part.kept.items())
     return [
         Table((*part.factors, "gain, %"), rows, title=title, left=len(part.factors)),
-        Paragraph(f"Other factors: {_named(part.kept)}.", "soft"),
+        Paragraph(f"Other factors: {kept}.", "soft"),
     ]
 
 
@@ -149,18 +148,12 @@ def _plain(value: float) -> str:
     return text.count(value) if value >= 1 or value == 0 else f"{value:.3g}"
 
 
-def _named(point: Point) -> str:
-    return ", ".join(f"{name} {label}" for name, label in point.items())
-
-
 def _answered(screening: Screening, answer: Answer) -> str:
-    """Returns text that says how well the runs confirm a claim of the screening."""
     figure = screening.figure(answer.claim.figure)
     said = answer.claim.says[0].upper() + answer.claim.says[1:]
     reached = f"{answer.reached} of {answer.screened} screened points reach this mean gain"
-    if answer.telling:
-        levels = ", ".join(f"{count} of them with {name} {label}" for name, (label, count) in answer.telling.items())
-        reached = f"{reached}, {levels}"
+    for name, (label, count) in answer.telling.items():
+        reached += f", {count} of them with {name} {label}"
     first = _signed(contrast.percent(figure, answer.first))
     if answer.again is None:
         return f"{said}: {reached}; the largest gain, {first} %, was not checked with fresh seeds."

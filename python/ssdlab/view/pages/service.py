@@ -8,7 +8,7 @@ from ssdlab import text
 from ssdlab.model.metrics import QUANTILES
 from ssdlab.model.service import Service
 from ssdlab.model.unused import unused_when_served
-from ssdlab.view.page import Beside, Facts, Page, Section, Table
+from ssdlab.view.page import Beside, Facts, Page, Section, Table, known
 from ssdlab.view.pages.tables import operation_cells, response_times
 
 BEHIND = 0.1
@@ -18,13 +18,14 @@ BEHIND = 0.1
 def page(service: Service) -> Page:
     """Builds the report page of a drive that was served."""
     report = service.report
+    causes, rows = operation_cells(report)
     return Page(
         title="Served drive",
         remarks=[*unused_when_served(service.config, preconditioned=service.preconditioned), *_remarks(report)],
         sections=[
             Section("", [Facts(_headlines(report), tiles=True)], terminal=False),
             Section("Summary", [Beside(list(_summary(report)))]),
-            *_flash(report),
+            *([Section("Operations by cause", [Table.named(causes, rows, "Flash operations")])] if rows else []),
             *_times(report),
         ],
         footer="Sizes in binary units (1 KiB = 1,024 B). Quantiles are exact to 1.6 %.",
@@ -61,9 +62,7 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _slow_enough(times: Mapping[str, Any]) -> float:
-    """Returns the smallest power of ten by which the drive must be slowed down to keep the delay of replies below
-    `BEHIND`.
-    """
+    """Returns the smallest power of ten by which to slow down the drive to keep the delay of replies below `BEHIND`."""
     needed = times["lag_mean_ns"] / (BEHIND * times["latency"]["all"]["mean_ns"])
     return 10.0 ** math.ceil(math.log10(needed))
 
@@ -73,15 +72,10 @@ def _spare(health: Mapping[str, Any]) -> str:
     return "none by design" if left == 0 and percent else f"{text.count(left)} ({percent} %)"
 
 
-def _amplification(report: Mapping[str, Any]) -> str:
-    value = report["write_amplification"]
-    return text.MISSING if value is None else text.ratio(value)
-
-
 def _headlines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     host = report["host"]
     return [
-        ("write amplification (WAF)", _amplification(report)),
+        ("write amplification (WAF)", known(text.ratio, report["write_amplification"])),
         ("written by clients", text.size(host["bytes_written"])),
         ("read by clients", text.size(host["bytes_read"])),
     ]
@@ -98,7 +92,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
             ("zeroes", f"{text.count(host['write_zeroes_requests'])} ({text.size(host['bytes_zeroed'])})"),
             ("flushes", text.count(host["flush_requests"])),
             ("partial page writes", text.count(host["partial_pages_written"])),
-            ("write amplification (WAF)", _amplification(report)),
+            ("write amplification (WAF)", known(text.ratio, report["write_amplification"])),
         ],
         "Clients",
     )
@@ -124,7 +118,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
                 ("blocks scanned", text.count(mount["blocks_scanned"])),
                 ("spare areas read", text.count(mount["spares_read"])),
                 ("pages read", text.count(_pages_read(mount))),
-                ("simulated time", text.MISSING if mount["time_ns"] is None else text.duration(mount["time_ns"])),
+                ("simulated time", known(text.duration, mount["time_ns"])),
             ],
             "Mount",
         )
@@ -135,9 +129,7 @@ def _found_by(mount: Mapping[str, Any]) -> str:
 
 
 def _pages_read(mount: Mapping[str, Any]) -> int:
-    """Returns the number of pages read by a mount: pages whose checksums were verified, plus pages that the FTL
-    read.
-    """
+    """Returns the number of pages that a mount read to verify their checksums, or for the FTL."""
     reads: dict[str, int] = mount["operations"]["reads"]
     return sum(reads.values(), start=int(mount["pages_verified"]))
 
@@ -155,9 +147,7 @@ def mounted(mount: Mapping[str, Any]) -> str:
 
 
 def started(before: Mapping[str, Any]) -> str:
-    """Describes, in one line, the writes that a new drive received before it was served, by preconditioning or in a
-    saved state.
-    """
+    """Describes the writes that a new drive received by preconditioning, or in a saved state, before it was served."""
     written = text.counted(before["host_pages_written"], "pages")
     ratio = before["write_amplification"]
     steady = {True: ", in steady state", False: ", not yet in steady state", None: ""}[before["stable"]]
@@ -165,22 +155,14 @@ def started(before: Mapping[str, Any]) -> str:
     return f"initial state: {written} already written{reached}; all pages read as zeros"
 
 
-def _flash(report: Mapping[str, Any]) -> Iterator[Section]:
-    headers, rows = operation_cells(report)
-    if rows:
-        yield Section("Operations by cause", [Table.named(headers, rows, "Flash operations")])
-
-
 def _times(report: Mapping[str, Any]) -> Iterator[Section]:
     times = report["times"]
-    rows = [] if times is None else [(name, *cells) for name, cells in response_times(times)]
+    rows = [] if times is None else response_times(times)
     if rows:
         lag = [
             ("delayed replies", text.count(times["replies"])),
             ("mean delay after the due time", text.duration(times["lag_mean_ns"])),
             ("maximum delay after the due time", text.duration(times["lag_max_ns"])),
         ]
-        yield Section(
-            "Response times",
-            [Table(("", "requests", *QUANTILES), rows, "Response time of the drive", wide=True), Facts(lag, "Server")],
-        )
+        table = Table.named(("requests", *QUANTILES), rows, "Response time of the drive", wide=True)
+        yield Section("Response times", [table, Facts(lag, "Server")])

@@ -19,9 +19,9 @@ def page(study: Study) -> Page:
     rows = _rows(study, outcomes)
     lead = [f"{design}: {MEANINGS[design]}"]
     if len(rows) < study.count:
-        lead.append(
-            f"{text.count(len(rows))} of {text.count(study.count)} points are distinct; equal points share a row"
-        )
+        distinct = f"{text.count(len(rows))} of {text.count(study.count)} points are distinct"
+        lead.append(f"{distinct}; equal points share a row")
+    figures = [Figure(study.plot.chart)] if outcomes and study.figures else []
     headers = (*study.columns, *(outcome.figure for outcome in outcomes))
     return Page(
         title=study.title + study.modes,
@@ -29,11 +29,7 @@ def page(study: Study) -> Page:
         partial=left_to_do(study),
         remarks=[*study.failed, *([_not_shown(study)] if study.earlier else []), *study.missing, *study.caveats],
         sections=[
-            Section(
-                "All axes and outcomes",
-                [Figure(study.plot.chart)] if outcomes and study.figures else [],
-                terminal=False,
-            ),
+            Section("All axes and outcomes", figures, terminal=False),
             Section("", [Table(headers, rows, left=len(study.columns), most=MOST_ROWS)]),
         ],
         legend=INTERVALS if study.seeds != "1" else "",

@@ -53,8 +53,8 @@ def items(result: Result) -> list[Item]:
     headers = ("requests", "bandwidth", *QUANTILES_SHOWN)
     table = Table.named(headers, rows, f"{name_of_times(result.config).capitalize()}s")
     nominal = nominal_drive(summary)
-    # Only the label of TBW names the nominal drive. Drive writes per day need no such label, because they are the same
-    # for a scale model and its nominal drive. Longer labels would not fit in a row.
+    # Drive writes per day are the same for a scale model and its nominal drive, so their label need not name the drive.
+    # Longer labels would not fit in a row.
     labels = {} if nominal is None else {TBW: f"TBW of {nominal}"}
     tiles = [(labels.get(metric, metric.label), metric.text(summary)) for metric in HEADLINES if metric.value(summary)]
     return [*([table] if rows else []), *([Facts(tiles, tiles=True)] if tiles else [])]

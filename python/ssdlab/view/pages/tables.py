@@ -35,8 +35,7 @@ CAUSES = {
     "map_gc": Cause("map collection", YELLOW),
     "recovery": Cause("recovery", GREY),
     "padding": Cause("padding", SKY),
-    # Shares its colour with log and map causes, which never occur together with it because an SLC cache needs page
-    # mapping with a map in RAM.
+    # An SLC cache needs page mapping with a map in RAM, so log and map causes may have the same colour.
     "fold": Cause("fold of the SLC cache", GREEN),
     "parity": Cause("parity", GREY),
 }
@@ -82,9 +81,7 @@ def under(section: str, layer: str) -> str:
 
 
 def below(title: str, summary: Summary) -> str:
-    """Returns the title of a table about requests to the drive; with a cache, the title says that they come from the
-    cache.
-    """
+    """Returns the title of a table about requests to the drive, which come from the cache if there is one."""
     return title if summary["cache"] is None else f"{title}, below the cache"
 
 
@@ -117,9 +114,7 @@ def operation_cells(summary: Summary) -> tuple[list[str], Rows]:
 
 
 def merges(summary: Summary) -> Rows:
-    """Returns a table row for each type of merge (switch, partial, full), with the columns of `MERGE_COUNTS`; empty for
-    an FTL without a log.
-    """
+    """Returns rows of the merges by type, with the columns of `MERGE_COUNTS`; empty for an FTL without a log."""
     log: Mapping[str, Any] | None = summary["log"]
     kinds = {} if log is None else log["merges"]
     return [(kind, [text.count(kinds[kind][name]) for name in MERGE_COUNTS]) for kind in ("switch", "partial", "full")
@@ -127,9 +122,7 @@ def merges(summary: Summary) -> Rows:
 
 
 def captures(summary: Summary) -> tuple[Rows, int]:
-    """Returns table rows of the streams with the most sub-streams and random pages, and the number of omitted streams.
-    The rows have the columns of `CAPTURE_COLUMNS`.
-    """
+    """Returns rows of the streams with the most sub-streams and random pages, and the number of omitted streams."""
     streams = [] if summary["log"] is None else list(summary["log"]["capture_by_stream"])
     streams.sort(key=lambda stream: -(stream["sub_streams"] + stream["random_pages"]))
     rows = [(stream["stream"], [metric.text(stream) for metric in _CAPTURED]) for stream in streams[:STREAMS_SHOWN]]
@@ -146,9 +139,7 @@ def response_times(summary: Summary) -> Rows:
 
 
 def waiting_times(summary: Summary) -> Rows:
-    """Returns table rows with waiting and service times of each operation that occurred; empty unless channels and dies
-    are modelled.
-    """
+    """Returns rows with waiting and service times by operation; empty unless channels and dies are modelled."""
     drive: Mapping[str, Any] = summary["drive"] or {"waiting": {}}
     return [
         (f"{op} {part}", _durations(drive[part][op]))
@@ -163,9 +154,7 @@ def _durations(times: Mapping[str, float]) -> list[str]:
 
 
 def stream_times(summary: Summary) -> tuple[Rows, int]:
-    """Returns table rows of the streams with the most requests, and the number of omitted streams. The rows have the
-    columns of `STREAM_COLUMNS`.
-    """
+    """Returns rows of the streams with the most requests, and the number of omitted streams."""
     streams = [] if summary["drive"] is None else list(summary["drive"]["streams"])
 
     def cells(times: Mapping[str, float] | None) -> list[str]:

@@ -14,9 +14,8 @@ from ssdlab.view.pages.figures import INTERVALS, estimated, form
 def page(tuned: Tuned) -> Page:
     """Returns the report page of a search."""
     goals = ", ".join(f"{goal.name} ({goal.sense})" for goal in tuned.goals)
-    constraints = (
-        f", with {', '.join(constraint.name for constraint in tuned.constraints)}" if tuned.constraints else ""
-    )
+    names = ", ".join(constraint.name for constraint in tuned.constraints)
+    constraints = f", with {names}" if names else ""
     warm = len(tuned.trials) - len(tuned.tried)
     before = f" and {text.counted(warm, 'points')} of a study" if warm else ""
     lead = [f"{goal.name} = {goal.value.text}" for goal in tuned.goals if goal.name != goal.value.text]
@@ -144,20 +143,16 @@ def _concluded(tuned: Tuned) -> list[str]:
         lines = [f"Keep the current drive; {_sets(best)} gives the same drive."]
     elif best.spare is not None and best.spare.key in best.point:
         # Drives consist of whole blocks, so their over-provisioning may differ from the setting.
-        lines = [
-            f"Choose {_sets(best)}; rounded to whole blocks, its over-provisioning is {text.percent(best.spare.has)}."
-        ]
+        spare = text.percent(best.spare.has)
+        lines = [f"Choose {_sets(best)}; rounded to whole blocks, its over-provisioning is {spare}."]
     else:
         lines = [f"Choose {_sets(best)}."]
     kept = best.fresh.kept(tuned.constraints)
     if tuned.constraints:
         lines.append(f"This configuration meets the constraints with {kept} of {_seeds(tuned.repeats)}.")
-        kept_always = (
-            finalist for finalist in tuned.finalists if finalist.fresh.kept(tuned.constraints) == tuned.repeats
-        )
-        always = next(kept_always, None)
-        if always is not None and always is not best:
-            lines.append(f"To meet the constraints with every seed, choose {_sets(always)}.")
+        always = [finalist for finalist in tuned.finalists if finalist.fresh.kept(tuned.constraints) == tuned.repeats]
+        if always and always[0] is not best:
+            lines.append(f"To meet the constraints with every seed, choose {_sets(always[0])}.")
     return [*lines, *_lead(tuned, kept)]
 
 

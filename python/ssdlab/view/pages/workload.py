@@ -6,12 +6,16 @@ from typing import Any
 from ssdlab import text
 from ssdlab.analyse.workload import KINDS, SECTOR, TraceAnalysis
 from ssdlab.model.source import chosen, ingest_remarks, source_text
-from ssdlab.view.page import Facts, Figure, Page, Section, Table
+from ssdlab.view.page import Facts, Figure, Page, Section, Table, known
 
 STEPS = (1, 2, 5, 17, 65, 257)
-"""Smallest deviation covered by each row of the deviation table, in address ranges. The same rows are used for
-deviations ahead of and behind the previous request.
-"""
+"""Smallest deviation covered by each row of the deviation table, ahead or behind, in address ranges."""
+
+WORKING_SET = "Distinct pages of 4 KiB touched by reads and writes, in windows of equal numbers of requests."
+RUNS = (
+    "A request continues an open run of its kind if it begins where the run ends. At most 32 runs of a kind are open "
+    "at a time."
+)
 
 TOP = 8
 """Number of rows in the tables of the most frequent sizes and ranges."""
@@ -19,26 +23,14 @@ TOP = 8
 
 def page(analysis: TraceAnalysis) -> Page:
     """Returns the report page of a workload analysis."""
+    distances = f"Distance from the previous request of any kind, in ranges of {text.size(analysis.range_bytes)}."
     figures = (
         ("Accesses by address", analysis.plot_ranges.chart, "Each request is counted at its first address."),
-        (
-            "Distance from the previous request",
-            analysis.plot_deviations.chart,
-            f"Distance from the previous request of any kind, in ranges of {text.size(analysis.range_bytes)}.",
-        ),
+        ("Distance from the previous request", analysis.plot_deviations.chart, distances),
         ("Sizes", analysis.plot_sizes.chart, ""),
-        (
-            "Working set",
-            analysis.plot_working_set.chart,
-            "Distinct pages of 4 KiB touched by reads and writes, in windows of equal numbers of requests.",
-        ),
+        ("Working set", analysis.plot_working_set.chart, WORKING_SET),
         ("Reads and writes over the trace", analysis.plot_mix.chart, ""),
-        (
-            "Sequential runs",
-            analysis.plot_runs.chart,
-            "A request continues an open run of its kind if it begins where the run ends. At most 32 runs of a "
-            "kind are open at a time.",
-        ),
+        ("Sequential runs", analysis.plot_runs.chart, RUNS),
         ("Time between requests", analysis.plot_gaps.chart, ""),
         ("Alignment", analysis.plot_alignments.chart, ""),
     )
@@ -72,7 +64,6 @@ def tables(analysis: TraceAnalysis) -> list[Table]:
 
 
 def _headlines(analysis: TraceAnalysis) -> list[tuple[str, str]]:
-    """Returns labels and values of the page's headlines."""
     figures = analysis.to_dict()
     rate = figures["requests_per_s"]
     working = figures["working_set"]
@@ -80,7 +71,7 @@ def _headlines(analysis: TraceAnalysis) -> list[tuple[str, str]]:
     window = text.counted(working["window_requests"], "requests")
     return [
         ("requests", text.count(sum(analysis.requests.values()))),
-        ("requests per second", text.MISSING if rate is None else text.short_count(rate)),
+        ("requests per second", known(text.short_count, rate)),
         ("duration", text.duration(analysis.duration_ns)),
         ("footprint", about + text.size(analysis.footprint_bytes)),
         (f"working set of {window}", about + text.size(working["mean_bytes"])),
@@ -106,14 +97,10 @@ def remarks(analysis: TraceAnalysis) -> list[str]:
     return remarks
 
 
-def _share(share: float | None) -> str:
-    return text.MISSING if share is None else text.percent(share)
-
-
 SEQUENTIAL: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-    ("continuing the previous request of the same operation", "after_kind_share", _share),
-    ("continuing the previous request of the same stream", "after_stream_share", _share),
-    ("continuing an open run", "continuing_share", _share),
+    ("continuing the previous request of the same operation", "after_kind_share", text.percent),
+    ("continuing the previous request of the same stream", "after_stream_share", text.percent),
+    ("continuing an open run", "continuing_share", text.percent),
     ("open runs, mean", "concurrent_runs", text.decimal),
     ("requests per run, mean", "mean_run", text.decimal),
     ("requests per run, max", "longest_run", text.count),
@@ -132,14 +119,12 @@ def _overview(analysis: TraceAnalysis, figures: Mapping[str, Any], kinds: list[s
     rows += [(label, [write(sequential[kind][key]) for kind in kinds]) for label, key, write in SEQUENTIAL]
     for size in (512, 4096, 16_384, 65_536):
         shares = figures["alignment"][str(size)]
-        rows.append((f"aligned to {text.size(size)}", [_share(shares[kind]) for kind in kinds]))
+        rows.append((f"aligned to {text.size(size)}", [known(text.percent, shares[kind]) for kind in kinds]))
     return Table.named(kinds, rows, "Requests")
 
 
 def _top(columns: Any, kinds: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yields the rows with the most requests: for each row its index, its requests by operation, and its share of all
-    requests.
-    """
+    """Yields the rows with the most requests: each row's index, requests by operation, and share of all requests."""
     totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
     whole = int(totals.sum())
     for row in (-totals).argsort(kind="stable")[:TOP]:
@@ -159,9 +144,7 @@ def _sizes(analysis: TraceAnalysis, kinds: list[str]) -> Table:
 
 
 def _steps() -> list[tuple[str, float, float]]:
-    """Returns the rows of the deviation table: for each row, its name and the smallest and largest deviation that it
-    covers.
-    """
+    """Returns the name of each row of the deviation table, and the smallest and largest deviation that it covers."""
     ends = [*(step - 1 for step in STEPS[1:]), float("inf")]
     ahead = [
         (f"{low}" if low == high else f"{low} or more" if high == float("inf") else f"{low} to {high}", low, high)
@@ -179,7 +162,7 @@ def _deviations(analysis: TraceAnalysis, kinds: list[str]) -> Table:
         inside = (columns.lower >= first) & (columns.lower <= last)
         counts = [int(getattr(columns, f"{kind}s")[inside].sum()) for kind in kinds]
         if sum(counts):
-            rows.append([name, *map(text.count, counts), _share(sum(counts) / whole)])
+            rows.append([name, *map(text.count, counts), text.percent(sum(counts) / whole)])
     title = f"Distance from the previous request, in ranges of {text.size(analysis.range_bytes)}"
     return Table(["ranges", *(f"{kind}s" for kind in kinds), "share"], rows, title)
 
@@ -198,8 +181,7 @@ def _arrivals(figures: Mapping[str, Any]) -> Table:
     for op, gaps in figures["arrivals"].items():
         if gaps:
             times = [text.duration(gaps[f"{name}_ns"]) for name in ("mean", "p50", "p90", "p99", "max")]
-            cv = text.MISSING if gaps["cv"] is None else text.decimal(gaps["cv"])
-            rows.append([op, text.count(gaps["count"]), *times, cv])
+            rows.append([op, text.count(gaps["count"]), *times, known(text.decimal, gaps["cv"])])
     headers = ["operation", "gaps", "mean", "p50", "p90", "p99", "max", "sd / mean"]
     return Table(headers, rows, "Time since the previous request")
 
