@@ -25,10 +25,7 @@ def chosen(option: str, names: Iterable[str], labels: Sequence[str]) -> list[int
 
     A name matches a label that contains all words of the name. If several labels match, the labels with the fewest
     words are chosen. If several of these labels are identical, only the first is chosen. The name of a metric, such as
-    `latency.read.p99_ns`, is treated like the metric's label.
-
-    Raises:
-        ConfigError: If no label contains the words of a name. The message names `option`.
+    `latency.read.p99_ns`, is treated like the metric's label. The error for an unknown name mentions `option`.
     """
     places: dict[int, None] = {}
     known = [words(label) for label in labels]

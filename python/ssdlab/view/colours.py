@@ -32,9 +32,7 @@ def colour(index: int) -> str:
 
 
 def dash(index: int) -> Dash:
-    """Returns the dash pattern of the line with the given index. Lines are solid until all colours are used; then the
-    next pattern starts.
-    """
+    """Returns the dash pattern of the line with the given index; patterns change after all colours have been used."""
     return _DASHES[index // len(_TURNS) % len(_DASHES)]
 
 
