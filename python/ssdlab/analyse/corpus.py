@@ -70,12 +70,7 @@ class Corpus:
 
 def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
     """Reads the given files, and all files in the given directories in the order of their names. Links in directories
-    are not followed.
-
-    Unreadable, special and empty files are skipped and reported.
-
-    Raises:
-        ConfigError: If no file remains.
+    are not followed. Unreadable, special and empty files are skipped and reported.
     """
     members, skipped, shortened = [], {}, []
     room = LIMIT_BYTES
@@ -141,11 +136,13 @@ def default() -> Corpus:
     members = {
         "python-sources": _python_sources(),
         "machine-code": Path(str(_ssdlab.__file__)).read_bytes(),
-        "trace-csv": _trace_csv(),
-        "trace-binary": _trace_binary(),
-        "table-rows": _table_rows(),
-        "integer-index": _integer_index(),
-        "timestamp-index": _timestamp_index(),
+        "trace-csv": _filled(f"{time},{'RW'[kind]},{at},{size}\n".encode() for time, kind, at, size in _requests()),
+        "trace-binary": _filled(
+            struct.pack("<QQIBBH", time, at, size, kind, 0, 0) for time, kind, at, size in _requests()
+        ),
+        "table-rows": _filled(_pages(_rows())),
+        "integer-index": _index(iter(range(1 << 32))),
+        "timestamp-index": _index(_times(random.Random(5))),
         "noise": random.Random(4).randbytes(DEFAULT_BYTES),
     }
     return Corpus(DEFAULT, tuple(Member(name, data[:DEFAULT_BYTES]) for name, data in members.items() if data))
@@ -162,9 +159,8 @@ def _python_sources() -> bytes:
 
 
 def _low(draw: random.Random) -> float:
-    """Draws a random number from 0 to 1, with small numbers more likely. Multiplies two random numbers instead of
-    computing a power, because the last bits of powers differ between machines.
-    """
+    """Draws a random number from 0 to 1, with small numbers more likely."""
+    # The last bits of a power would differ between machines.
     return draw.random() * draw.random()
 
 
@@ -187,16 +183,6 @@ def _filled(parts: Iterator[bytes]) -> bytes:
     while len(filled) < DEFAULT_BYTES:
         filled += next(parts)
     return bytes(filled)
-
-
-def _trace_csv() -> bytes:
-    return _filled(f"{time},{'RW'[kind]},{offset},{length}\n".encode() for time, kind, offset, length in _requests())
-
-
-def _trace_binary() -> bytes:
-    return _filled(
-        struct.pack("<QQIBBH", time, offset, length, kind, 0, 0) for time, kind, offset, length in _requests()
-    )
 
 
 _SYLLABLES = ("an", "bel", "cor", "da", "el", "fin", "ga", "hel", "is", "jo", "ka", "lin", "mar", "no", "ol", "per")
@@ -222,49 +208,29 @@ def _pages(rows: Iterator[bytes]) -> Iterator[bytes]:
         number += 1
 
 
-def _table_rows() -> bytes:
-    """Returns database rows, each with a key, a name, small and large integers, a timestamp in microseconds and random
-    bytes.
-    """
+def _times(draw: random.Random) -> Iterator[int]:
+    """Yields growing timestamps in microseconds."""
+    time = 1_700_000_000_000_000
+    while True:
+        time += int(draw.random() * 2_000_000)
+        yield time
+
+
+def _rows() -> Iterator[bytes]:
+    """Yields database rows: a key, a name, small and large integers, a timestamp in microseconds and random bytes."""
     draw = random.Random(2)
     names = ["".join(draw.choices(_SYLLABLES, k=2 + at % 3)).capitalize() for at in range(2000)]
-
-    def rows() -> Iterator[bytes]:
-        time = 1_700_000_000_000_000
-        for key in range(1 << 32):
-            time += int(draw.random() * 2_000_000)
-            person = names[int(_low(draw) * 2000)], names[int(_low(draw) * 2000)]
-            name = " ".join(person).encode()
-            numbers = int(_low(draw) * 1000), int(draw.random() * 10_000_000)
-            yield (
-                struct.pack("<IHB", key, 8 + len(name), len(name))
-                + name
-                + struct.pack("<HIQ", *numbers, time)
-                + (draw.randbytes(8))
-            )
-
-    return _filled(_pages(rows()))
+    for key, time in enumerate(_times(draw)):
+        person = names[int(_low(draw) * 2000)], names[int(_low(draw) * 2000)]
+        name = " ".join(person).encode()
+        numbers = int(_low(draw) * 1000), int(draw.random() * 10_000_000)
+        head = struct.pack("<IHB", key, 8 + len(name), len(name))
+        yield head + name + struct.pack("<HIQ", *numbers, time) + draw.randbytes(8)
 
 
 def _index(keys: Iterator[int]) -> bytes:
-    """Returns leaf pages of a database index. An entry is a key of eight bytes with the page and slot of its row;
-    entries are sorted by key.
-    """
+    """Returns leaf pages of a database index. Each entry is a key of eight bytes with the page and slot of its row."""
     draw = random.Random(3)
     return _filled(
         _pages(struct.pack("<IHHQ", int(draw.random() * 100_000), int(draw.random() * 60), 16, key) for key in keys)
     )
-
-
-def _integer_index() -> bytes:
-    return _index(iter(range(1 << 32)))
-
-
-def _timestamp_index() -> bytes:
-    def keys() -> Iterator[int]:
-        draw, time = random.Random(5), 1_700_000_000_000_000
-        while True:
-            time += int(draw.random() * 2_000_000)
-            yield time
-
-    return _index(keys())
