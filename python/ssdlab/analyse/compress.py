@@ -9,7 +9,7 @@ import os
 import platform
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from itertools import product
 from typing import Any
 
@@ -108,17 +108,10 @@ class Cell:
 
     @property
     def waited(self) -> float:
-        """Share of time that a thread waited for a processor: the larger of its shares while compressing and while
-        restoring.
-        """
-        return max(
-            1 - cpu.median / elapsed.median
-            for cpu, elapsed in (
-                (self.compress_cpu_us, self.compress_elapsed_us),
-                (self.decompress_cpu_us, self.decompress_elapsed_us),
-            )
-            if elapsed.median
-        )
+        """Share of time that a thread waited for a processor, while compressing or restoring, whichever is larger."""
+        compress = self.compress_cpu_us, self.compress_elapsed_us
+        restore = self.decompress_cpu_us, self.decompress_elapsed_us
+        return max(1 - cpu.median / elapsed.median for cpu, elapsed in (compress, restore) if elapsed.median)
 
     @property
     def mean_ratio(self) -> float:
@@ -126,6 +119,7 @@ class Cell:
         return statistics.fmean(file.ratio for file in self.files)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CompressBench(Finding):
     """Result of `bench`.
 
@@ -137,26 +131,21 @@ class CompressBench(Finding):
     _json = "compress.json"
     saved = "report.html, compress.json and compress.csv"
 
-    def __init__(
-        self, *, contents: Corpus, cells: Sequence[Cell], codecs: Sequence[str], page_sizes: Sequence[int | None],
-        threads: Sequence[int], runs: int, partial: bool,
-    ) -> None:  # fmt: skip
-        self.corpus = contents
-        """Corpus of files that were compressed."""
-        self.cells = tuple(cells)
-        """Results, sorted by number of threads, then page size, then codec."""
-        self.codecs = tuple(codecs)
-        self.page_sizes = tuple(page_sizes)
-        """Page sizes that were measured; None for whole files."""
-        self.threads = tuple(threads)
-        self.runs = runs
-        """Number of timed runs per cell."""
-        self._is_partial = partial
-        self.machine = machine()
+    corpus: Corpus
+    """Corpus of files that were compressed."""
+    cells: tuple[Cell, ...]
+    """Results, sorted by number of threads, then page size, then codec."""
+    codecs: tuple[str, ...]
+    page_sizes: tuple[int | None, ...]
+    """Page sizes that were measured; None for whole files."""
+    threads: tuple[int, ...]
+    runs: int
+    """Number of timed runs per cell."""
+    partial: bool = False
+    machine: str = field(default_factory=lambda: machine())
 
     def cell(self, codec: str, page_bytes: int | None, threads: int | None = None) -> Cell:
-        """Returns the cell of a codec, a page size (None for whole files) and a number of threads (by default the
-        first).
+        """Returns a codec's cell for a page size (None for whole files) and a number of threads, by default the first.
 
         Raises:
             KeyError: If this combination was not measured.
@@ -248,11 +237,8 @@ def bench(
     """
     labels = [codec.strip().lower() for codec in several(codecs)]
     sizes = [None if size == "file" else bytes_of_page(size) for size in several(page_sizes)]
-    workers = (
-        sorted({1, _ssdlab.processors()})
-        if threads is None
-        else [whole("threads", count) for count in several(threads)]
-    )
+    asked = sorted({1, _ssdlab.processors()}) if threads is None else several(threads)
+    workers = [whole("threads", count) for count in asked]
     runs = whole("runs", runs)
     if not labels or not sizes or not workers:
         raise ConfigError("codecs, page sizes and threads each need at least one entry")
@@ -274,8 +260,7 @@ def bench(
     cells: dict[tuple[int, int | None], list[Cell]] = {}
     for count, size in product(workers, sizes):
         try:
-            # Calls the monitor for each combination of threads and page size, because `bench_codecs` never calls it if
-            # the runs are short, and the measurement could then not be stopped.
+            # Short runs never call the monitor, so they could not be stopped.
             if stop(0):
                 raise KeyboardInterrupt("stopped while measuring")
             each = _ssdlab.bench_codecs(data, labels, size, count, keep, fresh, runs, stop)
@@ -288,11 +273,11 @@ def bench(
     rows, columns = finished_part([[(count, size) in cells for size in sizes] for count in workers])
     measured_threads, measured_sizes = [workers[row] for row in rows], [sizes[column] for column in columns]
     return CompressBench(
-        contents=contents,
-        cells=[cell for at in product(measured_threads, measured_sizes) for cell in cells[at]],
-        codecs=labels,
-        page_sizes=measured_sizes,
-        threads=measured_threads,
+        corpus=contents,
+        cells=tuple(cell for at in product(measured_threads, measured_sizes) for cell in cells[at]),
+        codecs=tuple(labels),
+        page_sizes=tuple(measured_sizes),
+        threads=tuple(measured_threads),
         runs=runs,
         partial=ending.stopped,
     )
@@ -318,10 +303,9 @@ def _cell(codec: str, page_bytes: int | None, threads: int, found: Mapping[str, 
         return Spread.of([total_bytes / (max(wall, 1) / 1e9) for wall in found[name]])
 
     def of_files(name: str) -> tuple[float, ...]:
-        medians = [statistics.median(times) for times in zip(*found[name], strict=True)]
-        return tuple(
-            ns / file.bytes * (page_bytes or file.bytes) / 1e3 for ns, file in zip(medians, files, strict=True)
-        )
+        medians = map(statistics.median, zip(*found[name], strict=True))
+        pairs = zip(medians, files, strict=True)
+        return tuple(ns / file.bytes * (page_bytes or file.bytes) / 1e3 for ns, file in pairs)
 
     return Cell(
         codec=codec,
