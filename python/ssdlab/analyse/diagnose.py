@@ -14,9 +14,7 @@ SAME_DRIVE = "rounded to whole blocks, the additional over-provisioning adds no 
 """Reason shown to the user, instead of a result, if more over-provisioning gives the same drive."""
 
 _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
-"""Prefix of error message lines that says where a setting of `Config.changed` comes from. It is removed, because the
-user did not write this setting.
-"""
+"""Prefix of error lines that names the origin of a setting; removed from settings that the user did not write."""
 
 MOST = 6
 """Maximum number of changes to try; changes for the most important findings are tried first."""
@@ -55,8 +53,7 @@ def diagnose(
             continue
         if changed.partial:
             break
-        if changed.summary["device"] == result.summary["device"] and name == "spare":
-            found.what_ifs.append(WhatIf(name, settings, None, SAME_DRIVE))
-            continue
-        found.what_ifs.append(WhatIf(name, settings, changed.summary))
+        is_same = name == "spare" and changed.summary["device"] == result.summary["device"]
+        tried = WhatIf(name, settings, None, SAME_DRIVE) if is_same else WhatIf(name, settings, changed.summary)
+        found.what_ifs.append(tried)
     return found

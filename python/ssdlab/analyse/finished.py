@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 
 def finished_part(done: Sequence[Sequence[bool]]) -> tuple[list[int], list[int]]:
-    """Returns the rows and columns to keep: all finished rows or, if no row is finished, the finished cells of the row
-    with the most finished cells.
-
-    Returns two empty lists if no cell is finished.
+    """Returns the rows and columns to keep: all finished rows or else the finished cells of the row with the most; two
+    empty lists if no cell is finished.
 
     >>> finished_part([[True, True], [True, False]])
     ([0], [0, 1])

@@ -24,9 +24,7 @@ class WindowColumns(NamedTuple):
     hot_writes: Counts
     """Number of hot page writes, which equals the number of pages invalidated before a FIFO log evicts them."""
     warm_writes: Counts
-    """Number of warm page writes, which equals the number of pages that are invalidated before eviction only if a
-    second chance doubles their time in the log.
-    """
+    """Number of warm page writes, which equals the number of further pages invalidated with a second chance."""
     cold_writes: Counts
     hot_pages: Counts
     warm_pages: Counts
@@ -38,9 +36,7 @@ class IntervalColumns(NamedTuple):
 
     lower: Counts
     upper: Counts
-    """Lower bound of the next bucket. It is `lower` + 1 for `lower` below 128, and at most 1.6 % above `lower`
-    otherwise.
-    """
+    """Lower bound of the next bucket: `lower` + 1 below 128, then at most 1.6 % above `lower`."""
     writes: Counts
 
 
@@ -97,22 +93,16 @@ class WriteIntervals(TraceFinding):
         """Histogram of pages by number of writes."""
         counts, steps = counted.time_address()
         self.time_address = counts.reshape(steps)
-        """Page writes by time (at most 256 rows) and address (at most 128 columns), uint64. Each row covers the same
-        number of page writes, each column the same number of pages.
-        """
+        """Page writes in rows (at most 256) of equally many writes and columns (at most 128) of equally many pages."""
 
     def curve(self) -> "tuple[Counts, Numbers]":
-        """Returns sizes of a FIFO log in pages and, for each size, the exact share of page writes that are invalidated
-        before the log evicts them.
-        """
+        """Returns FIFO log sizes in pages, and for each the exact share of page writes invalidated before eviction."""
         log_pages = np.concatenate(([0], self.histogram.upper - 1)).astype(np.uint64)
         writes = np.concatenate(([0], np.cumsum(self.histogram.writes)))
         return log_pages, writes / self.page_writes
 
     def concentration(self) -> "tuple[Numbers, Numbers]":
-        """Returns the points of a curve as two arrays: growing fractions of the written pages (most frequently written
-        pages first), and for each of them the fraction of all page writes that go to these pages.
-        """
+        """Returns growing shares of the written pages, most written first, and the shares of writes to them."""
         pages = np.cumsum(self.frequency.pages[::-1]) / self.written_pages
         writes = np.cumsum((self.frequency.pages * self.frequency.writes)[::-1]) / self.page_writes
         return np.concatenate(([0.0], pages)), np.concatenate(([0.0], writes))
@@ -133,7 +123,6 @@ class WriteIntervals(TraceFinding):
             f"{name}_share": count / (self.page_writes if name.endswith("_writes") else self.written_pages)
             for name, count in row.items()
         }
-        invalidated = shares["hot_writes_share"]
         return {
             "log": log,
             "log_pages": log_pages,
@@ -141,7 +130,7 @@ class WriteIntervals(TraceFinding):
             "log_share": log_pages / self.written_pages,
             **row,
             **shares,
-            "invalidated_share": invalidated,
+            "invalidated_share": shares["hot_writes_share"],
             "invalidated_second_chance_share": (row["hot_writes"] + row["warm_writes"]) / self.page_writes,
         }
 
@@ -151,17 +140,16 @@ class WriteIntervals(TraceFinding):
         # Each bin is labelled with its lower bounds in time and address, rounded up.
         times = [-(-row * self.page_writes // rows) for row in range(rows)]
         pages = [low + -(-column * (high - low) // columns) for column in range(columns)]
+        bins = {
+            "page_writes": np.repeat(np.array(times, np.uint64), columns),
+            "first_page": np.tile(np.array(pages, np.uint64), rows),
+            "writes": self.time_address.ravel(),
+        }
         return {
             "windows.parquet": table({"log": list(self.logs), **self.windows._asdict()}),
             "intervals.parquet": table(self.histogram._asdict()),
             "frequency.parquet": table(self.frequency._asdict()),
-            "time_address.parquet": table(
-                {
-                    "page_writes": np.repeat(np.array(times, np.uint64), columns),
-                    "first_page": np.tile(np.array(pages, np.uint64), rows),
-                    "writes": self.time_address.ravel(),
-                }
-            ),
+            "time_address.parquet": table(bins),
         }
 
     plot_intervals = Plot("intervals.intervals")
@@ -184,10 +172,8 @@ def measure(source: Source, page: str, logs: Sequence[str], monitor: Monitor | N
     source.open_addresses()
     source.read(written.add, monitor)
     if written.page_writes() == 0:
-        raise TraceError(
-            f"{source_text(source.about)}: has no write intervals, because it contains no writes; use a trace with "
-            "writes"
-        )
+        why = "has no write intervals, because it contains no writes; use a trace with writes"
+        raise TraceError(f"{source_text(source.about)}: {why}")
     counted = _ssdlab.Intervals(written, logs)
     ingest = source.read(counted.add, monitor, "count")
     return WriteIntervals(source=source.about, ingest=ingest, logs=logs, written=written, counted=counted)

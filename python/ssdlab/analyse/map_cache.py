@@ -46,9 +46,7 @@ class MapCacheChoice:
     segment_bytes: int
     """Size of a map segment, in bytes."""
     ram_bytes: int
-    """RAM in bytes for cached segments and for the table of segment locations in flash, with 4 bytes per segment of the
-    device.
-    """
+    """RAM in bytes for cached segments, and for the table of segment locations with 4 bytes per segment."""
     hit_ratio: float
     """Hits of the cache divided by look-ups."""
     iops: float
@@ -56,24 +54,20 @@ class MapCacheChoice:
     iops_share: float
     """`iops` divided by the IOPS of a drive that has the whole map in RAM."""
     read_iops_share: float
-    """Read IOPS relative to a drive with the whole map in RAM. As in the map-cache document, the time of the reads
-    includes the cost of every miss, but not the cost of write-backs. NaN without reads.
+    """Read IOPS relative to the whole map in RAM. As in the map-cache document, the time of the reads includes the cost
+    of every miss, but not of write-backs. NaN without reads.
     """
 
 
 class MapCacheCurve(NamedTuple):
-    """Predictions for one segment size: one entry for each number of cached segments, up to the largest requested
-    cache. All arrays have the same length.
-    """
+    """Predictions for one segment size, for each number of cached segments up to the largest requested cache."""
 
     cache_bytes: "Counts"
     """RAM of each cache for cached segments, in bytes."""
     hit_ratio: "Numbers"
     """Hits of the cache divided by look-ups."""
     iops_share: "Numbers"
-    """Lower bound of the IOPS relative to a drive with the whole map in RAM. The bound assumes that each changed
-    segment is written back separately.
-    """
+    """Lower bound of the IOPS relative to the whole map in RAM: each changed segment is written back separately."""
 
 
 class MapCacheAdvice(TraceFinding):
@@ -120,7 +114,6 @@ class MapCacheAdvice(TraceFinding):
         self.host_read_ns: int = found["host_read_ns"]
         """Predicted total time of the reads with the whole map in RAM, in nanoseconds."""
         self._sizes = sizes
-
         self.read_hits: Counts = self._cells("read_hits")
         """Number of hits among the look-ups for reads."""
         self.read_misses: Counts = np.uint64(self.read_look_ups) - self.read_hits
@@ -143,13 +136,9 @@ class MapCacheAdvice(TraceFinding):
             self.read_iops_share: Numbers = np.where(
                 self.host_read_ns > 0, self.host_read_ns / self._cells("read_busy_ns"), np.nan
             )
-        """Read IOPS relative to a drive with the whole map in RAM. As in the map-cache document, the time of the reads
-        includes the cost of every miss, but not the cost of write-backs. NaN without reads.
-        """
+        """See `MapCacheChoice.read_iops_share`."""
         self.limit: Numbers = np.array([self.host_ns / size["least_busy_ns"] for size in sizes])
-        """Upper bound of `iops_share` for each segment size. The bound is below 1, because the first look-up of each
-        segment misses.
-        """
+        """Upper bound of `iops_share` by segment size; below 1, because the first look-up of each segment misses."""
         map_of_map = np.array([MAP_OF_MAP_BYTES * size["count"] for size in sizes], np.uint64)
         self.ram_bytes: Counts = self.caches[:, None] + map_of_map[None, :]
         """RAM of each cache in bytes, including the table that locates each map segment in flash."""
@@ -170,9 +159,7 @@ class MapCacheAdvice(TraceFinding):
         return self.logical_pages * self.entry_bytes
 
     def _cells(self, name: str) -> "Counts":
-        """Returns one metric as an array by cache size and segment size. Caches larger than the map have the values of
-        a cache that holds the whole map.
-        """
+        """Returns a metric by cache and segment size. Caches larger than the map have the values of the whole map."""
         columns = []
         for size in self._sizes:
             column: Counts = size[name]
@@ -189,9 +176,8 @@ class MapCacheAdvice(TraceFinding):
     def _cells_in_order(self, target: float) -> list[tuple[int, int]]:
         """Returns all caches that reach `target`, sorted by RAM, then by speed."""
         if not 0 < target <= 1:
-            raise ConfigError(
-                f"the target must be above 0% and at most 100%, not {100 * target:g}%; use 95%, for example"
-            )
+            share = f"{100 * target:g}%"
+            raise ConfigError(f"the target must be above 0% and at most 100%, not {share}; use 95%, for example")
         reached = [(int(row), int(column)) for row, column in np.argwhere(self.iops_share >= target)]
         return sorted(reached, key=lambda cell: (self.ram_bytes[cell], -self.iops_share[cell]))
 
@@ -211,9 +197,7 @@ class MapCacheAdvice(TraceFinding):
         return self.choice(*cells[0]) if cells else None
 
     def neighbours(self, choice: MapCacheChoice) -> tuple[MapCacheChoice | None, MapCacheChoice | None]:
-        """Returns the requested caches that are one size smaller and one size larger than `choice`, with the same
-        segment size; None for a neighbour that does not exist.
-        """
+        """Returns the next smaller and larger requested caches with the same segment size; None for a missing one."""
         row = self.caches.tolist().index(choice.cache_bytes)
         column = self.segments.tolist().index(choice.segment_bytes)
         smaller = self.choice(row - 1, column) if row > 0 else None
@@ -238,8 +222,7 @@ class MapCacheAdvice(TraceFinding):
         )
 
     def least(self, segment_bytes: int, target: float = TARGET) -> int | None:
-        """Returns the bytes of the smallest cache that reaches the target, with the given segment size. Candidates are
-        the requested caches and the caches of `curve`.
+        """Returns the bytes of the smallest cache that reaches the target: a requested cache or a cache of `curve`.
 
         Args:
             segment_bytes: Size of a segment; one of the requested sizes.
@@ -291,9 +274,9 @@ class MapCacheAdvice(TraceFinding):
                 for column in columns
             ],
             "target": target,
-            "best": _plain(best) if best else None,
-            "smaller": _plain(smaller) if smaller else None,
-            "larger": _plain(larger) if larger else None,
+            "best": best and _plain(best),
+            "smaller": smaller and _plain(smaller),
+            "larger": larger and _plain(larger),
         }
 
     def _configuration(self) -> dict[str, Any]:

@@ -12,12 +12,7 @@ VIEWS = "pg_stat_io, pg_stat_database, pg_statio_user_tables or pg_statio_user_i
 
 
 def hit_ratio(path: Path) -> float:
-    """Returns hits / (hits + reads) over all rows. The counters are totals since their last reset. The ratio applies to
-    the present size of the pool.
-
-    Raises:
-        ConfigError: If the file is not a CSV of one of the `VIEWS`, or if all counters are 0.
-    """
+    """Returns hits / (hits + reads) over all rows, for the present size of the pool, since the last reset."""
     where = f"--stats {text.path(path)}"
     rows = csv.DictReader(io.StringIO(read_utf8(path, where)))
     names = rows.fieldnames or ()

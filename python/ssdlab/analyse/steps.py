@@ -32,16 +32,17 @@ _SMALL = (
     "nand.page_size=4KiB", "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1",
     "nand.dies=1", "nand.planes=1", "precondition.overwrite=none",
 )  # fmt: skip
-"""Settings that make a drive small enough to draw: one plane with 32 pages, 100 % spare space, and the FTL's reserve.
-"""
+"""Settings of a drive that is small enough to draw: one plane with 32 pages, 100 % spare space and the reserve."""
 _SMALL_SBFAST = "ftl.sbfast.sub_block=2"
-"""Sets the sub-block to half a block, because the default sub-block is larger than a block of the small drive."""
+"""Half a block, because the default sub-block is larger than a block of the small drive."""
 _SLIDES = ("nand.read=25us", "nand.program=200us", "nand.erase=2ms", "nand.transfer_per_kib=0ns")
 """Flash operation latencies from the SBFAST and FASTer slides, the default of scenes."""
 SMALL_DRIVE = "tlc-chip"
 """Preset of the small drive."""
 _DEFAULT = "default (the small drive of ssdlab explain)"
 """Origin of the small drive's settings, as shown in messages."""
+_TEXTS = ("title", "text", "before", "requests")
+"""Keys of a scene file, and fields of `Scene`, that are strings."""
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
 """Letter that precedes the pages of a request in a scene, by operation. Flushes have no pages and are not shown."""
 
@@ -51,8 +52,7 @@ def small(*layers: Sets) -> list[Sets]:
     below = [set_by(_DEFAULT, _SMALL), *layers]
     for at, layer in enumerate(layers, 1):
         if any(setting.startswith("ftl") and "sbfast" in setting for _, setting in layer):
-            # Inserts the SBFAST settings directly before the layer that selects SBFAST. If they came earlier, a layer
-            # in between that selects another FTL would discard them.
+            # Any earlier, a layer in between that selects another FTL would discard the SBFAST settings.
             below.insert(at, set_by(_DEFAULT, _SMALL_SBFAST))
             break
     return below
@@ -64,7 +64,7 @@ class Scene:
 
     title: str
     text: str
-    """Text that explains the example scene to the reader; empty lines separate paragraphs."""
+    """Explanation of the scene; empty lines separate paragraphs."""
     drives: tuple[Mapping[str, Any], ...]
     """Drives of the scene, each described in the format of the crate `ssdlab-explain`."""
     requests: str
@@ -72,7 +72,7 @@ class Scene:
     before: str = ""
     """Requests executed before the first step that is shown."""
     file: str = ""
-    """Name of the example scene's TOML file, for messages."""
+    """Name of the scene's TOML file, for messages."""
 
 
 class Explanation:
@@ -81,20 +81,14 @@ class Explanation:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.recordings = [_answered(drive, scene)["recording"] for drive in scene.drives]
-        """One recording for each FTL. A recording has the initial state of the drive, all steps (each with a sentence
-        that describes it), and the spans that group the steps, such as requests.
-        """
+        """One recording for each FTL: initial state, steps with sentences, and spans of steps, such as requests."""
 
     def __repr__(self) -> str:
         return f"<ssdlab.Explanation: {self.scene.title}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Returns title, text and requests of the scene, and the recordings, ready for JSON."""
-        scene = self.scene
-        return {
-            "title": scene.title, "text": scene.text, "before": scene.before, "requests": scene.requests,
-            "recordings": self.recordings,
-        }  # fmt: skip
+        return {**{key: getattr(self.scene, key) for key in _TEXTS}, "recordings": self.recordings}
 
     def to_html(self) -> str:
         """Returns the animated page as one self-contained file. Identical scenes give identical pages."""
@@ -110,10 +104,8 @@ class Explanation:
         _save(Path(path), self.to_html())
 
     def clock(self) -> list[tuple[int, ...]]:
-        """Returns, for each step of the animated page, the number of steps that each drive has taken by then. Both
-        drives start each request together.
-        """
-        requests = ((span for span in one["spans"] if span["span"] == "request") for one in self.recordings)
+        """Returns how many steps each drive has taken at each step of the page. Drives start each request together."""
+        requests = ((span for span in lane["spans"] if span["span"] == "request") for lane in self.recordings)
         clock = [(0,) * len(self.recordings)]
         for spans in zip(*requests, strict=True):
             longest = max(span["to"] - span["from"] for span in spans) + 1
@@ -121,7 +113,7 @@ class Explanation:
         return clock
 
     def frames(self, drive: int, first: int, last: int) -> list[dict[str, Any]]:
-        """Returns the state of the blocks and pages of a drive after each of its steps from `first` to `last`."""
+        """Returns the blocks and pages of a drive after each of its steps from `first` to `last`."""
         frames: list[dict[str, Any]] = _answered(self.scene.drives[drive], self.scene, frames=(first, last))["frames"]
         return frames
 
@@ -150,9 +142,7 @@ class Explanation:
         _save(Path(path), room("view.stepper.picture").animation(self, *self._drawable(first, last)))
 
     def _drawable(self, first: int, last: int | None) -> tuple[int, int]:
-        """Checks that the steps `first` to `last` exist and are few enough to draw. Returns both; a `last` of None
-        becomes the last step.
-        """
+        """Checks that the steps exist and are few enough to draw; None stands for the last step."""
         end = len(self.clock()) - 1
         last = end if last is None else last
         for name, number, least in (("from", first, 0), ("to", last, first)):
@@ -161,9 +151,8 @@ class Explanation:
         pages = sum(len(recording["start"]["pages"]) for recording in self.recordings)
         most = max(1, MOST_DRAWN // pages)
         if last - first >= most:
-            raise ConfigError(
-                f"{last - first + 1} steps of {pages} flash pages are too many to draw; set --to {first + most - 1}"
-            )
+            drawn = f"{last - first + 1} steps of {pages} flash pages"
+            raise ConfigError(f"{drawn} are too many to draw; set --to {first + most - 1}")
         return first, last
 
     def _repr_html_(self) -> str:
@@ -211,9 +200,6 @@ def _read(path: Path) -> Scene:
         raise ConfigError("\n".join(f"{file}: {fault}" for fault in str(error).splitlines())) from None
 
 
-_TEXTS = ("title", "text", "before", "requests")
-
-
 def _of_document(document: Mapping[str, Any]) -> Scene:
     for key, value in document.items():
         if key not in (*_TEXTS, "set", "case"):
@@ -254,7 +240,7 @@ def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> 
         (_OPERATIONS[op], first, last)
         for op, offset, size in zip(*columns, strict=True)
         if op in _OPERATIONS and size
-        for first, last in [_whole(offset, size, page_bytes) if op == 2 else _touched(offset, size, page_bytes)]
+        for first, last in [_pages(offset, size, page_bytes, whole=op == 2)]
         if first <= last
     ]
     if not spans:
@@ -267,17 +253,14 @@ def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> 
     return Excerpt(written, len(touched), report["device"] if report is not None and others else None)
 
 
-def _touched(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
+def _pages(offset: int, size: int, page_bytes: int, *, whole: bool) -> tuple[int, int]:
+    """Returns the first and last page that a request touches or, for a trim, covers completely."""
+    if whole:
+        return -(-offset // page_bytes), (offset + size) // page_bytes - 1
     return offset // page_bytes, (offset + size - 1) // page_bytes
 
 
-def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
-    """Returns the first and the last page that a trim covers completely; a trim frees only whole pages."""
-    return -(-offset // page_bytes), (offset + size) // page_bytes - 1
-
-
 def _without_pages(skip: int, count: int, *, whole: bool) -> str:
-    """Returns the error message for a trace excerpt without page accesses."""
     if skip:
         return f"no request after the first {skip} reads, writes or trims a page; lower --skip"
     if whole:
@@ -313,9 +296,7 @@ def explain(
 
 
 def _drawn(given: "Config | Overrides") -> Config:
-    """Returns a given `Config` unchanged. Settings in any other form are applied to the small example drive, whose
-    configuration is returned.
-    """
+    """Applies settings that are not a `Config` to the small drive."""
     return given if isinstance(given, Config) else layered(SMALL_DRIVE, [], small(set_by("config", given)))
 
 

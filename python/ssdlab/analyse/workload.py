@@ -72,9 +72,8 @@ class TraceAnalysis(TraceFinding):
         self.window_requests: int = self._figures["window_requests"]
         """Number of requests per window, that is, per row of `windows`."""
         self.sampling: int = self._figures["sampling"]
-        """Number of pages that each sampled page represents. If it is 1, footprints and working sets are exact.
-        Otherwise, the relative standard error of an estimate of n pages is at most 4 sqrt(sampling / n), below 0.4 %
-        for the footprint.
+        """Number of pages that each sampled page represents; 1 if footprints and working sets are exact. The relative
+        standard error of an estimate of n pages is at most 4 sqrt(sampling / n), below 0.4 % for the footprint.
         """
         ranges = counted.ranges()
         first_byte = ranges.pop("range") * np.uint64(self.counted_range_bytes)
@@ -87,9 +86,7 @@ class TraceAnalysis(TraceFinding):
         self.alignments = AlignmentColumns(**counted.alignments())
         """Histogram of requests by the alignment of their address."""
         self.runs = RunColumns(**counted.runs())
-        """Histogram of sequential runs by length. A request continues a run if it begins where one of the latest 32
-        runs of its operation ended.
-        """
+        """Histogram of sequential runs by length. A request may continue any of the latest 32 runs of its operation."""
         self.gaps = GapColumns(**counted.gaps())
         """Histogram of requests by the time since the previous request."""
         self.windows = TraceWindowColumns(**counted.windows())
@@ -107,11 +104,8 @@ class TraceAnalysis(TraceFinding):
             bytes: A power of two up to 1 MiB.
         """
         at_least = self.alignments.bytes >= bytes
-        wholes = (self.alignments.whole_reads, self.alignments.whole_writes, self.alignments.whole_trims)
-        return {
-            kind: _share(int(counts[at_least].sum()), self.requests[kind])
-            for kind, counts in zip(KINDS, wholes, strict=True)
-        }
+        wholes = {kind: int(getattr(self.alignments, f"whole_{kind}s")[at_least].sum()) for kind in KINDS}
+        return {kind: part / self.requests[kind] if self.requests[kind] else None for kind, part in wholes.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Returns all results except the columns in a form ready for JSON; `docs/analysis.md` explains every key.
@@ -226,10 +220,6 @@ class TraceAnalysis(TraceFinding):
 
     def __repr__(self) -> str:
         return f"<ssdlab.TraceAnalysis of {source_text(self.source)}: {sum(self.requests.values()):,} requests>"
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
 
 
 def measure(source: Source, range: str, monitor: Monitor | None) -> TraceAnalysis:

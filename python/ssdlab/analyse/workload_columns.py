@@ -15,14 +15,10 @@ class RangeColumns(NamedTuple):
 
 
 class DeviationColumns(NamedTuple):
-    """Histogram of requests by distance: from the first byte of the previous request to the first byte of this one, in
-    address ranges. Empty buckets are omitted.
-    """
+    """Histogram of requests by distance from the first byte of the previous request; empty buckets are omitted."""
 
     lower: "npt.NDArray[np.int64]"
-    """Lower bound of the histogram bucket: distance from the previous request in address ranges, negative for backward
-    jumps.
-    """
+    """Lower bound of the bucket, in address ranges; negative for backward jumps."""
     upper: "npt.NDArray[np.int64]"
     """Lower bound of the next bucket: `lower` + 1 up to 65,535 ranges, then about 1.6 % above `lower`."""
     reads: Counts
@@ -50,9 +46,7 @@ class AlignmentColumns(NamedTuple):
     writes: Counts
     trims: Counts
     whole_reads: Counts
-    """Number of reads, by the largest power of two that divides both address and size. The columns `whole_writes` and
-    `whole_trims` count writes and trims in the same way.
-    """
+    """Number of reads, by the largest power of two that divides both address and size; likewise for the others."""
     whole_writes: Counts
     whole_trims: Counts
 
@@ -76,8 +70,7 @@ class GapColumns(NamedTuple):
     all: Counts
     """Number of requests of any operation, by the time since the previous request."""
     reads: Counts
-    """Number of reads, by the time since the previous read. The columns of the other operations are counted likewise.
-    """
+    """Number of reads, by the time since the previous read; likewise for the other operations."""
     writes: Counts
     trims: Counts
     flushes: Counts

@@ -32,7 +32,7 @@ CODECS = ("lz4", "zstd:1")
 RUNS = 3
 _ADAPTIVE = "adaptive"
 _PROBE_PAGES = 1024
-"""Number of pages to compress and restore when measuring the times from which an adaptive share is computed."""
+"""Number of pages that are compressed and restored to measure the times for adaptive shares."""
 
 
 @takes()
@@ -65,7 +65,7 @@ class Pools:
 
     @property
     def page_bytes(self) -> int:
-        """Returns the size of a page in bytes."""
+        """Size of a page in bytes."""
         return bytes_of_page(self.page_size)
 
     @property
@@ -175,9 +175,7 @@ class Cell:
     load_us: Spread
     """Measured time to load a page, in microseconds; 0 if no page was loaded."""
     late_us: Spread | None
-    """Extra time that threads waited beyond the simulated drive's time, in microseconds per loaded or stored page; None
-    for other storage.
-    """
+    """Extra wait beyond the simulated drive's time, in µs per loaded or stored page; None for other storage."""
     transitions: dict[str, int]
     """Counts of page transitions in the measured part of the last run, as in `PoolStatistics.transitions`."""
     memory: dict[str, int]
@@ -187,7 +185,7 @@ class Cell:
     def of(
         cls, share: str, codec: str | None, runs: Sequence[dict[str, Any]], accesses: int, *, simulated: bool
     ) -> "Cell":
-        """Summarises all runs of one cache in a cell of the benchmark's result table."""
+        """Summarises all runs of one cache."""
         processors = _ssdlab.processors()
 
         def each(value: Callable[[dict[str, Any]], float]) -> Spread:
@@ -378,24 +376,17 @@ class _Runner:
         self._pools, self._contents, self._sequence, self._budget_bytes = pools, contents, sequence, budget_bytes
         self._below, self._threads, self._runs, self._ending = below, threads, runs, Ending(monitor)
         self.warm_up = len(sequence) // 2
-        """Number of accesses before measuring begins."""
-        self.done = 0
-        """Number of runs measured so far."""
-        self.asked = len(pools.variants) * runs
-        """Number of runs to measure."""
+        self.done, self.asked = 0, len(pools.variants) * runs
 
     def measure(self) -> list[list[dict[str, Any]]]:
-        """Measures all caches. Returns, for each cache, the results of its runs; some are missing if the monitor
-        stopped the measurement.
-        """
+        """Returns the results of the runs of each cache; some are missing if the monitor stopped the measurement."""
         variants = self._pools.variants
         measured: list[list[dict[str, Any]]] = [[] for _ in variants]
         costs = self._costs() if any(share == _ADAPTIVE for share, _ in variants) else {}
         try:
             # Each round runs every cache once. A temporary load of the machine then affects all caches equally.
             for (share, codec), each in [*zip(variants, measured, strict=True)] * self._runs:
-                # Calls the monitor before each run, because short runs never call it and the measurement could not be
-                # stopped.
+                # Short runs never call the monitor, so they could not be stopped.
                 if self._stop(0):
                     raise KeyboardInterrupt("stopped while measuring")
                 each.append(self._run(share, codec, *costs.get(codec if share == _ADAPTIVE else None, ())))
@@ -405,9 +396,7 @@ class _Runner:
                 raise
         return measured
 
-    def _run(
-        self, share: str, codec: str | None, miss_us: float = 0.0, restore_us: float = 0.0
-    ) -> dict[str, Any]:  # fmt: skip
+    def _run(self, share: str, codec: str | None, miss_us: float = 0.0, restore_us: float = 0.0) -> dict[str, Any]:
         pools = self._pools
         settings = Settings(
             budget_bytes=self._budget_bytes,
@@ -432,9 +421,7 @@ class _Runner:
         return self._ending(phase, self.done * accesses + accesses_done, self.asked * accesses, 0)
 
     def _costs(self) -> dict[str | None, tuple[float, float]]:
-        """Returns the times from which adaptive shares are computed: for each codec, the time of a miss and the time to
-        restore a page, in microseconds.
-        """
+        """Returns the microseconds of a miss, and to restore a page and compress another, by codec."""
         probe = self._run("0", None)
         miss_us = probe["load_ns"] / max(probe["loads"], 1) / 1e3
         return {codec: (miss_us, self._restore_us(codec)) for codec in several(self._pools.codecs)}

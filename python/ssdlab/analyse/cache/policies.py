@@ -93,7 +93,7 @@ class Items(NamedTuple):
 
     @property
     def unit_bytes(self) -> int | None:
-        """Returns the number of bytes per unit of capacity; None if objects are counted regardless of their sizes."""
+        """Bytes per unit of capacity; None if objects are counted regardless of their sizes."""
         return {"pages": self.page_bytes, "objects": None, "sized-objects": 1}[self.granularity]
 
     @property
@@ -117,10 +117,8 @@ def read_items(granularity: str, page: str) -> Items:
     """Parses the granularity and the page size of a cache."""
     granularity = _ssdlab.named(granularity, GRANULARITIES) or granularity
     if granularity not in GRANULARITIES:
-        raise ConfigError(
-            f"granularity {granularity!r} is not one of {', '.join(GRANULARITIES)}"
-            f"{suggestion(granularity, GRANULARITIES)}"
-        )
+        meant = suggestion(granularity, GRANULARITIES)
+        raise ConfigError(f"granularity {granularity!r} is not one of {', '.join(GRANULARITIES)}{meant}")
     return Items(granularity, page, _ssdlab.size(page))
 
 
@@ -133,13 +131,12 @@ def _number(written: str) -> int | None:
 
 
 def _admission(name: str) -> int:
-    """Returns the index of the admission policy with this name in the list of all admission policies."""
+    """Returns the index of an admission policy in `admissions()`."""
     names = [admission.name for admission in admissions()]
     name = _ssdlab.named(name, names) or name
     if name not in names:
-        raise ConfigError(
-            f"unknown admission {name!r}{suggestion(name, names)}; write {ADMISSION}={' or '.join(names)}"
-        )
+        meant = suggestion(name, names)
+        raise ConfigError(f"unknown admission {name!r}{meant}; write {ADMISSION}={' or '.join(names)}")
     return names.index(name)
 
 
@@ -175,8 +172,7 @@ def _policy(written: str, items: Items) -> Asked:
     if name not in known:
         meant = suggestion(name, known) or "; 'ssdlab list caches' shows all policies"
         raise ConfigError(f"unknown policy {name!r}{meant}")
-    # Finds the admission policy first: its parameters may precede its name, but can be checked only once the policy is
-    # known.
+    # The parameters of an admission policy may precede its name.
     asked = [value for parameter, value in map(_parted, changed) if parameter == ADMISSION]
     guard = admissions()[_admission(asked[-1])] if asked else None
     takes = {parameter.name: parameter.default for parameter in known[name].parameters}
@@ -190,9 +186,8 @@ def _policy(written: str, items: Items) -> Asked:
             continue
         parameter = _ssdlab.named(parameter, list(takes)) or parameter
         if parameter not in takes:
-            raise ConfigError(
-                f"policy {name} has no parameter {parameter!r}{_meant(name, change, [*takes, ADMISSION])}"
-            )
+            meant = _meant(name, change, [*takes, ADMISSION])
+            raise ConfigError(f"policy {name} has no parameter {parameter!r}{meant}")
         number = _number(value)
         if number is None:
             raise ConfigError(f"{written!r}: {change!r} is not NAME=NUMBER; use {parameter}={takes[parameter]}")

@@ -109,9 +109,7 @@ class CacheSimulation(_Caches):
     def __init__(self, *, counted: Mapping[str, Any], ttl_s: int | str | None, **common: Any) -> None:
         super().__init__(**common)
         self.ttl_s = ttl_s
-        """Time to live of an item in seconds; `"stream"` if the names of streams are the times to live; None without
-        expiry.
-        """
+        """Time to live of an item in seconds; `"stream"` if streams are named after it; None without expiry."""
         write_back = "dirtied" in counted
         if write_back:
             accesses = self._grid(counted["read_pages"] + counted["written_pages"])
@@ -138,9 +136,7 @@ class CacheSimulation(_Caches):
         """Number of misses of items larger than the cache; None for write-back caches."""
         grow = self.granularity == "sized-objects"
         self.outgrown: Counts | None = self._grid(counted["outgrown"]) if grow else None
-        """Number of hits that requested more bytes than the object had when inserted; None unless objects have
-        sizes.
-        """
+        """Number of hits that requested more bytes than the object had when inserted; None without object sizes."""
         self.bytes_outgrown: Counts | None = self._grid(counted["outgrown_units"]) if grow else None
         """Bytes that hits requested beyond the object's size at insertion. They also count as missed."""
         self.expired: Counts | None = None if ttl_s is None else self._grid(counted["expired"])
@@ -157,12 +153,9 @@ class CacheSimulation(_Caches):
         self.write_miss_ratio: Numbers | None = missed("written_pages", "write_hits")
         """Miss ratio of writes; 1 if there are no writes; None for caches without write-back."""
         names = ("evicted", "limited", "background", "flushed")
-        self.pages_written_back: Counts | None = (
-            self._grid(sum(counted[name] for name in names)) if write_back else None
-        )
-        """Number of times that a dirty page was written to storage because of eviction, the dirty limit or a flush;
-        None without write-back.
-        """
+        written_back = self._grid(sum(counted[name] for name in names)) if write_back else None
+        self.pages_written_back: Counts | None = written_back
+        """Number of dirty pages written because of eviction, the dirty limit or a flush; None without write-back."""
         self.pages_written_through: Counts | None = self._grid(counted["written_through"]) if write_back else None
         """Number of pages written by FUA requests, which go to storage at once; None without write-back."""
         self.pages_dirty: Counts | None = self._grid(counted["dirty_pages"]) if write_back else None
@@ -204,15 +197,11 @@ class MissRatioCurves(_Caches):
         """Standard error of `byte_miss_ratio`; 0 if the ratio is exact."""
         grow = self.granularity == "sized-objects"
         self.outgrown: Counts | None = points["outgrown"] if grow else None
-        """Number of hits that requested more bytes than the object had when inserted, counted or estimated; None unless
-        objects have sizes.
-        """
+        """Estimated hits that requested more bytes than the object had when inserted; None without object sizes."""
         self.bytes_outgrown: Counts | None = points["outgrown_units"] if grow else None
         """Bytes that hits requested beyond the object's size at insertion. They also count as missed."""
         self.scaled_units: Counts = points["scaled_units"]
-        """Capacity of each replica's cache in units; 0 if the miss ratio is exact. Estimates from small caches are
-        poor.
-        """
+        """Capacity of each replica's cache in units; 0 if exact. Estimates from small caches are poor."""
 
     def _more(self) -> dict[str, Any]:
         methods = dict(zip(self.policies, self.methods, strict=True))

@@ -30,9 +30,7 @@ MOST_JOBS = 1024
 """Maximum number of parallel simulations."""
 
 CURVE_SIZES = 12
-"""Default number of cache sizes on a curve. The first size is the footprint; each further size is half of the previous
-one.
-"""
+"""Default number of cache sizes on a curve: the footprint, half of it, a quarter and so on."""
 
 POINT = [
     ("miss_ratio", "f8"),
@@ -49,8 +47,7 @@ Stopped = Callable[[], bool]
 """Callback that returns True to end a simulation early."""
 
 Ttl = int | Literal["stream"] | None
-"""Time to live in seconds. With `"stream"`, the name of a request's stream is the time to live. None disables expiry.
-"""
+"""Time to live in seconds; `"stream"` if the name of a request's stream is its time to live; None without expiry."""
 
 MOST_SECONDS = 2**32 - 1
 """Longest time to live, in seconds."""
@@ -61,9 +58,7 @@ T = TypeVar("T")
 def _gather(
     trace: Given, items: Items, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None, ttl_s: Ttl = None
 ) -> dict[str, Any]:
-    """Reads the whole trace into `gathered`. Returns a dictionary with the source, the report and the footprint of the
-    trace.
-    """
+    """Reads the whole trace into `gathered`. Returns source, report and footprint of the trace."""
     source = source_of(trace)
     pages = items.granularity == "pages"
     instead = "add --objects, or --sized-objects to include object sizes"
@@ -89,7 +84,7 @@ def _jobs(jobs: int | None) -> int:
 
 
 def _side_by_side(works: Sequence[Callable[[Stopped], T | None]], jobs: int, monitor: Monitor | None) -> list[T | None]:
-    """Runs simulations in parallel; returns their results in order, with None for each unfinished simulation."""
+    """Runs simulations in parallel; returns their results, with None for each unfinished simulation."""
     tasks = Tasks("caches", len(works), jobs=jobs, monitor=monitor)
     return tasks.run([partial(_run, tasks, work) for work in works])
 
@@ -107,9 +102,7 @@ def _while_read(
     jobs: int,
     monitor: Monitor | None,
 ) -> tuple[dict[str, Any], list[T | None]]:
-    """Reads the trace with `gather` while the simulations run in parallel. Returns the result of `gather`, and a list
-    of the simulation results in the order of `works`.
-    """
+    """Reads the trace with `gather` while simulations run. Returns the results of `gather` and of each simulation."""
     gathered = threading.Event()
 
     def scanning(*progress: Any) -> object:
@@ -181,8 +174,7 @@ def simulate(
     if write_back:
         _refuse_write_back(items, asked, ignore_trims)
     ttl_s = None if ttl is None else _ttl(ttl, asked, write_back)
-    future = any(policy.needs_future for policy in asked)
-    expire = ttl_s is not None
+    future, expire = any(policy.needs_future for policy in asked), ttl_s is not None
     # If all cache sizes are known in advance, the caches run while the trace is read.
     follow = items.one_size and not (future or expire or write_back or any(size.units is None for size in parsed))
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, not follow, future, expire, write_back, None)
@@ -216,7 +208,6 @@ def simulate(
 
 
 def _ttl(ttl: str, asked: Sequence[Asked], write_back: bool) -> Ttl:
-    """Parses a time to live of cached items."""
     seconds: Ttl = "stream" if ttl == "stream" else _seconds(ttl)
     if write_back:
         raise ConfigError("write-back caches do not support expiry; omit ttl or write-back")
@@ -237,9 +228,7 @@ def _seconds(ttl: str) -> int:
 
 
 def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) -> list[int]:
-    """Returns the time to live of each stream in seconds. The name of a stream is its time to live; a stream without a
-    name gets 0, which means no expiry.
-    """
+    """Returns the time to live of each stream in seconds: its name or, without a name, 0, which means no expiry."""
     if not any(streams):
         raise TraceError(
             "ttl stream: the trace has no streams; add stream=COLUMN to --columns, where COLUMN contains the seconds"
@@ -256,9 +245,7 @@ def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) ->
 
 
 def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int], bool]:
-    """Returns the rows (policies) and columns (sizes) to keep, and a flag that is True if some cells were not
-    simulated.
-    """
+    """Returns the rows (policies) and columns (sizes) to keep, and True if some cells were not simulated."""
     kept = finished_part(cells.reshape(rows, columns).tolist())
     if not kept[0]:
         raise KeyboardInterrupt("stopped while simulating caches")
@@ -326,8 +313,7 @@ def mrc(
     common = _gather(trace, items, gathered, monitor)
     footprint = common["footprint"][2]
     if parsed is None:
-        halved = [max(1, round(footprint / 2**step)) for step in range(CURVE_SIZES)]
-        capacities = sorted(set(halved))
+        capacities = sorted({max(1, round(footprint / 2**step)) for step in range(CURVE_SIZES)})
     else:
         capacities = sorted({size.of(footprint, items) for size in parsed})
     other = "simulated" if part is None else "sampled"
@@ -335,12 +321,12 @@ def mrc(
     methods = ["one pass" if stack and policy.one_pass else other for policy in asked]
     shape = (len(asked), len(capacities))
     works, places = [], []
+    estimate = gathered.exact if part is None else gathered.sampled
     for row, (policy, method) in enumerate(zip(asked, methods, strict=True)):
         if method == "one pass":
             works.append(partial(gathered.one_pass, policy.name, capacities))
             places.append((row, slice(None)))
             continue
-        estimate = gathered.exact if part is None else gathered.sampled
         for column, capacity in enumerate(capacities):
             works.append(partial(estimate, (policy.name, policy.changes, capacity)))
             places.append((row, slice(column, column + 1)))

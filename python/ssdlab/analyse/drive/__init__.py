@@ -1,3 +1,1 @@
-"""Real drives: checks that a drive is unused, runs fio on it, and measures its reads. No other package accesses a real
-drive.
-"""
+"""Runs fio on real drives and measures their reads, if they are unused. No other package accesses a real drive."""

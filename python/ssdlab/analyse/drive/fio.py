@@ -22,9 +22,7 @@ ENGINES = ("io_uring", "libaio", "psync")
 """fio's I/O engines in order of preference. The last engine is synchronous and needs a thread per request in flight."""
 
 LINK = "target"
-"""Name of a link to the drive in fio's working directory. fio gets this link instead of the drive's path, because it
-would split a path at colons.
-"""
+"""Name of a link to the drive in fio's working directory, because fio would split the drive's path at colons."""
 
 PATIENCE_SECONDS = 5.0
 """Time limit in seconds for fio to exit after a signal."""
@@ -100,17 +98,10 @@ def find() -> Fio:
 
 
 def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | None:
-    """Runs one fio job.
-
-    Args:
-        fio: The installed fio.
-        job: The job.
-        stop: Called about ten times a second; if it returns a true value, fio is ended.
-
-    Returns:
-        Number of completed requests, and requests per second; None if the job was stopped.
+    """Runs one fio job. Returns the number of completed requests, and requests per second; None if the job was stopped
+    by `stop`, which is called about ten times a second and returns a true value to end fio.
     """
-    # Temporary directory for all files that fio leaves behind.
+    # fio leaves files behind in its working directory.
     with tempfile.TemporaryDirectory(prefix="ssdlab-fio-") as folder:
         output, errors = Path(folder, "output.json"), Path(folder, "errors")
         Path(folder, LINK).symlink_to(job.path)
@@ -118,12 +109,7 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
         with errors.open("wb") as stream:
             # fio runs in a separate session. Ctrl-C then reaches only ssdlab, which ends fio.
             process = subprocess.Popen(
-                command,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=stream,
-                start_new_session=True,
+                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, start_new_session=True
             )
         try:
             while process.poll() is None:
@@ -175,9 +161,8 @@ def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[
 
 def _reason(said: str, before: str, status: int) -> str:
     """Returns the reason why fio failed, in one line; fio's own error message is preferred."""
-    lines = [
-        line for line in (*said.splitlines(), *before.splitlines()) if line.strip() and not line.startswith("note:")
-    ]
+    printed = [*said.splitlines(), *before.splitlines()]
+    lines = [line for line in printed if line.strip() and not line.startswith("note:")]
     own = [line.partition("fio:")[2] for line in lines if line.startswith("fio:")]
     # Skips warnings that fio prints before the error.
     first = next((line for line in own if "error" in line), own[0] if own else "")

@@ -43,18 +43,14 @@ class Device:
 def measure(path: Path, page_bytes: int, seconds: float, stop: Callable[[], bool] = lambda: False) -> Device:
     """Measures read rates for sizes of 4 to 128 KiB, and for the page size. Raises KeyboardInterrupt once `stop`
     returns a true value.
-
-    Raises:
-        OSError: If the target may not be opened.
     """
     if not 0 < seconds <= 3600:
         raise ConfigError(
             f"the measuring time must be above 0 s and at most an hour, not {seconds:g} s; use 1, for example"
         )
     if page_bytes % 4096:
-        raise ConfigError(
-            f"pages of {text.exact_size(page_bytes)} cannot be read with direct I/O; use a multiple of 4KiB"
-        )
+        page = text.exact_size(page_bytes)
+        raise ConfigError(f"pages of {page} cannot be read with direct I/O; use a multiple of 4KiB")
     target = inspect(path, write=False)
     sizes = [size for size in sorted({*SIZES, page_bytes}) if size * (RUN + 1) <= target.bytes]
     if page_bytes not in sizes:
@@ -87,10 +83,11 @@ def probe(
     run: int = RUN,
     write: bool = False,
 ) -> float:
-    """Measures and returns the reads or writes per second. Requests are sequential in runs of `run` requests, with a
-    random jump before each run. Each request in flight has its own thread.
+    """Returns the measured reads or writes per second: sequential runs of `run` requests after random jumps, with a
+    thread for each request in flight.
     """
     file = os.open(target.path, (os.O_RDWR if write else os.O_RDONLY) | (os.O_DIRECT if target.direct else 0))
+    transfer = os.pwritev if write else os.preadv
     counts = [0] * IN_FLIGHT
     faults: list[OSError] = []
     stopped = False
@@ -103,10 +100,7 @@ def probe(
             while counts[number] == 0 or time.monotonic() < end:
                 first = rng.randrange(target.bytes // size - run + 1)
                 for page in range(first, first + run):
-                    if write:
-                        os.pwritev(file, [buffer], page * size)
-                    else:
-                        os.preadv(file, [buffer], page * size)
+                    transfer(file, [buffer], page * size)
                     counts[number] += 1
 
     def guarded(number: int) -> None:

@@ -31,11 +31,7 @@ class Target:
 
 
 def inspect(path: Path, write: bool) -> Target:
-    """Checks that a file or device may be measured.
-
-    Raises:
-        OSError: If the target may not be opened.
-    """
+    """Checks that a file or device may be measured."""
     name = text.path(path)
     if sys.platform != "linux":
         raise CalibrationError(
@@ -95,12 +91,12 @@ def _direct(path: Path) -> bool:
 def engine_of(found: fio.Fio, probe: fio.Job) -> str:
     """Returns the first fio engine that works with the job."""
     # Leaves out libaio for buffered I/O, because it would be synchronous.
-    engines = [engine for engine in fio.ENGINES if probe.direct or engine != "libaio"]
-    for engine in engines[:-1]:
+    *engines, last = (engine for engine in fio.ENGINES if probe.direct or engine != "libaio")
+    for engine in engines:
         try:
             fio.run(found, replace(probe, engine=engine), lambda: False)
         except CalibrationError:
             continue
         return engine
-    fio.run(found, replace(probe, engine=engines[-1]), lambda: False)
-    return engines[-1]
+    fio.run(found, replace(probe, engine=last), lambda: False)
+    return last

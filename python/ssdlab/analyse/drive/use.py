@@ -52,11 +52,7 @@ def why_file_in_use(path: Path) -> str | None:
 
 
 def claimed(path: Path) -> bool:
-    """True if the kernel refuses to open a block device exclusively.
-
-    Raises:
-        OSError: If the device cannot be opened at all.
-    """
+    """True if the kernel refuses to open a block device exclusively."""
     try:
         os.close(os.open(path, os.O_RDONLY | os.O_EXCL))
     except OSError as error:
@@ -103,9 +99,7 @@ def _mount_lines() -> Iterator[list[str]]:
 
 
 def _mounts() -> Iterator[tuple[str, str]]:
-    """Yields pairs of device number and mount point. If the source of a mount is a block device, also yields a pair
-    with the device number of the source.
-    """
+    """Yields device number and mount point of each mount, and again for its source if that is a block device."""
     for fields in _mount_lines():
         where = _plain(fields[4])
         yield fields[2], where

@@ -1,7 +1,7 @@
 """Advice on compressing part of a page cache: the model of Harper 2018, with corrections."""
 
 from ssdlab.analyse.cache.planning.advice import COMPRESSORS, DISTRIBUTION, PAGE, Distribution, plan
-from ssdlab.analyse.cache.planning.compressors import PAPER, PAPER_DEVICE_US, Compressor, measure
+from ssdlab.analyse.cache.planning.compressors import PAPER, Compressor
 from ssdlab.analyse.cache.planning.result import CachePlan, Choice
 
 __all__ = [
@@ -9,11 +9,9 @@ __all__ = [
     "DISTRIBUTION",
     "PAGE",
     "PAPER",
-    "PAPER_DEVICE_US",
     "CachePlan",
     "Choice",
     "Compressor",
     "Distribution",
-    "measure",
     "plan",
 ]

@@ -17,14 +17,11 @@ from ssdlab.model.arguments import takes
 from ssdlab.model.requests import Ending, Monitor
 
 Distribution = str | Sequence[tuple[float, float]]
-"""Distribution of accesses: `even`, `80/20`, `pareto`, `zipf:THETA`, or points of a hit-ratio curve, each as (share of
-pages cached, hit ratio).
-"""
+"""Distribution of accesses: `even`, `80/20`, `pareto`, `zipf:THETA`, or pairs of cached share and hit ratio."""
 
 COMPRESSORS = ("lz4", "zstd")
 DISTRIBUTION = "80/20"
 PAGE = "8KiB"
-
 
 BUSY = 0.1
 """Share of time spent waiting for a processor above which a note reports that the machine is busy."""

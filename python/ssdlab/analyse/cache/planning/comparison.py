@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from ssdlab.analyse.cache.planning.result import CachePlan
 
 SHARES = (0, 50)
-"""Percentages of compressed memory to measure in addition to the best percentage. If the user sets a percentage, only
-this percentage and 0 % are measured.
-"""
+"""Percentages of compressed memory to measure besides the best; if the user sets one, only 0 % and this one."""
 
 PAGES, CACHED = 8192, 800
 """Minimum numbers of data pages and of uncompressed cached pages in the scaled-down cache that is measured."""
@@ -50,9 +48,7 @@ class Compared:
     by_device_us: float
     """Part of the difference between measurement and model that is due to the time to load a page, in microseconds."""
     left_us: float
-    """Remaining difference between measurement and model, due to tables, locks, copies and other programs, in
-    microseconds.
-    """
+    """Remaining difference in microseconds, due to tables, locks, copies and other programs."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +77,8 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
         )
     proportion = plan.memory_bytes / plan.data_bytes
     pages = max(PAGES, round(CACHED / proportion))
-    small = replace(
-        plan, data_bytes=pages * plan.page_bytes, memory_bytes=round(proportion * pages * plan.page_bytes)
-    )  # fmt: skip
+    data_bytes = pages * plan.page_bytes
+    small = replace(plan, data_bytes=data_bytes, memory_bytes=round(proportion * data_bytes))
     others = SHARES if plan.share is None else (0,)
     shares = sorted({*others, round(100 * plan.best.share)})
     pools = Pools(
@@ -134,9 +129,7 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
 
 
 def _moving_us(raw: float, compressed: float, load_us: float, compress_us: float, decompress_us: float) -> float:
-    """Returns the time per page at the given hit ratios of the two pools. Assumes that each page that enters the
-    uncompressed pool forces another page to be compressed.
-    """
+    """Returns the time per page if each page that enters the uncompressed pool forces another to be compressed."""
     return (1 - raw - compressed) * (load_us + compress_us) + compressed * (compress_us + decompress_us)
 
 

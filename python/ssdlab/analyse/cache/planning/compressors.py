@@ -14,14 +14,10 @@ PAPER_DEVICE_US = 110.0
 """Time in microseconds to read a page of 8 KiB: table 4 of Harper 2018."""
 
 ROUNDS = 3
-"""Number of timed passes over the pages. The time of the fastest pass is used, because other programs can only slow
-down a pass.
-"""
+"""Number of timed passes over the pages; the fastest one counts, because other programs can only slow down a pass."""
 
 SHRUNK = 0.75
-"""Maximum compressed size, as a fraction of the page size, at which a page is kept compressed. The two-pool cache has
-the same limit.
-"""
+"""Maximum compressed share of a page's size at which it is kept compressed, as in the two-pool cache."""
 
 COPY = "none"
 """Name of the codec that only copies pages."""
@@ -54,9 +50,7 @@ PAPER = {
 
 
 def of_paper(wanted: str | Compressor) -> Compressor:
-    """Returns a compressor with the compression ratio and times of table 4 in Harper 2018. A given `Compressor` is
-    returned unchanged.
-    """
+    """Returns the compressor with this name in table 4 of Harper 2018; a `Compressor` is returned unchanged."""
     if isinstance(wanted, Compressor):
         return wanted
     if wanted not in PAPER:
@@ -67,14 +61,9 @@ def of_paper(wanted: str | Compressor) -> Compressor:
 def measure(
     names: Sequence[str], contents: Corpus, page_bytes: int, monitor: Monitor | None = None
 ) -> list[Compressor]:
-    """Measures compressors on pages, as `compress.bench` does, with one thread.
+    """Measures compressors such as `zstd:1` on pages, as `compress.bench` does, with one thread.
 
-    Args:
-        names: Codecs such as `lz4` or `zstd:1`. A modelled codec, `modelled:RATIO:COMPRESS:RESTORE`, is not measured,
-            because its name gives its ratio and times.
-        contents: Contents of the pages.
-        page_bytes: Size of a page.
-        monitor: Progress callback; if it returns a true value, KeyboardInterrupt is raised.
+    A modelled codec, `modelled:RATIO:COMPRESS:RESTORE`, is not measured, because its name gives its ratio and times.
     """
     modelled = {name: _ssdlab.modelled_codec(name) for name in several(names)}
     if all(len(member.data) < page_bytes for member in contents.members):

@@ -37,13 +37,9 @@ class Choice:
     gain: float
     """Pages per second, relative to the cache without compression."""
     break_even: float | None
-    """Smallest compressed share of the memory at which the cache is faster than without compression; None if there is
-    no such share.
-    """
+    """Smallest compressed share of the memory that is faster than no compression; None if there is none."""
     device_break_even_us: float | None
-    """Read time per page, in microseconds, of the fastest device for which compression can pay off; None if compression
-    pays off for no device.
-    """
+    """Microseconds to read a page on the fastest device for which compression can pay off; None if there is none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns all fields of the prediction, ready for JSON."""
@@ -95,9 +91,7 @@ class CachePlan(Finding):
         )
 
     def point(self, compressor: Compressor, share: float, model: str) -> dict[str, float]:
-        """Returns the predictions of `model`, one of `MODELS`, for the given compressed share of the memory: hit ratio
-        and time per page.
-        """
+        """Returns hit ratio and time per page that one of the `MODELS` predicts for a share of compressed memory."""
         return self._plan(compressor, model).point(share, corrections(model))
 
     @property
@@ -146,8 +140,7 @@ class CachePlan(Finding):
         return self.best.us < self.raw_us and self.best.share > 0
 
     def curve(self, compressor: str, model: str = "corrected") -> list[float]:
-        """Returns the predicted time per page, in microseconds, for each compressed share of the memory from 0 to 100
-        %.
+        """Returns the predicted microseconds per page for each compressed share of the memory from 0 to 100 %.
 
         Args:
             compressor: Name of the compressor.
@@ -162,22 +155,21 @@ class CachePlan(Finding):
         2018 as published, the same with one correction (an entry for each), with all corrections, and with all
         corrections plus restoring in place.
         """
-        best = self.best
-        share = best.share
-        document = self._plan(best.compressor, "document")
-        times = {"none": document.point(share, [])["us"]}
-        for name in corrections("corrected"):
-            model = "corrected" if name == "incompressible" else "document"
-            times[name] = self._plan(best.compressor, model).point(share, [name])["us"]
-        everything = [*corrections("corrected"), IN_PLACE]
-        in_place = self._plan(best.compressor, "corrected").point(share, everything)["us"]
-        return {**times, "all": best.us, IN_PLACE: in_place}
+        best, names = self.best, corrections("corrected")
+
+        def us(model: str, made: list[str]) -> float:
+            return self._plan(best.compressor, model).point(best.share, made)["us"]
+
+        return {
+            "none": us("document", []),
+            **{name: us("corrected" if name == "incompressible" else "document", [name]) for name in names},
+            "all": best.us,
+            IN_PLACE: us("corrected", [*names, IN_PLACE]),
+        }
 
     @cached_property
     def device_break_evens(self) -> list[list[float | None]]:
-        """Break-even read times in microseconds per page: for a device that reads faster, the best compressor no longer
-        pays off. Rows are compression ratios, columns are access distributions.
-        """
+        """Microseconds to read a page below which the best compressor does not pay off, by ratio and distribution."""
         names = corrections("corrected")
 
         def break_even(ratio: float, skew: str) -> float | None:
