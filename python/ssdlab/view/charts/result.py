@@ -1,9 +1,9 @@
 """Charts of the result of a simulation run."""
 
 from ssdlab import text
-from ssdlab.lazy import Numbers, np
+from ssdlab.lazy import np
 from ssdlab.model.result import Result
-from ssdlab.view.chart import Axis, Chart, Line, Panel, Share, nothing
+from ssdlab.view.chart import Axis, Chart, Line, Panel, Share, nothing, rows
 from ssdlab.view.charts.counted import bars
 from ssdlab.view.charts.time import course
 from ssdlab.view.colours import ORANGE, SKY
@@ -24,16 +24,12 @@ def write_amplification(result: Result) -> Chart:
     each = np.divide(flash, host, out=np.full_like(host, np.nan), where=host > 0)
     so_far = np.divide(np.cumsum(flash), np.cumsum(host), out=np.full_like(host, np.nan), where=np.cumsum(host) > 0)
     lines = [Line("each epoch", x, each, SKY, width=1.0), Line("run so far", x, so_far, ORANGE, width=1.8)]
-    top, note = _write_amplification_limits(each)
-    return Chart([Panel(lines, axis, Axis("write amplification (WAF)", low=0, high=top), note=note)])
-
-
-def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
-    """Returns the upper end of the axis, and a note on the epochs above it, which would flatten the curve."""
+    # The axis ends below epochs that would flatten the rest of the curve.
     finite = each[np.isfinite(each)]
     top = max(float(np.percentile(finite, 99)) * 1.25, 1.5)
     hidden = int((finite > top).sum())
-    return top, f"{text.counted(hidden, 'epochs')} above" if hidden else ""
+    note = f"{text.counted(hidden, 'epochs')} above" if hidden else ""
+    return Chart([Panel(lines, axis, Axis("write amplification (WAF)", low=0, high=top), note=note)])
 
 
 def erase_counts(result: Result) -> Chart:
@@ -43,18 +39,12 @@ def erase_counts(result: Result) -> Chart:
 
 def operations(result: Result) -> Chart:
     """Draws, for flash reads, programs and erases, the share of each cause. The totals are shown next to the bars."""
-    causes, rows = tables.operations(result.summary)
+    causes, kinds = tables.operations(result.summary)
     if not causes:
         return nothing("The flash executed no operations.", 2.2)
-    totals = [max(1, sum(counts)) for _, counts in rows]
-    parts = [
-        Share(
-            CAUSES[cause].label,
-            np.array([100 * counts[index] / total for (_, counts), total in zip(rows, totals, strict=True)]),
-            CAUSES[cause].colour,
-        )
-        for index, cause in enumerate(causes)
-    ]
-    ticks = [(row, f"{kind}\n{text.short_count(sum(counts))}") for row, (kind, counts) in enumerate(rows)]
-    y = Axis(low=len(rows) - 0.5, high=-0.5, ticks=ticks)
-    return Chart([Panel(parts, Axis("share of operations (%)", low=0, high=100), y)], 2.45)
+    parts = []
+    for index, cause in enumerate(causes):
+        shares = np.array([100 * counts[index] / max(1, sum(counts)) for _, counts in kinds])
+        parts.append(Share(CAUSES[cause].label, shares, CAUSES[cause].colour))
+    names = rows([f"{kind}\n{text.short_count(sum(counts))}" for kind, counts in kinds])
+    return Chart([Panel(parts, Axis("share of operations (%)", low=0, high=100), names)], 2.45)

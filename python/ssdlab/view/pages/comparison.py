@@ -169,21 +169,20 @@ def spread_text(metric: Metric, spread: Spread | None, runs: int) -> str:
     return f"{metric.format(mean)}{spread_of}{of_seeds(seeds, runs)}"
 
 
-def _best(line: _Line) -> list[bool]:
-    """Marks the best values; none if all are equal, or if neither high nor low values are better."""
-    known = [spread for spread in line.spreads if spread is not None]
+def _best(line: _Line) -> set[int]:
+    """Returns the indices of the best values; none if all are equal, or if neither high nor low values are better."""
     if not line.metric.better or not line.differs:
-        return [False] * len(line.spreads)
-    best = (min if line.metric.better == "less" else max)(known, key=lambda spread: spread.mean)
-    rounded = line.metric.format(best.mean)
+        return set()
+    known = {at: spread for at, spread in enumerate(line.spreads) if spread is not None}
+    best = (min if line.metric.better == "less" else max)(known.values(), key=lambda spread: spread.mean)
 
-    def reaches(spread: Spread | None) -> bool:
-        if spread is None:
-            return False
+    def reaches(spread: Spread) -> bool:
         deviations = (spread.standard_deviation or 0.0) + (best.standard_deviation or 0.0)
-        return line.metric.format(spread.mean) == rounded or abs(spread.mean - best.mean) <= deviations
+        equal = line.metric.format(spread.mean) == line.metric.format(best.mean)
+        return equal or abs(spread.mean - best.mean) <= deviations
 
-    return [False] * len(line.spreads) if all(map(reaches, known)) else [*map(reaches, line.spreads)]
+    reached = {at for at, spread in known.items() if reaches(spread)}
+    return reached if len(reached) < len(known) else set()
 
 
 def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) -> list[Row]:
@@ -202,10 +201,8 @@ def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) ->
         if title != section:
             section = title
             rows.append([Cell(title, "strong"), *("" for _ in line.texts)])
-        ranked = alike and line.metric.section not in unranked
-        best = _best(line) if ranked else [False] * len(line.texts)
-        marked = zip(line.texts, best, strict=True)
-        cells = [Cell(f"{value} *", "best") if is_best else f"{value}  " for value, is_best in marked]
+        best = _best(line) if alike and line.metric.section not in unranked else ()
+        cells = [Cell(f"{value} *", "best") if at in best else f"{value}  " for at, value in enumerate(line.texts)]
         rows.append([line.metric.label, *cells])
     return rows
 

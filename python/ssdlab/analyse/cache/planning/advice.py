@@ -90,17 +90,18 @@ def plan(
     """
     if sum((paper, device is not None, device_us is not None)) != 1:
         raise ConfigError("use exactly one of paper, device and device_us")
-    sizes = _ssdlab.size(memory), _ssdlab.size(data), _ssdlab.size(page)
-    if sizes[2] == 0:
+    sizes = memory_bytes, data_bytes, page_bytes = _ssdlab.size(memory), _ssdlab.size(data), _ssdlab.size(page)
+    if page_bytes == 0:
         raise ConfigError("the page size must be above 0; use 8KiB, for example")
     files = [Path(path) for path in paths]
     wanted = list(compressors)
-    names = Counter(wish if isinstance(wish, str) else wish.name for wish in wanted)
-    if names and names.most_common(1)[0][1] > 1:
-        raise ConfigError(f"compressor {text.path(names.most_common(1)[0][0])} is listed twice; list it once")
     if not wanted:
         raise ConfigError("no compressor to compare; add at least one, such as lz4")
-    if paper and (files or sizes[2] != 8192):
+    names = Counter(wish if isinstance(wish, str) else wish.name for wish in wanted)
+    name, times = names.most_common(1)[0]
+    if times > 1:
+        raise ConfigError(f"compressor {text.path(name)} is listed twice; list it once")
+    if paper and (files or page_bytes != 8192):
         raise ConfigError("Harper 2018 lists times only for its own data in 8KiB pages; omit files and page size")
     if paper and measure_cache:
         raise ConfigError(
@@ -117,7 +118,7 @@ def plan(
     else:
         contents = corpus.read(files) if files else corpus.default()
         by_name = [wish for wish in wanted if isinstance(wish, str)]
-        measured = dict(zip(by_name, measure(by_name, contents, sizes[2], ending), strict=True)) if by_name else {}
+        measured = dict(zip(by_name, measure(by_name, contents, page_bytes, ending), strict=True)) if by_name else {}
         if not files and any(_ssdlab.modelled_codec(name) is None for name in by_name):
             remarks.append("compressors were measured on the built-in corpus; add files to measure your own data")
         remarks += contents.remarks()
@@ -125,13 +126,13 @@ def plan(
         compared = [measured[wish] if isinstance(wish, str) else wish for wish in wanted]
     read = None
     if device is not None:
-        read = reads.measure(Path(device), sizes[2], seconds, lambda: ending("device", 0, None, 0))
-        device_us = 1e6 / read.iops[sizes[2]]
+        read = reads.measure(Path(device), page_bytes, seconds, lambda: ending("device", 0, None, 0))
+        device_us = 1e6 / read.iops[page_bytes]
         remarks += read.remarks
     made = CachePlan(
-        memory_bytes=sizes[0],
-        data_bytes=sizes[1],
-        page_bytes=sizes[2],
+        memory_bytes=memory_bytes,
+        data_bytes=data_bytes,
+        page_bytes=page_bytes,
         distribution=distribution,
         device_us=PAPER_DEVICE_US if paper else device_us or 0.0,
         compressors=tuple(compared),
