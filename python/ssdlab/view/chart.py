@@ -232,9 +232,7 @@ class Spans:
     causes: Sequence[str] = ()
     """For each bar, the cause of its flash operation."""
     ready: Numbers | None = None
-    """For each bar, the earliest time at which its operation could start. That is the end of the request's previous
-    operation or, for the first operation, the request's arrival. NaN without a request.
-    """
+    """Earliest start of each bar: end of the request's previous operation on the die, or arrival; NaN without one."""
 
 
 Mark = Line | Points | Band | Whiskers | Area | Columns | Level | Bars | Share | Heat | Cells | Spans

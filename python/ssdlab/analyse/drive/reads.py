@@ -1,7 +1,7 @@
 """Measures reads of a real file or block device. As in Harper 2018, nine of ten reads are sequential and four reads are
 in flight at a time (appendix C: `rw=randread:9`, `iodepth=4`).
 
-Uses fio if it is installed, otherwise threads. Nothing is written.
+`measure` uses fio if it is installed, otherwise threads, and writes nothing.
 """
 
 import mmap

@@ -181,7 +181,7 @@ def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
 
 
 def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
-    """Returns `Spans.ready` of the operations; the previous operation of a request must be on the same die."""
+    """Returns `Spans.ready` of the drawn operations."""
     request, die, begin, end, arrived = (
         column[drawn] for column in (bars.request, bars.die, bars.begin_ns, bars.end_ns, bars.arrived_ns)
     )

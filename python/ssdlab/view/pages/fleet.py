@@ -7,7 +7,7 @@ from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import form
 
 MOST_ROWS = 20
-"""Maximum number of drives shown on a terminal."""
+"""Maximum number of drives, and of volumes, shown on a terminal."""
 
 HEADERS = {0.0: "min", 0.5: "median", 1.0: "max"}
 
