@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use ssdlab_cache::{Access, AccessTrace, AdmissionInfo, Counts, POLICIES, Policy, PolicyInfo};
 use ssdlab_core::{Parameter, Settings};
 
-use crate::case::{Check, Checked, Subject, World, check, check_limits};
+use crate::case::{Check, Checked, World, check, check_limits};
 use crate::parameters::{Limit, limits, settings, values};
 
 /// Number of items in the random traces.
@@ -55,15 +55,18 @@ impl Display for Cache {
 }
 
 impl Cache {
+    /// Builds a policy for [`ITEMS`] items. It first knows no items, and then grows, as on a trace of unknown length.
     fn build(&self) -> Box<dyn Policy> {
-        match self.part {
+        let mut policy = match self.part {
             Part::Policy(info) => (info.role.build)(&self.settings, self.capacity, 0),
             Part::Admission(info) => {
                 let lru = POLICIES.find("lru").expect("the built-in policies include LRU");
                 let policy = (lru.role.build)(&Settings::defaults(&[]), self.capacity, 0);
                 (info.role.guard)(&self.settings, policy)
             }
-        }
+        };
+        policy.grow(ITEMS);
+        policy
     }
 }
 
@@ -114,9 +117,9 @@ impl Part {
     }
 }
 
-/// Generates random caches that use the component under test, each with a sequence of up to `most` operations. Most
-/// accesses go to a few hot items.
-fn worlds(part: Part, limit: Option<Limit>, most: usize) -> impl Strategy<Value = World<Cache, Operation>> {
+/// Generates random caches that use the component under test, each with a sequence of operations. Most accesses go to a
+/// few hot items.
+fn worlds(part: Part, limit: Option<Limit>) -> impl Strategy<Value = World<Cache, Operation>> {
     let item = prop_oneof![3 => 0..8_u32, 2 => 0..ITEMS];
     let size = if part.has_sizes() { prop_oneof![2 => Just(1_u32), 1 => 1..6_u32].boxed() } else { Just(1).boxed() };
     let operation = prop_oneof![
@@ -125,7 +128,7 @@ fn worlds(part: Part, limit: Option<Limit>, most: usize) -> impl Strategy<Value 
         1 => Just(Operation::Evict),
     ];
     let capacity = prop_oneof![Just(1_u64), 2..12_u64, 12..30_u64, Just(100)];
-    let operations = prop::collection::vec(operation, 1..most);
+    let operations = prop::collection::vec(operation, 1..200);
     (values(part.parameters(), limit), capacity, operations).prop_map(move |(values, capacity, operations)| World {
         device: Cache { part, settings: settings(part.parameters(), &values), capacity },
         operations,
@@ -224,95 +227,72 @@ impl Shadow {
 /// Checks hits, evictions, contents and sizes against a simple model. Also checks that the cache never exceeds its
 /// capacity.
 pub fn the_cache_keeps_its_contract(part: Part) -> Checked {
-    let subject = Subject { component: part.name(), check: "the_cache_keeps_its_contract", cases: 200 };
-    keeps_its_contract(part, None, subject)
+    keeps_its_contract(part, None, "the_cache_keeps_its_contract", 200)
 }
 
 /// Repeats [`the_cache_keeps_its_contract`] with each parameter at its smallest and at its largest value.
 pub fn parameters_work_at_their_limits(part: Part) -> Checked {
-    let subject = || Subject { component: part.name(), check: "parameters_work_at_their_limits", cases: 8 };
-    check_limits(limits(part.parameters()), |limit| keeps_its_contract(part, Some(limit), subject()))
+    let name = "parameters_work_at_their_limits";
+    check_limits(limits(part.parameters()), |limit| keeps_its_contract(part, Some(limit), name, 8))
 }
 
-fn keeps_its_contract(part: Part, limit: Option<Limit>, subject: Subject) -> Checked {
-    check(
-        subject,
-        worlds(part, limit, 200),
-        |_| None,
-        |cache, operations| {
-            let mut policy = cache.build();
-            policy.grow(ITEMS);
-            let (mut shadow, bytes) = (Shadow::default(), policy.bytes());
-            for step in steps(operations) {
-                shadow.step(&mut *policy, step)?;
-                shadow.compare(&*policy)?;
-            }
-            ensure(policy.bytes() == bytes, || {
-                format!("bytes() changes from {bytes} to {}, but must stay constant", policy.bytes())
-            })?;
-            // Evicts all remaining items.
-            while !shadow.cached.is_empty() {
-                shadow.step(&mut *policy, None)?;
-            }
-            shadow.compare(&*policy)
-        },
-    )
+fn keeps_its_contract(part: Part, limit: Option<Limit>, name: &'static str, cases: u32) -> Checked {
+    check(part.name(), name, cases, worlds(part, limit), |cache, operations| {
+        let mut policy = cache.build();
+        let (mut shadow, bytes) = (Shadow::default(), policy.bytes());
+        for step in steps(operations) {
+            shadow.step(&mut *policy, step)?;
+            shadow.compare(&*policy)?;
+        }
+        ensure(policy.bytes() == bytes, || {
+            format!("bytes() changes from {bytes} to {}, but must stay constant", policy.bytes())
+        })?;
+        // Evicts all remaining items.
+        while !shadow.cached.is_empty() {
+            shadow.step(&mut *policy, None)?;
+        }
+        shadow.compare(&*policy)
+    })
 }
 
 /// Checks the counts of a simulation against the misses and evictions of the individual accesses.
 pub fn counts_add_up(part: Part) -> Checked {
-    let subject = Subject { component: part.name(), check: "counts_add_up", cases: 100 };
-    check(
-        subject,
-        worlds(part, None, 200),
-        |_| None,
-        |cache, operations| {
-            let accesses: Vec<Access> = steps(operations).into_iter().flatten().collect();
-            let trace = AccessTrace::from_accesses(accesses, ITEMS).map_err(|error| error.to_string())?;
-            let (mut one, mut all) = (cache.build(), cache.build());
-            one.grow(ITEMS);
-            all.grow(ITEMS);
-            let (mut shadow, mut counts) = (Shadow::default(), Counts::default());
-            trace.accesses().iter().try_for_each(|&access| shadow.step(&mut *one, Some(access)))?;
-            all.simulate(trace.accesses(), &mut counts);
-            let (misses, evictions) = (counts.misses, counts.evictions);
-            ensure(misses == shadow.misses, || {
-                format!("the simulation counts {misses} misses instead of {}", shadow.misses)
-            })?;
-            ensure(evictions == shadow.evictions, || {
-                format!("the simulation counts {evictions} evictions instead of {}", shadow.evictions)
-            })
-        },
-    )
+    check(part.name(), "counts_add_up", 100, worlds(part, None), |cache, operations| {
+        let accesses: Vec<Access> = steps(operations).into_iter().flatten().collect();
+        let trace = AccessTrace::from_accesses(accesses, ITEMS).map_err(|error| error.to_string())?;
+        let (mut one, mut all) = (cache.build(), cache.build());
+        let (mut shadow, mut counts) = (Shadow::default(), Counts::default());
+        trace.accesses().iter().try_for_each(|&access| shadow.step(&mut *one, Some(access)))?;
+        all.simulate(trace.accesses(), &mut counts);
+        let (misses, evictions) = (counts.misses, counts.evictions);
+        ensure(misses == shadow.misses, || {
+            format!("the simulation counts {misses} misses instead of {}", shadow.misses)
+        })?;
+        ensure(evictions == shadow.evictions, || {
+            format!("the simulation counts {evictions} evictions instead of {}", shadow.evictions)
+        })
+    })
 }
 
 /// Checks that two caches with identical parameters hold the same items after the same accesses.
 pub fn equal_runs_are_equal(part: Part) -> Checked {
-    let subject = Subject { component: part.name(), check: "equal_runs_are_equal", cases: 50 };
-    check(
-        subject,
-        worlds(part, None, 200),
-        |_| None,
-        |cache, operations| {
-            let (mut one, mut two) = (cache.build(), cache.build());
-            one.grow(ITEMS);
-            two.grow(ITEMS);
-            let mut shadow = Shadow::default();
-            for step in steps(operations) {
-                shadow.step(&mut *one, step)?;
-                Shadow { cached: held(&*two), ..Shadow::default() }.step(&mut *two, step)?;
-                let (first, second) = (held(&*one), held(&*two));
-                ensure(first == second, || {
-                    format!(
-                        "after the same accesses, two identical caches hold different items: {:?} and {:?}",
-                        first.keys(),
-                        second.keys()
-                    )
-                })?;
-            }
-            Ok(())
-        },
-    )
+    check(part.name(), "equal_runs_are_equal", 50, worlds(part, None), |cache, operations| {
+        let (mut one, mut two) = (cache.build(), cache.build());
+        let mut shadow = Shadow::default();
+        for step in steps(operations) {
+            shadow.step(&mut *one, step)?;
+            Shadow { cached: held(&*two), ..Shadow::default() }.step(&mut *two, step)?;
+            let (first, second) = (held(&*one), held(&*two));
+            ensure(first == second, || {
+                format!(
+                    "after the same accesses, two identical caches hold different items: {:?} and {:?}",
+                    first.keys(),
+                    second.keys()
+                )
+            })?;
+        }
+        Ok(())
+    })
 }
 
 fn held(policy: &dyn Policy) -> BTreeMap<u32, u32> {
@@ -321,33 +301,26 @@ fn held(policy: &dyn Policy) -> BTreeMap<u32, u32> {
 
 /// Checks that a policy produces the same hits and holds the same items as its slow twin.
 pub fn equals_its_twin<T: Twin>(part: Part) -> Checked {
-    let subject = Subject { component: part.name(), check: "equals_its_twin", cases: 200 };
-    check(
-        subject,
-        worlds(part, None, 200),
-        |_| None,
-        |cache, operations| {
-            let mut policy = cache.build();
-            policy.grow(ITEMS);
-            let mut twin = T::new(&cache.settings, cache.capacity);
-            for access in steps(operations).into_iter().flatten() {
-                let item = access.item;
-                if access.is_drop() {
-                    policy.remove(item);
-                    twin.remove(item);
-                } else if u64::from(access.size) <= cache.capacity || policy.contains(item) {
-                    let (hit, twins) = (policy.access(access, &mut Vec::new()), twin.access(access));
-                    ensure(hit == twins, || {
-                        format!("the access to item {item} returns hit={hit}, but the reference returns {twins}")
-                    })?;
-                }
-                let differs = (0..ITEMS).find(|&item| policy.contains(item) != twin.contains(item));
-                if let Some(item) = differs {
-                    let [is, twins] = [policy.contains(item), twin.contains(item)];
-                    return Err(format!("contains({item}) returns {is}, but the reference returns {twins}"));
-                }
+    check(part.name(), "equals_its_twin", 200, worlds(part, None), |cache, operations| {
+        let mut policy = cache.build();
+        let mut twin = T::new(&cache.settings, cache.capacity);
+        for access in steps(operations).into_iter().flatten() {
+            let item = access.item;
+            if access.is_drop() {
+                policy.remove(item);
+                twin.remove(item);
+            } else if u64::from(access.size) <= cache.capacity || policy.contains(item) {
+                let (hit, twins) = (policy.access(access, &mut Vec::new()), twin.access(access));
+                ensure(hit == twins, || {
+                    format!("the access to item {item} returns hit={hit}, but the reference returns {twins}")
+                })?;
             }
-            Ok(())
-        },
-    )
+            let differs = (0..ITEMS).find(|&item| policy.contains(item) != twin.contains(item));
+            if let Some(item) = differs {
+                let [is, twins] = [policy.contains(item), twin.contains(item)];
+                return Err(format!("contains({item}) returns {is}, but the reference returns {twins}"));
+            }
+        }
+        Ok(())
+    })
 }

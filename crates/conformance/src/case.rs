@@ -108,30 +108,39 @@ pub(crate) fn check_limits<V>(limits: impl Iterator<Item = V>, check: impl Fn(V)
     Ok(all)
 }
 
-/// The current check and the component under test, for messages.
-pub(crate) struct Subject {
-    pub component: String,
-    pub check: &'static str,
-    /// Default number of random test cases; `PROPTEST_CASES` overrides it.
-    pub cases: u32,
+/// Runs `holds` on random test cases. An error or panic of `holds` means that the component broke a rule. `cases` is the
+/// default number of test cases; `PROPTEST_CASES` overrides it.
+pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
+    component: String,
+    check: &'static str,
+    cases: u32,
+    worlds: impl Strategy<Value = World<D, O>>,
+    holds: impl Fn(&D, &[O]) -> Result<(), String>,
+) -> Checked {
+    check_explained(component, check, cases, worlds, |_| None, holds)
 }
 
-/// Runs `holds` on random test cases. An error or panic of `holds` means that the component broke a rule.
-pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
-    subject: Subject,
+/// Like [`check`]; `explain` returns the command that shows the operations of a failing test case step by step.
+pub(crate) fn check_explained<D: Clone + Debug + Display, O: Clone + Debug + Display>(
+    component: String,
+    check: &'static str,
+    cases: u32,
     worlds: impl Strategy<Value = World<D, O>>,
     explain: impl Fn(&World<D, O>) -> Option<String>,
     holds: impl Fn(&D, &[O]) -> Result<(), String>,
 ) -> Checked {
-    let Subject { component, check, cases } = subject;
     // Proptest's default configuration reads PROPTEST_CASES and PROPTEST_RNG_SEED.
     let default = Config::default();
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { cases };
     let seed = if let RngSeed::Fixed(seed) = default.rng_seed { seed } else { SEED };
-    let (rng_seed, max_shrink_iters) = (RngSeed::Fixed(seed), REDUCTIONS);
-    let max_local_rejects = REFUSALS;
-    let failure_persistence = None;
-    let config = Config { cases, rng_seed, max_shrink_iters, max_local_rejects, failure_persistence, ..default };
+    let config = Config {
+        cases,
+        rng_seed: RngSeed::Fixed(seed),
+        max_shrink_iters: REDUCTIONS,
+        max_local_rejects: REFUSALS,
+        failure_persistence: None,
+        ..default
+    };
     // Keeps the last error: a component that is not deterministic may pass when the test case is repeated.
     let last = RefCell::new(String::new());
     let run = |world: &World<D, O>| {

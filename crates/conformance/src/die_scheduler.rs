@@ -5,22 +5,15 @@ use std::fmt::{self, Display, Formatter};
 use proptest::prelude::*;
 use ssdlab_nand::backend::parallel::scheduler::{CLASSES, Class, DieSchedulerInfo, DieView, NOTHING};
 
-use crate::case::{Check, Checked, Subject, World, check};
+use crate::case::{Check, Checked, World, check};
 
 /// All checks of die schedulers, with their names.
 pub const CHECKS: &[Check<&'static DieSchedulerInfo>] = die_scheduler_checks!([table]);
 
 const ALL: [Class; CLASSES] = [Class::HostRead, Class::HostProgram, Class::Internal, Class::InternalRead];
 
-/// Placeholder for the device of a test case. Checks of die schedulers need no device options.
-#[derive(Clone, Copy, Debug)]
-struct Die;
-
-impl Display for Die {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("one die and its waiting operations:")
-    }
-}
+/// Description of the device of every test case. Checks of die schedulers need no device options.
+const DIE: &str = "one die and its waiting operations:";
 
 /// The operations that wait for the die.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +32,6 @@ impl Display for Waiting {
 /// Checks that the scheduler only picks a class with a ready operation, and that the same waiting operations always
 /// lead to the same choice. The scheduler may leave the die idle only if the earliest operation is not ready.
 pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
-    let component = format!("die scheduler {}", info.name);
-    let subject = Subject { component, check: "a_ready_operation_begins", cases: 2_000 };
     let ready = prop::array::uniform4(prop_oneof![1 => Just(NOTHING), 2 => 0..20_u64]);
     let worlds = (ready, 0..20_u64).prop_map(|(mut ready, begun)| {
         if info.role.internal_read != Class::InternalRead {
@@ -51,33 +42,29 @@ pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
             let number = &mut ready[class as usize];
             *number = if *number == NOTHING { NOTHING } else { begun + *number * CLASSES as u64 + class };
         }
-        World { device: Die, operations: vec![Waiting(DieView { ready, begun })] }
+        World { device: DIE, operations: vec![Waiting(DieView { ready, begun })] }
     });
-    check(
-        subject,
-        worlds,
-        |_| None,
-        |_, waiting| {
-            waiting.iter().try_for_each(|Waiting(view)| {
-                let picked = (info.role.pick)(view);
-                if (info.role.pick)(view) != picked {
-                    return Err("the scheduler makes different choices for the same waiting operations".to_owned());
+    let component = format!("die scheduler {}", info.name);
+    check(component, "a_ready_operation_begins", 2_000, worlds, |_, waiting| {
+        waiting.iter().try_for_each(|Waiting(view)| {
+            let picked = (info.role.pick)(view);
+            if (info.role.pick)(view) != picked {
+                return Err("the scheduler makes different choices for the same waiting operations".to_owned());
+            }
+            let earliest = view.ready.into_iter().min().unwrap_or(NOTHING);
+            match picked {
+                None if earliest == view.begun => {
+                    Err("the scheduler leaves the die idle although the earliest operation is ready".to_owned())
                 }
-                let earliest = view.ready.into_iter().min().unwrap_or(NOTHING);
-                match picked {
-                    None if earliest == view.begun => {
-                        Err("the scheduler leaves the die idle although the earliest operation is ready".to_owned())
-                    }
-                    None => Ok(()),
-                    Some(class) if view.ready[class as usize] == NOTHING => {
-                        Err(format!("the scheduler picks {class:?}, which has no ready operation"))
-                    }
-                    Some(class) if info.role.in_order && view.ready[class as usize] != earliest => {
-                        Err(format!("the scheduler picks {class:?} out of order, but declares in_order: true"))
-                    }
-                    Some(_) => Ok(()),
+                None => Ok(()),
+                Some(class) if view.ready[class as usize] == NOTHING => {
+                    Err(format!("the scheduler picks {class:?}, which has no ready operation"))
                 }
-            })
-        },
-    )
+                Some(class) if info.role.in_order && view.ready[class as usize] != earliest => {
+                    Err(format!("the scheduler picks {class:?} out of order, but declares in_order: true"))
+                }
+                Some(_) => Ok(()),
+            }
+        })
+    })
 }

@@ -10,7 +10,7 @@ use ssdlab_nand::{Cause, Counts, FlashOp, FlashSink, Note, Source, SpareArea};
 use ssdlab_sim::Setup;
 use ssdlab_sim::check::data_checker::DataChecker;
 
-use crate::case::{Check, Checked, Subject, Verdict, check, check_limits};
+use crate::case::{Check, Checked, Verdict, check, check_explained, check_limits};
 use crate::drive::{Drive, Part, worlds};
 use crate::parameters::{Limit, limits};
 use crate::power::{Last, Look, Request, World};
@@ -21,24 +21,32 @@ const MOST_OPERATIONS: u32 = 10_000;
 /// All checks of FTLs, with their names.
 pub const CHECKS: &[Check<Part>] = drive_checks!([table]);
 
-fn subject(part: Part, check: &'static str, cases: u32) -> Subject {
-    Subject { component: part.name(), check, cases }
+/// Runs `holds` on random drives and requests.
+fn check_drives(
+    part: Part,
+    limit: Option<Limit>,
+    name: &'static str,
+    cases: u32,
+    holds: impl Fn(&Setup, &[Request]) -> Result<(), String>,
+) -> Checked {
+    let worlds = worlds(part, limit, 100);
+    check_explained(part.name(), name, cases, worlds, Drive::explained, |drive, requests| holds(&drive.setup, requests))
 }
 
 /// Checks that every read returns the data last written, every flash operation obeys the NAND rules, and no valid data
 /// is erased.
 pub fn reads_return_the_last_write(part: Part) -> Checked {
-    reads_back(part, None, subject(part, "reads_return_the_last_write", 150))
+    reads_back(part, None, "reads_return_the_last_write", 150)
 }
 
 /// Repeats [`reads_return_the_last_write`] with each parameter at its smallest and at its largest value.
 pub fn parameters_work_at_their_limits(part: Part) -> Checked {
-    let subject = || subject(part, "parameters_work_at_their_limits", 8);
-    check_limits(limits(part.parameters()), |limit| reads_back(part, Some(limit), subject()))
+    let name = "parameters_work_at_their_limits";
+    check_limits(limits(part.parameters()), |limit| reads_back(part, Some(limit), name, 8))
 }
 
-fn reads_back(part: Part, limit: Option<Limit>, subject: Subject) -> Checked {
-    check(subject, worlds(part, limit, 100), Drive::explained, |Drive { setup }, requests| {
+fn reads_back(part: Part, limit: Option<Limit>, name: &'static str, cases: u32) -> Checked {
+    check_drives(part, limit, name, cases, |setup, requests| {
         setup.ftl.build(setup.shape(), setup.seed, ReadBack { setup, requests })?
     })
 }
@@ -54,7 +62,7 @@ impl Visitor for ReadBack<'_> {
 
     fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Self::Output {
         let pages = self.setup.logical_pages;
-        let mut sink = (DataChecker::new(self.setup), Budget::default());
+        let mut sink = (DataChecker::new(self.setup), Budget::FULL);
         for request in self.requests.iter().chain(&[Request::Read(0, pages)]) {
             match *request {
                 Request::Write(first, count) => sink.0.expect_write(Lpn(first), count),
@@ -65,7 +73,7 @@ impl Visitor for ReadBack<'_> {
             if let Request::Read(first, count) = *request {
                 sink.0.verify_read(&ftl, Lpn(first), count);
             }
-            sink.1 = Budget::default();
+            sink.1 = Budget::FULL;
             ftl.check()?;
             if let Some(violation) = sink.0.violation() {
                 return Err(violation.to_owned());
@@ -94,19 +102,13 @@ fn serve<F: Ftl, S: FlashSink>(ftl: &mut F, request: Request, sink: &mut S) -> u
 }
 
 /// Limit on the flash operations of a request. Exceeding it causes a panic, because the FTL may be in an endless loop.
-struct Budget {
-    left: u32,
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self { left: MOST_OPERATIONS }
-    }
-}
+struct Budget(u32);
 
 impl Budget {
+    const FULL: Self = Self(MOST_OPERATIONS);
+
     fn count(&mut self) {
-        self.left = self.left.checked_sub(1).unwrap_or_else(|| {
+        self.0 = self.0.checked_sub(1).unwrap_or_else(|| {
             panic!(
                 "one request needed over {MOST_OPERATIONS} flash operations; check that garbage collection frees pages"
             )
@@ -132,8 +134,7 @@ impl FlashSink for Budget {
 /// number of host reads equals the number of mapped pages read. Also compares the FTL's counts of erases, free blocks
 /// and mapped pages with the flash operations.
 pub fn counts_add_up(part: Part) -> Checked {
-    let subject = subject(part, "counts_add_up", 100);
-    check(subject, worlds(part, None, 100), Drive::explained, |Drive { setup }, requests| {
+    check_drives(part, None, "counts_add_up", 100, |setup, requests| {
         setup.ftl.build(setup.shape(), setup.seed, Count { setup, requests })?
     })
 }
@@ -192,12 +193,12 @@ impl Visitor for Count<'_> {
             programmed: vec![0; blocks],
             victims: 0,
         };
-        let mut sink = ((Counts::default(), tally), Budget::default());
+        let mut sink = ((Counts::default(), tally), Budget::FULL);
         let mut mapped = vec![false; setup.logical_pages as usize];
         let (mut written, mut read, mut unmapped) = (0, 0, 0);
         for &request in requests {
             let unmapped_now = serve(&mut ftl, request, &mut sink);
-            sink.1 = Budget::default();
+            sink.1 = Budget::FULL;
             let (counts, tally) = &sink.0;
             match request {
                 Request::Write(first, count) => {
@@ -257,8 +258,7 @@ fn equal(what: &str, counted: u64, expected: u64) -> Result<(), String> {
 
 /// Checks that two FTLs with identical options emit the same flash operations for the same requests.
 pub fn equal_runs_are_equal(part: Part) -> Checked {
-    let subject = subject(part, "equal_runs_are_equal", 50);
-    check(subject, worlds(part, None, 100), Drive::explained, |Drive { setup }, requests| {
+    check_drives(part, None, "equal_runs_are_equal", 50, |setup, requests| {
         let run = || setup.ftl.build(setup.shape(), setup.seed, Record { requests });
         compared(&run()?, &run()?, "the second run")
     })
@@ -278,10 +278,10 @@ impl Visitor for Record<'_> {
 }
 
 fn recorded<F: Ftl>(ftl: &mut F, requests: &[Request]) -> Vec<FlashOp> {
-    let mut sink = (Vec::new(), Budget::default());
+    let mut sink = (Vec::new(), Budget::FULL);
     for &request in requests {
         serve(ftl, request, &mut sink);
-        sink.1 = Budget::default();
+        sink.1 = Budget::FULL;
     }
     sink.0
 }
@@ -301,8 +301,7 @@ fn compared(expected: &[FlashOp], other: &[FlashOp], name: &str) -> Result<(), S
 /// Checks that an FTL loaded from a saved state emits the same flash operations as the FTL that was saved.
 pub fn a_loaded_state_continues(part: Part) -> Checked {
     let is_missing = Cell::new(false);
-    let subject = subject(part, "a_loaded_state_continues", 50);
-    let checked = check(subject, worlds(part, None, 100), Drive::explained, |Drive { setup }, requests| {
+    let checked = check_drives(part, None, "a_loaded_state_continues", 50, |setup, requests| {
         let (before, after) = requests.split_at(requests.len() / 2);
         let build = |visitor| setup.ftl.build(setup.shape(), setup.seed, visitor);
         match build(SaveOrLoad { saved: None, before, after })? {
@@ -348,35 +347,29 @@ impl Visitor for SaveOrLoad<'_> {
 /// power loss during recovery.
 pub fn power_may_fail_at_any_operation(part: Part) -> Checked {
     let is_missing = Cell::new(false);
-    let subject = subject(part, "power_may_fail_at_any_operation", 10);
-    let checked = check(
-        subject,
-        worlds(part, None, 12),
-        |_| None,
-        |Drive { setup }, requests| {
-            let live = |cuts: &[(u64, Last)]| {
-                let cuts = cuts.to_vec();
-                let world = World { ftl: setup.ftl, shape: setup.shape(), seed: setup.seed, cuts, faults: None };
-                world.live(requests, Look::RIGHT)
-            };
-            for cut in 1..=live(&[])?.operations {
-                for last in [Last::Undone, Last::Torn] {
-                    let at = |error| format!("power loss leaves flash operation {cut} {}: {error}", last.name());
-                    match live(&[(cut, last)]) {
-                        Err(error) if error == NO_RECOVERY => is_missing.set(true),
-                        Err(error) => return Err(at(error)),
-                        Ok(happened) if happened.recovering > 0 => {
-                            let second = 1 + cut % happened.recovering;
-                            let again =
-                                |error| at(format!("second power loss at operation {second} of recovery: {error}"));
-                            live(&[(cut, last), (second, Last::Torn)]).map_err(again)?;
-                        }
-                        Ok(_) => {}
+    let (name, worlds) = ("power_may_fail_at_any_operation", worlds(part, None, 12));
+    let checked = check(part.name(), name, 10, worlds, |Drive { setup }, requests| {
+        let live = |cuts: &[(u64, Last)]| {
+            let cuts = cuts.to_vec();
+            let world = World { ftl: setup.ftl, shape: setup.shape(), seed: setup.seed, cuts, faults: None };
+            world.live(requests, Look::RIGHT)
+        };
+        for cut in 1..=live(&[])?.operations {
+            for last in [Last::Undone, Last::Torn] {
+                let at = |error| format!("power loss leaves flash operation {cut} {}: {error}", last.name());
+                match live(&[(cut, last)]) {
+                    Err(error) if error == NO_RECOVERY => is_missing.set(true),
+                    Err(error) => return Err(at(error)),
+                    Ok(happened) if happened.recovering > 0 => {
+                        let second = 1 + cut % happened.recovering;
+                        let again = |error| at(format!("second power loss at operation {second} of recovery: {error}"));
+                        live(&[(cut, last), (second, Last::Torn)]).map_err(again)?;
                     }
+                    Ok(_) => {}
                 }
             }
-            Ok(())
-        },
-    )?;
+        }
+        Ok(())
+    })?;
     Ok(if is_missing.get() { Verdict::Skipped("the FTL cannot recover from a power loss") } else { checked })
 }

@@ -10,7 +10,7 @@ use ssdlab_sched::{
     PriorityClass, SCHEDULERS, SchedulerInfo, SchedulerRules, Submitted,
 };
 
-use crate::case::{Check, Checked, Subject, Verdict, World, check, check_limits};
+use crate::case::{Check, Checked, Verdict, World, check, check_limits};
 use crate::parameters::{Limit, limits};
 
 /// Number of sectors of the device.
@@ -365,11 +365,11 @@ fn with_host(
     cases: u32,
     holds: impl Fn(&'static SchedulerInfo, &Options, &[Delayed]) -> Result<(), String>,
 ) -> Checked {
-    let subject = Subject { component: format!("I/O scheduler {}", info.name), check: name, cases };
+    let component = format!("I/O scheduler {}", info.name);
     let info = known(info);
     let worlds =
         (options(info), events(100)).prop_map(|(options, operations)| World { device: Layer(options), operations });
-    check(subject, worlds, |_| None, |layer, events| holds(info, &layer.0, events))
+    check(component, name, cases, worlds, |layer, events| holds(info, &layer.0, events))
 }
 
 /// Checks that every bio is completed exactly once, the device limits are respected, and no request is stuck.

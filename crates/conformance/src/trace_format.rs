@@ -1,13 +1,13 @@
 //! Checks for trace formats.
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Debug, Display, Formatter};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::prelude::*;
 use ssdlab_trace::{Format, Op, ReadOptions, Request, Source, TraceReader, fuzz, open_writer};
 
-use crate::case::{Check, Checked, Subject, Verdict, World, check};
+use crate::case::{Check, Checked, Verdict, World, check};
 
 /// A trace format and a small valid file of the format.
 #[derive(Clone, Copy, Debug)]
@@ -20,16 +20,6 @@ pub struct Example {
 
 /// All checks of trace formats, with their names.
 pub const CHECKS: &[Check<Example>] = trace_format_checks!([table]);
-
-/// Format of a trace file.
-#[derive(Clone, Copy, Debug)]
-struct File(Format);
-
-impl Display for File {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "file of format {}", self.0.name)
-    }
-}
 
 /// A line of a text file, or a piece of a binary file.
 #[derive(Clone, Debug)]
@@ -60,7 +50,6 @@ const TOKENS: [&[u8]; 12] = [
 /// Checks that damaged files are read or rejected without a panic, and that the reader keeps its contract.
 pub fn damaged_files_are_refused(example: Example) -> Checked {
     let Example { info, bytes } = example;
-    let subject = subject(info, "damaged_files_are_refused", 500);
     let lines: Vec<&[u8]> = bytes.split_inclusive(|&byte| byte == b'\n').collect();
     let token = prop::sample::select(&TOKENS[..]);
     let damage = prop::option::weighted(0.3, (any::<prop::sample::Index>(), 0..8_usize, token));
@@ -73,18 +62,11 @@ pub fn damaged_files_are_refused(example: Example) -> Checked {
         }
         Line(line)
     });
-    let worlds =
-        prop::collection::vec(line, 0..12).prop_map(move |operations| World { device: File(info), operations });
-    check(
-        subject,
-        worlds,
-        |_| None,
-        |_, lines| {
-            let bytes: Vec<u8> = lines.iter().flat_map(|Line(bytes)| bytes).copied().collect();
-            fuzz::body(Some(info), &bytes);
-            Ok(())
-        },
-    )
+    check_file(info, "damaged_files_are_refused", 500, prop::collection::vec(line, 0..12), |lines| {
+        let bytes: Vec<u8> = lines.iter().flat_map(|Line(bytes)| bytes).copied().collect();
+        fuzz::body(Some(info), &bytes);
+        Ok(())
+    })
 }
 
 /// Checks that requests written to a file are read back with the same operations and addresses. Skips formats that
@@ -99,34 +81,40 @@ pub fn written_files_are_read_back(example: Example) -> Checked {
             let op = if reads { Op::Read } else { Op::Write };
             Written(Request { time_ns: gap, offset: sector * 512, bytes: sectors * 512, op, flags: 0, stream: 0 })
         });
-    let worlds =
-        prop::collection::vec(request, 1..40).prop_map(move |operations| World { device: File(info), operations });
-    check(
-        subject(info, "written_files_are_read_back", 30),
-        worlds,
-        |_| None,
-        |_, written| {
-            let mut time_ns = 0;
-            let requests: Vec<Request> = written
-                .iter()
-                .map(|Written(request)| {
-                    time_ns += request.time_ns;
-                    Request { time_ns, ..*request }
-                })
-                .collect();
-            let read = round_trip(info, &requests)?;
-            let what = |request: &Request| (request.op, request.offset, request.bytes);
-            match (1..).zip(requests.iter().zip(&read)).find(|(_, (one, two))| what(one) != what(two)) {
-                Some((number, (one, two))) => {
-                    Err(format!("request {number} was written as {one:?}, but is read back as {two:?}"))
-                }
-                None if requests.len() != read.len() => {
-                    Err(format!("{} requests were written, but {} were read back", requests.len(), read.len()))
-                }
-                None => Ok(()),
+    check_file(info, "written_files_are_read_back", 30, prop::collection::vec(request, 1..40), |written| {
+        let mut time_ns = 0;
+        let requests: Vec<Request> = written
+            .iter()
+            .map(|Written(request)| {
+                time_ns += request.time_ns;
+                Request { time_ns, ..*request }
+            })
+            .collect();
+        let read = round_trip(info, &requests)?;
+        let what = |request: &Request| (request.op, request.offset, request.bytes);
+        match (1..).zip(requests.iter().zip(&read)).find(|(_, (one, two))| what(one) != what(two)) {
+            Some((number, (one, two))) => {
+                Err(format!("request {number} was written as {one:?}, but is read back as {two:?}"))
             }
-        },
-    )
+            None if requests.len() != read.len() => {
+                Err(format!("{} requests were written, but {} were read back", requests.len(), read.len()))
+            }
+            None => Ok(()),
+        }
+    })
+}
+
+/// Runs `holds` on random contents of a file.
+fn check_file<O: Clone + Debug + Display>(
+    info: Format,
+    name: &'static str,
+    cases: u32,
+    contents: impl Strategy<Value = Vec<O>>,
+    holds: impl Fn(&[O]) -> Result<(), String>,
+) -> Checked {
+    let device = format!("file of format {}", info.name);
+    let worlds = contents.prop_map(move |operations| World { device: device.clone(), operations });
+    check(format!("trace format {}", info.name), name, cases, worlds, |_, operations| holds(operations))
 }
 
 /// A request to be stored in a trace file; its time is relative to the previous request.
@@ -138,10 +126,6 @@ impl Display for Written {
         let Request { time_ns, offset, bytes, op, .. } = self.0;
         write!(f, "after {time_ns} ns: {op:?} of {bytes} bytes at {offset}")
     }
-}
-
-fn subject(info: Format, check: &'static str, cases: u32) -> Subject {
-    Subject { component: format!("trace format {}", info.name), check, cases }
 }
 
 /// A file that is removed on drop.

@@ -1,11 +1,12 @@
 //! Checks for workload patterns.
 
+use std::convert::Infallible;
 use std::fmt::{self, Display, Formatter};
 
 use proptest::prelude::*;
 use ssdlab_trace::{Arrival, Generator, Op, Pattern, PatternInfo, Request, Source, Workload};
 
-use crate::case::{Check, Checked, Subject, World, check, check_limits};
+use crate::case::{Check, Checked, World, check, check_limits};
 use crate::parameters::{Limit, limits, settings, values};
 
 /// All checks of workload patterns, with their names.
@@ -26,18 +27,8 @@ impl Display for Generated {
     }
 }
 
-/// Operation type that has no values: a workload takes no operations, because its configuration determines all
-/// requests.
-#[derive(Clone, Copy, Debug)]
-enum Nothing {}
-
-impl Display for Nothing {
-    fn fmt(&self, _: &mut Formatter<'_>) -> fmt::Result {
-        match *self {}
-    }
-}
-
-fn worlds(info: &'static PatternInfo, limit: Option<Limit>) -> impl Strategy<Value = World<Generated, Nothing>> {
+/// Generates random workloads. They take no operations, because their configuration determines all requests.
+fn worlds(info: &'static PatternInfo, limit: Option<Limit>) -> impl Strategy<Value = World<Generated, Infallible>> {
     let sizes = prop_oneof![
         Just(vec![(4096, 1.0)]),
         Just(vec![(512, 1.0), (4096, 2.0)]),
@@ -83,49 +74,41 @@ pub fn parameters_work_at_their_limits(info: &'static PatternInfo) -> Checked {
 }
 
 fn stays(info: &'static PatternInfo, limit: Option<Limit>, name: &'static str, cases: u32) -> Checked {
-    let subject = Subject { component: format!("workload pattern {}", info.name), check: name, cases };
-    check(
-        subject,
-        worlds(info, limit),
-        |_| None,
-        |Generated(workload), _| {
-            for (number, request) in (1..).zip(requests(workload, 64)?) {
-                let Request { offset, bytes, op, .. } = request;
-                let wrong = if offset.checked_add(bytes.into()).is_none_or(|end| end > workload.span_bytes) {
-                    "extends beyond the span"
-                } else if !offset.is_multiple_of(workload.align_bytes.into()) {
-                    "is not aligned"
-                } else if bytes == 0 {
-                    "has length 0"
-                } else if !matches!(op, Op::Read | Op::Write) {
-                    "is neither a read nor a write"
-                } else {
-                    continue;
-                };
-                return Err(format!("request {number} ({op:?} of {bytes} bytes at offset {offset}) {wrong}"));
-            }
-            Ok(())
-        },
-    )
+    check(component(info), name, cases, worlds(info, limit), |Generated(workload), _| {
+        for (number, request) in (1..).zip(requests(workload, 64)?) {
+            let Request { offset, bytes, op, .. } = request;
+            let wrong = if offset.checked_add(bytes.into()).is_none_or(|end| end > workload.span_bytes) {
+                "extends beyond the span"
+            } else if !offset.is_multiple_of(workload.align_bytes.into()) {
+                "is not aligned"
+            } else if bytes == 0 {
+                "has length 0"
+            } else if !matches!(op, Op::Read | Op::Write) {
+                "is neither a read nor a write"
+            } else {
+                continue;
+            };
+            return Err(format!("request {number} ({op:?} of {bytes} bytes at offset {offset}) {wrong}"));
+        }
+        Ok(())
+    })
+}
+
+fn component(info: &PatternInfo) -> String {
+    format!("workload pattern {}", info.name)
 }
 
 /// Checks that identical workloads generate identical requests, whatever the batch size.
 pub fn equal_seeds_give_equal_requests(info: &'static PatternInfo) -> Checked {
-    let component = format!("workload pattern {}", info.name);
-    let subject = Subject { component, check: "equal_seeds_give_equal_requests", cases: 30 };
-    check(
-        subject,
-        worlds(info, None),
-        |_| None,
-        |Generated(workload), _| {
-            let (one, two) = (requests(workload, 1)?, requests(workload, 64)?);
-            match (1..).zip(one.iter().zip(&two)).find(|(_, (one, two))| one != two) {
-                Some((number, (one, two))) => {
-                    Err(format!("request {number} is {one:?} in the first run, but {two:?} in the second"))
-                }
-                None if one.len() == two.len() => Ok(()),
-                None => Err(format!("first {} requests, then {}", one.len(), two.len())),
+    let worlds = worlds(info, None);
+    check(component(info), "equal_seeds_give_equal_requests", 30, worlds, |Generated(workload), _| {
+        let (one, two) = (requests(workload, 1)?, requests(workload, 64)?);
+        match (1..).zip(one.iter().zip(&two)).find(|(_, (one, two))| one != two) {
+            Some((number, (one, two))) => {
+                Err(format!("request {number} is {one:?} in the first run, but {two:?} in the second"))
             }
-        },
-    )
+            None if one.len() == two.len() => Ok(()),
+            None => Err(format!("first {} requests, then {}", one.len(), two.len())),
+        }
+    })
 }

@@ -62,14 +62,14 @@ pub struct Flash {
     pub(super) recovering: u64,
     pub(super) violation: Option<String>,
     /// Average number of page programs and erases per failure; 0 if operations never fail.
-    pub(super) one_in: u64,
+    one_in: u64,
     faults: Rng,
-    pub(super) failure: Option<Failure>,
+    failure: Option<Failure>,
     pub(super) failures: u64,
 }
 
 impl Flash {
-    pub(super) fn new(shape: Shape, seed: u64) -> Self {
+    pub(super) fn new(shape: Shape, seed: u64, one_in: u64) -> Self {
         let pages = shape.blocks as usize * shape.pages_per_block as usize;
         let blocks = shape.blocks as usize;
         Self {
@@ -90,7 +90,7 @@ impl Flash {
             rng: Rng::named(seed, "torn"),
             recovering: 0,
             violation: None,
-            one_in: 0,
+            one_in,
             faults: Rng::named(seed, "failures"),
             failure: None,
             failures: 0,
@@ -112,7 +112,7 @@ impl Flash {
     }
 
     /// Decides at random whether the operation fails. An operation interrupted by a power loss never fails at random.
-    pub(super) fn fails(&mut self, failure: Failure) -> bool {
+    fn draw_failure(&mut self, failure: Failure) -> bool {
         let pages = if failure == Failure::Program { self.shape.program_unit.into() } else { 1 };
         let fails = !self.is_off() && self.one_in > 0 && self.faults.below(self.one_in.div_ceil(pages)) == 0;
         self.failure = fails.then_some(failure);
@@ -120,18 +120,8 @@ impl Flash {
         fails
     }
 
-    /// Counts a failed erase, which leaves the block unchanged.
-    pub(super) fn fail_to_erase(&mut self, cause: Cause) {
-        self.begins(cause);
-    }
-
-    /// True if the page is the first page of a program unit.
-    pub(super) fn begins_unit(&self, ppn: Ppn) -> bool {
-        ppn.0.is_multiple_of(self.shape.program_unit)
-    }
-
     /// Makes the pages of a failed program unit unreadable. The failure is reported at the unit's first page.
-    pub(super) fn spoil(&mut self, ppn: Ppn) {
+    fn spoil(&mut self, ppn: Ppn) {
         self.gathered.remove(&ppn.0);
         self.cells[ppn.index()] = Cell::Unreadable;
         let (block, page) = (ppn.0 / self.shape.pages_per_block, ppn.0 % self.shape.pages_per_block);
@@ -145,98 +135,8 @@ impl Flash {
         in_memory.filter(|_| !self.forgets_memory).copied().unwrap_or(self.cells[ppn.index()])
     }
 
-    /// Programs all pages of a program unit at once.
-    fn program_unit(&mut self, first: u32, mut unit: Vec<Cell>, cause: Cause) {
-        match self.begins(cause) {
-            None => {}
-            Some(Last::Torn) => self.tear(&mut unit),
-            Some(Last::Undone) => return,
-        }
-        let block = (first / self.shape.pages_per_block) as usize;
-        let end = first + unit.len() as u32;
-        self.cells[first as usize..end as usize].copy_from_slice(&unit);
-        self.next[block] = self.next[block].max(end - block as u32 * self.shape.pages_per_block);
-    }
-
-    /// Leaves a program unit half programmed: at least one page is unreadable, and each other page is erased,
-    /// programmed or unreadable at random.
-    fn tear(&mut self, unit: &mut [Cell]) {
-        if unit.len() > 1 {
-            for cell in &mut *unit {
-                *cell = [*cell, Cell::Erased, Cell::Unreadable][self.rng.below(3) as usize];
-            }
-            let unreadable = self.rng.below(unit.len() as u64) as usize;
-            unit[unreadable] = Cell::Unreadable;
-        } else {
-            unit.fill(Cell::Unreadable);
-        }
-    }
-
-    /// Returns the logical page and the stamp in a flash page.
-    pub(super) fn content(&self, ppn: Ppn) -> Option<(Lpn, u64)> {
-        match self.cell(ppn) {
-            Cell::Programmed { oob, stamp, .. } => Some((oob.lpn, stamp)),
-            Cell::Erased | Cell::Unreadable => None,
-        }
-    }
-
-    pub(super) fn erases(&self) -> &[u32] {
-        &self.erases
-    }
-
-    fn blame(&mut self, what: String) {
-        self.violation.get_or_insert(what);
-    }
-
-    /// Counts an operation that begins. If the power is off or fails now, returns the state in which the operation is
-    /// left; otherwise returns None.
-    fn begins(&mut self, cause: Cause) -> Option<Last> {
-        if self.left == 0 {
-            return Some(Last::Undone);
-        }
-        self.left -= 1;
-        self.recovering += u64::from(cause == Cause::Recovery);
-        (self.left == 0).then_some(self.last)
-    }
-
-    fn ordered(&mut self, sequence: u64) {
-        if self.last_sequence.is_some_and(|last| last >= sequence) {
-            self.blame(format!("sequence number {sequence} is not above the previous sequence number"));
-        }
-        self.last_sequence = Some(sequence);
-    }
-
-    fn half_erase(&mut self, block: BlockId) {
-        let first = block.0 * self.shape.pages_per_block;
-        for ppn in first..first + self.next[block.index()].max(1) {
-            match self.rng.below(3) {
-                0 => {}
-                1 => self.cells[ppn as usize] = Cell::Erased,
-                _ => self.cells[ppn as usize] = Cell::Unreadable,
-            }
-        }
-        self.half_erased[block.index()] = true;
-        let pages = &mut self.cells[first as usize..(first + self.shape.pages_per_block) as usize];
-        if pages.iter().all(|&cell| cell == Cell::Erased) {
-            pages[0] = Cell::Unreadable;
-        }
-    }
-}
-
-impl FlashSink for Flash {
-    fn read(&mut self, ppn: Ppn, cause: Cause) {
-        if !self.is_off() && self.content(ppn).is_none() {
-            self.blame(format!(
-                "read of page {ppn} for {cause:?}, but the state of the page is {:?}",
-                self.cells[ppn.index()]
-            ));
-        }
-    }
-
-    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
-        if self.is_off() {
-            return;
-        }
+    /// Programs a page, or adds it to its program unit, which is programmed when it is complete.
+    fn program_page(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         let block = (ppn.0 / self.shape.pages_per_block) as usize;
         let page = ppn.0 % self.shape.pages_per_block;
         let passed = self.shape.order == ProgramOrder::Ascending && page < self.next[block];
@@ -285,8 +185,115 @@ impl FlashSink for Flash {
         }
     }
 
+    /// Programs all pages of a program unit at once.
+    fn program_unit(&mut self, first: u32, mut unit: Vec<Cell>, cause: Cause) {
+        match self.begins(cause) {
+            None => {}
+            Some(Last::Torn) => self.tear(&mut unit),
+            Some(Last::Undone) => return,
+        }
+        let block = (first / self.shape.pages_per_block) as usize;
+        let end = first + unit.len() as u32;
+        self.cells[first as usize..end as usize].copy_from_slice(&unit);
+        self.next[block] = self.next[block].max(end - block as u32 * self.shape.pages_per_block);
+    }
+
+    /// Leaves a program unit half programmed: at least one page is unreadable, and each other page is erased,
+    /// programmed or unreadable at random.
+    fn tear(&mut self, unit: &mut [Cell]) {
+        if unit.len() > 1 {
+            for cell in &mut *unit {
+                *cell = [*cell, Cell::Erased, Cell::Unreadable][self.rng.below(3) as usize];
+            }
+            let unreadable = self.rng.below(unit.len() as u64) as usize;
+            unit[unreadable] = Cell::Unreadable;
+        } else {
+            unit.fill(Cell::Unreadable);
+        }
+    }
+
+    /// Returns the logical page and the stamp in a flash page.
+    pub(super) fn content(&self, ppn: Ppn) -> Option<(Lpn, u64)> {
+        match self.cell(ppn) {
+            Cell::Programmed { oob, stamp, .. } => Some((oob.lpn, stamp)),
+            Cell::Erased | Cell::Unreadable => None,
+        }
+    }
+
+    fn blame(&mut self, what: String) {
+        self.violation.get_or_insert(what);
+    }
+
+    /// Counts an operation that begins. If the power is off or fails now, returns the state in which the operation is
+    /// left; otherwise returns None.
+    fn begins(&mut self, cause: Cause) -> Option<Last> {
+        if self.left == 0 {
+            return Some(Last::Undone);
+        }
+        self.left -= 1;
+        self.recovering += u64::from(cause == Cause::Recovery);
+        (self.left == 0).then_some(self.last)
+    }
+
+    fn ordered(&mut self, sequence: u64) {
+        if self.last_sequence.is_some_and(|last| last >= sequence) {
+            self.blame(format!("sequence number {sequence} is not above the previous sequence number"));
+        }
+        self.last_sequence = Some(sequence);
+    }
+
+    fn half_erase(&mut self, block: BlockId) {
+        let first = block.0 * self.shape.pages_per_block;
+        for ppn in first..first + self.next[block.index()].max(1) {
+            match self.rng.below(3) {
+                0 => {}
+                1 => self.cells[ppn as usize] = Cell::Erased,
+                _ => self.cells[ppn as usize] = Cell::Unreadable,
+            }
+        }
+        self.half_erased[block.index()] = true;
+        let pages = &mut self.cells[first as usize..(first + self.shape.pages_per_block) as usize];
+        if pages.iter().all(|&cell| cell == Cell::Erased) {
+            pages[0] = Cell::Unreadable;
+        }
+    }
+}
+
+impl FlashSink for Flash {
+    fn fails(&self) -> bool {
+        self.one_in > 0
+    }
+
+    fn failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        if !self.is_off() && self.content(ppn).is_none() {
+            self.blame(format!(
+                "read of page {ppn} for {cause:?}, but the state of the page is {:?}",
+                self.cells[ppn.index()]
+            ));
+        }
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
+        if self.is_off() {
+            return;
+        }
+        self.program_page(ppn, oob, source, cause);
+        if ppn.0.is_multiple_of(self.shape.program_unit) && self.draw_failure(Failure::Program) {
+            self.spoil(ppn);
+        }
+    }
+
     fn erase(&mut self, block: BlockId, cause: Cause) {
         if self.is_off() {
+            return;
+        }
+        if self.draw_failure(Failure::Erase) {
+            // A failed erase counts as an operation and leaves the block unchanged.
+            self.begins(cause);
             return;
         }
         if self.bad[block.index()] {

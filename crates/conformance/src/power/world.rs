@@ -5,7 +5,6 @@ use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{Ftl, FtlChoice, Shape, WriteContext};
 use ssdlab_nand::{Cause, Found, Scan, Trimmed};
 
-use super::failing::{Faults, Sink};
 use super::flash::{Flash, Last};
 use super::request::Request;
 
@@ -25,6 +24,17 @@ pub struct World {
     pub faults: Option<Faults>,
 }
 
+/// Failure rate of the flash, and number of blocks that replace failed blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Faults {
+    /// Average number of page programs and erases per failure.
+    pub one_in: u64,
+    /// Spare blocks per plane that the FTL reserves for failures.
+    pub kept: u32,
+    /// Number of additional blocks per plane, besides `kept`; the FTL neither needs nor reserves them.
+    pub spare: u32,
+}
+
 /// View of the flash during recovery. The function `page` reads a page; it may contain a planted bug.
 struct Eyes<'a> {
     flash: &'a Flash,
@@ -41,7 +51,7 @@ impl Scan for Eyes<'_> {
     }
 
     fn erases(&self, block: BlockId) -> u32 {
-        Scan::erases(self.flash, block)
+        self.flash.erases(block)
     }
 }
 
@@ -136,10 +146,9 @@ impl Host {
     fn new(world: &World, look: Look) -> Self {
         let mut cuts = world.cuts.clone();
         cuts.reverse();
-        let mut flash = Flash::new(world.shape, world.seed);
+        let mut flash = Flash::new(world.shape, world.seed, world.faults.map_or(0, |faults| faults.one_in));
         let (operations, last) = cuts.pop().unwrap_or((u64::MAX, Last::Undone));
         flash.power_up(operations, last);
-        flash.one_in = world.faults.map_or(0, |faults| faults.one_in);
         flash.forgets_memory = look.mistake == Mistake::ReadFromCells;
         Self {
             shape: world.shape,
@@ -208,56 +217,52 @@ impl Host {
             None => Ok(()),
         }
     }
+
+    /// Checks the recovered FTL, unless power failed again during recovery.
+    fn recover<F: Ftl>(&mut self, ftl: &mut F) -> Result<(), String> {
+        let (operations, last) = self.cuts.pop().unwrap_or((u64::MAX, Last::Undone));
+        self.flash.power_up(operations, last);
+        let scanned = self.flash.clone();
+        let eyes = Eyes { flash: &scanned, page: self.look.page };
+        ftl.recover(&eyes, &(self.look.trims)(&scanned.trims), &mut self.flash)?;
+        self.happened.recovering = self.flash.recovering;
+        self.rules("recovery")?;
+        if self.flash.is_off() {
+            self.happened.lost_in_recovery += 1;
+            return Ok(());
+        }
+        self.compare(ftl).map_err(|error| format!("after recovery: {error}"))?;
+        ftl.check().map_err(|error| format!("after recovery: {error}"))?;
+        if ftl.is_worn_out() && self.faults.is_none() {
+            return Err("the drive is worn out although no operation failed".into());
+        }
+        let mut counts = (0..).map(BlockId).zip(ftl.erase_counts());
+        let is_wrong = |block, counted| counted != self.flash.erases(block) && !self.flash.is_bad(block);
+        let wrong = counts.find(|&(block, &counted)| is_wrong(block, counted));
+        wrong.map_or(Ok(()), |(block, _)| Err(format!("the FTL has a wrong erase count for block {block}")))
+    }
 }
 
-/// Operation of a drive from power-on to the next power loss. `live` returns true if all requests were served or the
+/// Operation of a drive from power-on to the next power loss. The result is true if all requests were served or the
 /// drive was already worn out after recovery, and false if the power failed or the drive wore out during a request.
 struct Life<'a, R> {
     host: &'a mut Host,
     requests: &'a mut R,
 }
 
-impl<R: Iterator<Item = Request>> Life<'_, R> {
-    fn live<F: Ftl>(self, mut ftl: F) -> Result<bool, String> {
-        if self.host.look.mistake != Mistake::EraseBeforeProgram {
+impl<R: Iterator<Item = Request>> Visitor for Life<'_, R> {
+    type Output = Result<bool, String>;
+
+    fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Self::Output {
+        let Self { host, requests } = self;
+        if host.look.mistake != Mistake::EraseBeforeProgram {
             ftl.complete_units_before_erases();
         }
-        match self.host.faults {
-            None => self.live_on(ftl, false),
-            Some(Faults { kept, .. }) => {
-                ftl.keep_for_failures(kept)?;
-                self.live_on(ftl, true)
-            }
+        if let Some(Faults { kept, .. }) = host.faults {
+            ftl.keep_for_failures(kept)?;
         }
-    }
-
-    /// Checks the recovered FTL, unless power failed again during recovery.
-    fn recover<F: Ftl>(host: &mut Host, ftl: &mut F, fails: bool) -> Result<(), String> {
-        let (operations, last) = host.cuts.pop().unwrap_or((u64::MAX, Last::Undone));
-        host.flash.power_up(operations, last);
-        let scanned = host.flash.clone();
-        let eyes = Eyes { flash: &scanned, page: host.look.page };
-        ftl.recover(&eyes, &(host.look.trims)(&scanned.trims), &mut Sink { flash: &mut host.flash, fails })?;
-        host.happened.recovering = host.flash.recovering;
-        host.rules("recovery")?;
-        if host.flash.is_off() {
-            host.happened.lost_in_recovery += 1;
-            return Ok(());
-        }
-        host.compare(ftl).map_err(|error| format!("after recovery: {error}"))?;
-        ftl.check().map_err(|error| format!("after recovery: {error}"))?;
-        if ftl.is_worn_out() && !fails {
-            return Err("the drive is worn out although no operation failed".into());
-        }
-        let mut counts = (0..).map(BlockId).zip(ftl.erase_counts().iter().zip(host.flash.erases()));
-        let wrong = counts.find(|(block, (counted, done))| counted != done && !host.flash.is_bad(*block));
-        wrong.map_or(Ok(()), |(block, _)| Err(format!("the FTL has a wrong erase count for block {block}")))
-    }
-
-    fn live_on<F: Ftl>(self, mut ftl: F, fails: bool) -> Result<bool, String> {
-        let Self { host, requests } = self;
         if !std::mem::take(&mut host.fresh) {
-            Self::recover(host, &mut ftl, fails)?;
+            host.recover(&mut ftl)?;
             if host.flash.is_off() {
                 return Ok(false);
             }
@@ -271,17 +276,17 @@ impl<R: Iterator<Item = Request>> Life<'_, R> {
                     stamps = (host.stamps..host.stamps + u64::from(count)).collect();
                     host.stamps += u64::from(count);
                     host.flash.begin_write(first, stamps.clone());
-                    ftl.write(Lpn(first), count, WriteContext::default(), &mut Sink { flash: &mut host.flash, fails });
+                    ftl.write(Lpn(first), count, WriteContext::default(), &mut host.flash);
                 }
                 Request::Read(first, count) => {
-                    ftl.read(Lpn(first), count, Cause::Host, &mut Sink { flash: &mut host.flash, fails });
+                    ftl.read(Lpn(first), count, Cause::Host, &mut host.flash);
                 }
-                Request::Trim(first, count) => ftl.trim(Lpn(first), count, &mut Sink { flash: &mut host.flash, fails }),
+                Request::Trim(first, count) => ftl.trim(Lpn(first), count, &mut host.flash),
                 Request::Collect(plane, pages) => {
-                    ftl.background(plane, 3, pages, &mut Sink { flash: &mut host.flash, fails });
+                    ftl.background(plane, 3, pages, &mut host.flash);
                 }
                 Request::Flush if host.look.mistake == Mistake::FlushWithoutPadding => {}
-                Request::Flush => ftl.complete_units(false, &mut Sink { flash: &mut host.flash, fails }),
+                Request::Flush => ftl.complete_units(false, &mut host.flash),
             }
             host.rules(&format!("{request:?}"))?;
             if host.flash.is_off() {
@@ -314,7 +319,7 @@ impl<R: Iterator<Item = Request>> Life<'_, R> {
             }
             ftl.check().map_err(|error| format!("after {request:?}: {error}"))?;
         }
-        ftl.read(Lpn(0), host.shape.logical_pages, Cause::Host, &mut Sink { flash: &mut host.flash, fails });
+        ftl.read(Lpn(0), host.shape.logical_pages, Cause::Host, &mut host.flash);
         host.rules("the last read")?;
         if host.flash.is_off() {
             return Ok(false);
@@ -323,13 +328,5 @@ impl<R: Iterator<Item = Request>> Life<'_, R> {
         host.compare(&ftl)?;
         host.count_operations();
         Ok(true)
-    }
-}
-
-impl<R: Iterator<Item = Request>> Visitor for Life<'_, R> {
-    type Output = Result<bool, String>;
-
-    fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
-        self.live(ftl)
     }
 }
