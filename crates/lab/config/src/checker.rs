@@ -3,7 +3,8 @@
 use crate::error::Violation;
 use crate::kind::{Choices, Kind};
 use crate::presets::OF_DEFAULT_DRIVE;
-use crate::table::{Entries, OptionSpec};
+use crate::registry::find;
+use crate::table::Entries;
 use crate::value::{QueueGroup, Value};
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_bytes;
@@ -13,13 +14,9 @@ use ssdlab_core::units::write_bytes;
 /// Methods return `Err` only if the option table and a section disagree. Errors in the configuration are added to
 /// `violations` instead.
 pub(crate) struct Checker<'a> {
-    /// The table of options.
-    options: &'static [OptionSpec],
     pub entries: &'a Entries,
     /// Capacity in bytes that the preset sets; `None` if it sets no capacity.
     pub preset_bytes: Option<u64>,
-    /// First byte past the last address of the trace, if the trace is known.
-    pub extent_bytes: Option<u64>,
     pub violations: Vec<Violation>,
 }
 
@@ -40,19 +37,6 @@ macro_rules! getter {
 }
 
 impl<'a> Checker<'a> {
-    pub const fn new(
-        options: &'static [OptionSpec],
-        entries: &'a Entries,
-        preset_bytes: Option<u64>,
-        extent_bytes: Option<u64>,
-    ) -> Self {
-        Self { options, entries, preset_bytes, extent_bytes, violations: Vec::new() }
-    }
-
-    fn option(&self, key: &str) -> Option<&'static OptionSpec> {
-        self.options.iter().find(|option| option.key == key)
-    }
-
     pub fn value(&self, key: &str) -> Read<&'a Value> {
         let entry = self.entries.get(key).ok_or_else(|| self.at(key, "is not in the table of options"))?;
         Ok(&entry.value)
@@ -112,7 +96,7 @@ impl<'a> Checker<'a> {
     /// True if the option has its default value. This includes defaults that are set explicitly, because complete
     /// configurations set all options.
     pub fn is_default(&self, key: &str) -> bool {
-        let default = self.option(key).and_then(|option| option.default_entry(self.entries).ok().flatten());
+        let default = find(key).and_then(|option| option.default_entry(self.entries).ok().flatten());
         default.is_some_and(|default| self.entries.get(key).is_some_and(|entry| entry.value == default.value))
     }
 
@@ -129,7 +113,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the largest percentage that the option allows.
     pub fn most_percent(&self, key: &str) -> f64 {
-        match self.option(key).map(|option| option.kind) {
+        match find(key).map(|option| option.kind) {
             Some(Kind::Percent { max, .. }) => max,
             _ => 0.0,
         }

@@ -4,7 +4,6 @@ use crate::checker::{Checker, Read};
 use crate::config::Config;
 use crate::device::Device;
 use crate::error::ConfigError;
-use crate::registry::OPTIONS;
 use crate::sections::host::Fitting;
 use ssdlab_sim::Setup;
 use ssdlab_trace::Workload;
@@ -25,8 +24,8 @@ impl Config {
     /// # Errors
     /// Returns all violations of rules that concern several options, each with a remedy.
     pub fn settings(&self, extent_bytes: Option<u64>) -> Result<Settings, ConfigError> {
-        let mut checker = self.checker(extent_bytes);
-        match settings(&mut checker)? {
+        let mut checker = self.checker();
+        match settings(&mut checker, extent_bytes)? {
             Some(settings) if checker.violations.is_empty() => Ok(settings),
             _ => Err(ConfigError(checker.violations)),
         }
@@ -34,26 +33,25 @@ impl Config {
 
     /// True if [`Self::settings`] needs the extent of the trace, as for some values of `host.fit`.
     pub fn needs_extent(&self) -> bool {
-        self.checker(None).fitting().is_ok_and(Fitting::needs_extent)
+        self.checker().fitting().is_ok_and(Fitting::needs_extent)
     }
 
     /// Returns the page size for compacting the addresses of the trace; `None` unless `host.fit` is `compact`.
     /// [`Self::settings`] reports invalid sizes.
     pub fn packed_page_bytes(&self) -> Option<u32> {
-        let checker = self.checker(None);
+        let checker = self.checker();
         let packs = checker.fitting().is_ok_and(|fitting| fitting == Fitting::Compact);
         let page_bytes = checker.small("device.unit").ok();
         page_bytes.filter(|bytes| packs && bytes.is_power_of_two())
     }
 
-    fn checker(&self, extent_bytes: Option<u64>) -> Checker<'_> {
-        Checker::new(&OPTIONS, &self.entries, self.preset_bytes, extent_bytes)
+    fn checker(&self) -> Checker<'_> {
+        Checker { entries: &self.entries, preset_bytes: self.preset_bytes, violations: Vec::new() }
     }
 }
 
 /// Returns the checked settings; `None` if the configuration has violations that leave no valid drive.
-fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
-    let extent_bytes = checker.extent_bytes;
+fn settings(checker: &mut Checker<'_>, extent_bytes: Option<u64>) -> Read<Option<Settings>> {
     let ftl = checker.ftl()?;
     let precondition = checker.precondition()?;
     let device = checker.device(&ftl, extent_bytes)?;
@@ -85,7 +83,7 @@ fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
         repeat: checker.repeat("host.repeat")?,
         cache,
         block,
-        record: checker.records()?,
+        record: checker.flag("block.record")?,
         gantt,
         attribution: false,
         fit,

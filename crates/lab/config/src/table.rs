@@ -7,6 +7,7 @@
 use crate::kind::{Kind, Variant};
 use crate::value::Value;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// One option of the configuration.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -26,6 +27,37 @@ pub struct OptionSpec {
 /// Starts the declaration of an option. Every preset must set the option unless the option gets a default.
 pub(crate) const fn option(key: &'static str, kind: Kind) -> OptionSpec {
     OptionSpec { key, kind, fallback: Fallback::Preset, help: "", example: "" }
+}
+
+/// Starts the declaration of a size; `range` is in bytes.
+pub(crate) const fn bytes(key: &'static str, range: RangeInclusive<u64>) -> OptionSpec {
+    option(key, Kind::Bytes { min: *range.start(), max: *range.end() })
+}
+
+/// Starts the declaration of a duration; `range` is in nanoseconds.
+pub(crate) const fn nanos(key: &'static str, range: RangeInclusive<u64>) -> OptionSpec {
+    option(key, Kind::Nanos { min: *range.start(), max: *range.end() })
+}
+
+/// Starts the declaration of a whole number.
+pub(crate) const fn count(key: &'static str, range: RangeInclusive<u64>) -> OptionSpec {
+    option(key, Kind::Count { min: *range.start(), max: *range.end() })
+}
+
+/// Starts the declaration of a share; `range` is in percent.
+pub(crate) const fn percent(key: &'static str, range: RangeInclusive<f64>) -> OptionSpec {
+    option(key, Kind::Percent { min: *range.start(), max: *range.end() })
+}
+
+/// Starts the declaration of a number that may have a fraction.
+pub(crate) const fn float(key: &'static str, range: RangeInclusive<f64>) -> OptionSpec {
+    option(key, Kind::Float { min: *range.start(), max: *range.end() })
+}
+
+/// Starts the declaration of a Boolean with a default; the example is the other value.
+pub(crate) const fn switch(key: &'static str, default: bool) -> OptionSpec {
+    let (default, example) = if default { ("true", "false") } else { ("false", "true") };
+    option(key, Kind::Bool).default(default).example(example)
 }
 
 impl OptionSpec {
@@ -136,6 +168,11 @@ pub(crate) struct Entry {
 
 /// Values of options, by key.
 pub(crate) type Entries = BTreeMap<&'static str, Entry>;
+
+/// Returns the value of the option `key` in the syntax of `--set`; `otherwise` if the option has no value.
+pub(crate) fn value_or(entries: &Entries, key: &str, otherwise: &str) -> String {
+    entries.get(key).map_or_else(|| otherwise.into(), |entry| entry.value.as_set())
+}
 
 impl OptionSpec {
     /// Returns the default of an option, given the other `entries`; `None` if the option has no default and needs no

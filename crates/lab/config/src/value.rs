@@ -131,10 +131,9 @@ impl Kind {
             },
             Self::Span => match value.as_str() {
                 Some(word) if is_word(word, DEVICE) => Ok(Value::Span(None)),
-                _ => match read_bytes(value, 512, u64::MAX) {
-                    Ok(bytes) => Ok(Value::Span(Some(bytes))),
-                    Err(why) => Err(format!("{why}, or {DEVICE:?}")),
-                },
+                _ => read_bytes(value, 512, u64::MAX)
+                    .map(|bytes| Value::Span(Some(bytes)))
+                    .map_err(|why| format!("{why}, or {DEVICE:?}")),
             },
             Self::LogSpace => match value {
                 DeValue::String(text) if is_word(text, ALL) => Ok(Value::LogSpace(LogSpace::All)),
@@ -180,53 +179,39 @@ impl Value {
     /// Returns the value as TOML; equal values give equal text.
     pub(crate) fn to_toml(&self) -> String {
         match self {
-            Self::Bytes(bytes) => format!("\"{}\"", write_bytes(*bytes)),
-            Self::Nanos(nanos) => format!("\"{}\"", write_nanos(*nanos)),
-            Self::Durations(all) => format!("\"{}\"", join(all, |nanos| write_nanos(*nanos))),
-            Self::Percent(percent) => format!("\"{}\"", write_percent(*percent)),
-            Self::Count(count) => count.to_string(),
-            Self::Counts(all) => format!("\"{}\"", join(all, u64::to_string)),
-            Self::Float(number) => write_float(*number),
-            Self::Bool(yes) => yes.to_string(),
-            Self::Rate(rate) => format!("\"{}\"", write_rate(*rate)),
-            Self::Bandwidth(None) => format!("{NONE:?}"),
-            Self::Bandwidth(Some(bytes)) => format!("\"{}\"", write_bandwidth(*bytes)),
-            Self::Sizes(sizes) => match sizes.as_slice() {
-                [(bytes, _)] => format!("\"{}\"", write_bytes(u64::from(*bytes))),
-                mix => {
-                    let part = |&(bytes, share): &(u32, f64)| {
-                        format!("{}:{}", write_bytes(u64::from(bytes)), write_percent(share))
-                    };
-                    format!("\"{}\"", join(mix, part))
-                }
-            },
-            Self::Queues(queues) if queues.is_empty() => format!("{NONE:?}"),
-            Self::Queues(queues) => {
-                let part = |&QueueGroup { count, poisson, rate, reads }: &QueueGroup| {
-                    let arrival = ARRIVALS[usize::from(poisson)];
-                    format!("{count}:{arrival}:{}:{}", write_rate(rate), write_percent(reads))
-                };
-                format!("\"{}\"", join(queues, part))
-            }
-            Self::Span(None) => format!("{DEVICE:?}"),
-            Self::Span(Some(bytes)) => format!("\"{}\"", write_bytes(*bytes)),
-            Self::LogSpace(space) => space.to_toml(),
-            Self::Choice(name) => format!("{name:?}"),
+            Self::Count(_) | Self::Float(_) | Self::Bool(_) | Self::LogSpace(LogSpace::Blocks(_)) => self.as_set(),
+            _ => format!("{:?}", self.as_set()),
         }
     }
 
     /// Returns the value as text in the form of `--set`.
     pub(crate) fn as_set(&self) -> String {
-        self.to_toml().trim_matches('"').to_owned()
-    }
-}
-
-impl LogSpace {
-    pub(crate) fn to_toml(self) -> String {
         match self {
-            Self::All => format!("{ALL:?}"),
-            Self::Blocks(blocks) => blocks.to_string(),
-            Self::Percent(percent) => format!("\"{}\"", write_percent(percent)),
+            Self::Bytes(bytes) | Self::Span(Some(bytes)) => write_bytes(*bytes),
+            Self::Nanos(nanos) => write_nanos(*nanos),
+            Self::Durations(all) => join(all, |nanos| write_nanos(*nanos)),
+            Self::Percent(percent) | Self::LogSpace(LogSpace::Percent(percent)) => write_percent(*percent),
+            Self::Count(count) | Self::LogSpace(LogSpace::Blocks(count)) => count.to_string(),
+            Self::Counts(all) => join(all, u64::to_string),
+            Self::Float(number) => write_float(*number),
+            Self::Bool(yes) => yes.to_string(),
+            Self::Rate(rate) => write_rate(*rate),
+            Self::Bandwidth(None) => NONE.into(),
+            Self::Bandwidth(Some(bytes)) => write_bandwidth(*bytes),
+            Self::Sizes(sizes) => match sizes.as_slice() {
+                [(bytes, _)] => write_bytes(u64::from(*bytes)),
+                mix => {
+                    join(mix, |&(bytes, share)| format!("{}:{}", write_bytes(u64::from(bytes)), write_percent(share)))
+                }
+            },
+            Self::Queues(queues) if queues.is_empty() => NONE.into(),
+            Self::Queues(queues) => join(queues, |&QueueGroup { count, poisson, rate, reads }| {
+                let arrival = ARRIVALS[usize::from(poisson)];
+                format!("{count}:{arrival}:{}:{}", write_rate(rate), write_percent(reads))
+            }),
+            Self::Span(None) => DEVICE.into(),
+            Self::LogSpace(LogSpace::All) => ALL.into(),
+            Self::Choice(name) => (*name).into(),
         }
     }
 }

@@ -4,7 +4,9 @@
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::parameters;
-use crate::table::{Derived, Entries, Fallback, KIB, MEBI, OptionSpec, SECOND, Section, Use, option};
+use crate::table::{
+    Derived, Entries, Fallback, KIB, MEBI, OptionSpec, SECOND, Section, Use, bytes, count, nanos, option, switch,
+};
 use crate::value::Value;
 use ssdlab_core::units::write_bytes;
 use ssdlab_sched::{BlockLayerKind, Device, NoMerges, SCHEDULERS, SchedulerInfo, TunableError, check_tunables};
@@ -15,7 +17,6 @@ const LAYER: &str = "block.layer";
 const QUEUES: &str = "block.hardware_queues";
 const MAX_REQUEST: &str = "block.max_request";
 const WBT_LAT: &str = "block.wbt_lat";
-const RECORD: &str = "block.record";
 
 pub(crate) const SECTION: Section = Section {
     name: "block",
@@ -65,23 +66,20 @@ const OPTIONS: &[OptionSpec] = &[
         .example("multi-queue")
         .help("Kernel block layer to simulate; both layers work with every scheduler."),
     // The maximum equals the maximum number of NVMe queues.
-    option(QUEUES, Kind::Count { min: 1, max: KIB }).default("1").example("8").help(
+    count(QUEUES, 1..=KIB).default("1").example("8").help(
         "Number of hardware queues in the multi-queue layer, each with its own slots and requests. The host has one \
          CPU per queue; process (stream) p runs on CPU p modulo the number of CPUs.",
     ),
-    option("block.slots", Kind::Count { min: 1, max: 65_536 })
+    count("block.slots", 1..=65_536)
         .fallback(Fallback::Derived(DEFAULT_SLOTS))
         .example("8")
         .help("Maximum number of outstanding requests at the drive per hardware queue."),
     // The kernel requires a pool of at least four requests.
-    option("block.nr_requests", Kind::Count { min: 4, max: MEBI })
-        .fallback(Fallback::Derived(DEFAULT_REQUESTS))
-        .example("256")
-        .help(
-            "Size of the request pool of each hardware queue. The single-queue layer has one pool of this size for \
+    count("block.nr_requests", 4..=MEBI).fallback(Fallback::Derived(DEFAULT_REQUESTS)).example("256").help(
+        "Size of the request pool of each hardware queue. The single-queue layer has one pool of this size for \
              synchronous requests and one for asynchronous requests. Submitters block when no request is free.",
-        ),
-    option(MAX_REQUEST, Kind::Bytes { min: 4 * KIB, max: KIB * MEBI })
+    ),
+    bytes(MAX_REQUEST, 4 * KIB..=KIB * MEBI)
         .fallback(Fallback::Derived(DEFAULT_MAX_REQUEST))
         .example("128KiB")
         .help("Maximum size of a merged request; larger requests of the trace are split."),
@@ -89,17 +87,15 @@ const OPTIONS: &[OptionSpec] = &[
         .default("all")
         .example("none")
         .help("Which requests are merged with waiting requests for adjacent sectors."),
-    option("block.plug", Kind::Bool).default("true").example("false").help(
+    switch("block.plug", true).help(
         "Plugging: delays requests briefly so that adjacent requests can merge. The delay ends when four requests wait \
          or after 3 ms (single-queue layer), or when the process sleeps (multi-queue layer).",
     ),
-    option(WBT_LAT, Kind::Nanos { min: 0, max: 60 * SECOND }).default("0ns").example("2ms").help(
+    nanos(WBT_LAT, 0..=60 * SECOND).default("0ns").example("2ms").help(
         "Write-back throttling of the multi-queue layer: fewer write-backs and discards are issued while reads exceed \
          this latency; 0 turns throttling off. Linux uses 2 ms for SSDs, and 0 under bfq.",
     ),
-    option(RECORD, Kind::Bool)
-        .default("false")
-        .example("true")
+    switch("block.record", false)
         .help("Records the requests that the scheduler sends to the drive, as a trace in the result; uses memory."),
 ];
 
@@ -111,7 +107,7 @@ fn chosen(entries: &Entries, key: &str) -> &'static str {
     }
 }
 
-fn count(entries: &Entries, key: &str) -> Option<u64> {
+fn count_of(entries: &Entries, key: &str) -> Option<u64> {
     match entries.get(key).map(|entry| &entry.value) {
         Some(Value::Count(count)) => Some(*count),
         _ => None,
@@ -137,7 +133,7 @@ const DEFAULT_SLOTS: Derived = Derived {
     value: |entries| {
         let max = if is_single_queue(entries) { 31 } else { 1023 };
         let protocol = chosen(entries, "drive.protocol");
-        count(entries, &format!("drive.protocol.{protocol}.depth")).unwrap_or(32).min(max).to_string()
+        count_of(entries, &format!("drive.protocol.{protocol}.depth")).unwrap_or(32).min(max).to_string()
     },
 };
 
@@ -145,7 +141,7 @@ const DEFAULT_REQUESTS: Derived = Derived {
     rule: "128 in the single-queue layer. In the multi-queue layer, twice `block.slots`, at most 256; with the \
            scheduler `none`, equal to `block.slots`",
     value: |entries| {
-        let slots = count(entries, "block.slots").unwrap_or(32);
+        let slots = count_of(entries, "block.slots").unwrap_or(32);
         match (is_single_queue(entries), chosen(entries, SCHEDULER)) {
             (true, _) => "128".into(),
             (false, "none") => slots.max(4).to_string(),
@@ -200,11 +196,6 @@ impl Checker<'_> {
         }
         options.volatile_cache = drive.buffer.is_some_and(|buffer| !buffer.protected);
         Ok(Some(options))
-    }
-
-    /// True if the run records the requests sent to the drive.
-    pub(crate) fn records(&self) -> Read<bool> {
-        self.flag(RECORD)
     }
 
     fn refuse_beyond_device(&mut self, info: &SchedulerInfo, options: &BlockOptions, capacity_bytes: Option<u64>) {

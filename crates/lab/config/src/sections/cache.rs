@@ -4,7 +4,7 @@
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::parameters;
-use crate::table::{KIB, MEBI, OptionSpec, SECOND, Section, TIB, Use, option};
+use crate::table::{KIB, MEBI, OptionSpec, SECOND, Section, TIB, Use, bytes, float, nanos, option, percent};
 use ssdlab_cache::{POLICIES, PageSizes, PolicyInfo, WriteMode};
 use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_core::{Parameter, Unit};
@@ -78,7 +78,7 @@ impl Codec {
         let key = |name| -> &'static str { format!("{CODEC}.{}.{name}", self.name).leak() };
         let time = Kind::Nanos { min: 0, max: SECOND };
         [
-            option(key("ratio"), Kind::Float { min: 1.0, max: 1e6 }).default(self.ratio).example(self.ratio).help(
+            float(key("ratio"), 1.0..=1e6).default(self.ratio).example(self.ratio).help(
                 "Compression ratio of compressible pages, in raw bytes per compressed byte. The default is for pages \
                  of 8 KiB (Harper 2018, table 4).",
             ),
@@ -106,16 +106,10 @@ fn parameter(policy: &str, parameter: &Parameter) -> OptionSpec {
 }
 
 const CACHE: &[OptionSpec] = &[
-    option("cache.size", Kind::Bytes { min: 512, max: TIB })
-        .default("64MiB")
-        .example("1GiB")
-        .help("Memory for cached pages."),
-    option("cache.page", Kind::Bytes { min: 512, max: KIB * MEBI })
-        .default("4KiB")
-        .example("8KiB")
-        .help("Page size, a power of two."),
+    bytes("cache.size", 512..=TIB).default("64MiB").example("1GiB").help("Memory for cached pages."),
+    bytes("cache.page", 512..=KIB * MEBI).default("4KiB").example("8KiB").help("Page size, a power of two."),
     option("cache.writes", WRITES.kind()).default("back").example("through").help("Write policy."),
-    option("cache.dirty", Kind::Percent { min: 0.0, max: 100.0 })
+    percent("cache.dirty", 0.0..=100.0)
         // Linux: vm.dirty_ratio (Documentation/admin-guide/sysctl/vm.rst).
         .default("20%")
         .example("40%")
@@ -123,7 +117,7 @@ const CACHE: &[OptionSpec] = &[
             "Maximum dirty share of the raw pages, in whole percent; above it, the pages that have been dirty longest \
              are written back. Default from Linux (`vm.dirty_ratio`).",
         ),
-    option(BACKGROUND, Kind::Percent { min: 0.0, max: 100.0 })
+    percent(BACKGROUND, 0.0..=100.0)
         // Linux: vm.dirty_background_ratio (Documentation/admin-guide/sysctl/vm.rst).
         .default("10%")
         .example("100%")
@@ -132,11 +126,11 @@ const CACHE: &[OptionSpec] = &[
              have been dirty longest go first. It has no effect above `cache.dirty`. Values other than the default \
              need `time = \"event\"`. Default from Linux (`vm.dirty_background_ratio`).",
         ),
-    option("cache.copy", Kind::Nanos { min: 0, max: SECOND }).default("1us").example("500ns").help(
+    nanos("cache.copy", 0..=SECOND).default("1us").example("500ns").help(
         "Time to copy a page to or from the cache. The default is 4 KiB at 4 GB/s: 250 us for 1 MB of memory in Dean, \
          \"Designs, lessons and advice from building large distributed systems\", LADIS 2009.",
     ),
-    option(COMPRESSED, Kind::Percent { min: 0.0, max: 100.0 }).default("0%").example("50%").help(
+    percent(COMPRESSED, 0.0..=100.0).default("0%").example("50%").help(
         "Share of the cache memory that holds compressed pages (C_% of Harper 2018); rounded to whole pages. At 0%, no \
          page is compressed.",
     ),
@@ -144,15 +138,15 @@ const CACHE: &[OptionSpec] = &[
 
 /// Options that determine the compressed sizes of pages.
 const PAGES: &[OptionSpec] = &[
-    option("cache.incompressible", Kind::Percent { min: 0.0, max: 100.0 })
+    percent("cache.incompressible", 0.0..=100.0)
         .default("0%")
         .example("20%")
         .help("Share of incompressible pages, selected by `seed`; they are dropped when they leave the raw pool."),
-    option("cache.spread", Kind::Percent { min: 0.0, max: 100.0 }).default("50%").example("0%").help(
+    percent("cache.spread", 0.0..=100.0).default("50%").example("0%").help(
         "Spread of the compressed sizes. They are uniformly distributed within plus or minus this share of their mean, \
          which follows from the compression ratio. The default is an assumption.",
     ),
-    option("cache.max_stored", Kind::Percent { min: 1.0, max: 100.0 })
+    percent("cache.max_stored", 1.0..=100.0)
         .default("75%")
         .example("50%")
         .help("Maximum compressed size of a page, as a share of the page size; larger pages are dropped."),

@@ -8,8 +8,8 @@ use super::scale;
 use super::units::{DriveUnits, UNIT};
 use crate::checker::{Checker, Read};
 use crate::device::Device;
-use crate::kind::{Choices, Kind};
-use crate::table::{Derived, Fallback, KIB, MEBI, OptionSpec, Section, U32, option};
+use crate::kind::Choices;
+use crate::table::{Derived, Fallback, KIB, MEBI, OptionSpec, Section, U32, bytes, option, percent, value_or};
 use ssdlab_core::units::write_bytes;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::{Collected, Geometry};
@@ -22,17 +22,14 @@ pub(crate) const SECTION: Section = Section {
 };
 
 const SIZE: &[OptionSpec] = &[
-    option("device.capacity", Kind::Bytes { min: KIB, max: MOST_BYTES })
+    bytes("device.capacity", KIB..=MOST_BYTES)
         .example("64GiB")
         .help("Capacity visible to the host; a multiple of the page size."),
-    option("device.fill", Kind::Percent { min: 1.0, max: 100.0 })
-        .fallback(Fallback::InsteadOf("device.capacity"))
-        .example("80%")
-        .help(
-            "Share of the capacity that the trace covers. The drive is sized accordingly, or larger if it would \
+    percent("device.fill", 1.0..=100.0).fallback(Fallback::InsteadOf("device.capacity")).example("80%").help(
+        "Share of the capacity that the trace covers. The drive is sized accordingly, or larger if it would \
              otherwise have too few blocks. `host.fit = \"compact\"` sets the share to `100%`. Only preconditioning \
              writes the remaining capacity.",
-        ),
+    ),
 ];
 
 /// Extent in bytes that is assumed for an empty or unknown trace.
@@ -44,17 +41,15 @@ static RESERVES: Choices<bool, 2> = Choices::new([
     ("extra", "added to the over-provisioning, as analytic models of write amplification assume", true),
 ]);
 
-const WHOLE_PAGE: Derived = Derived {
-    rule: "`nand.page_size`",
-    value: |entries| entries.get("nand.page_size").map_or_else(|| "4KiB".into(), |entry| entry.value.as_set()),
-};
+const WHOLE_PAGE: Derived =
+    Derived { rule: "`nand.page_size`", value: |entries| value_or(entries, "nand.page_size", "4KiB") };
 
 const REST: &[OptionSpec] = &[
     option("device.reserve", RESERVES.kind())
         .default("inside")
         .example("extra")
         .help("Source of the FTL's reserve, the blocks that the FTL always keeps open or erased."),
-    option(UNIT, Kind::Bytes { min: 512, max: MEBI }).fallback(Fallback::Derived(WHOLE_PAGE)).example("4KiB").help(
+    bytes(UNIT, 512..=MEBI).fallback(Fallback::Derived(WHOLE_PAGE)).example("4KiB").help(
         "Mapping unit: the smallest unit that the FTL maps, writes and relocates. Must be a power of two; a flash page \
          holds one or more units.",
     ),

@@ -3,8 +3,8 @@
 use super::nand::many_planes;
 use crate::checker::{Checker, Read, Reader};
 use crate::device::KnownDevice;
-use crate::kind::{Choices, Kind};
-use crate::table::{Fallback, OptionSpec, SECOND, Section, option};
+use crate::kind::Choices;
+use crate::table::{Fallback, OptionSpec, SECOND, Section, count, nanos, option, switch};
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_nanos;
 use ssdlab_ftl::FtlChoice;
@@ -39,11 +39,11 @@ static WINDOWS: Choices<Reader<Option<Window>>, 2> = Choices::new([
 ]);
 
 const OPTIONS: &[OptionSpec] = &[
-    option("seed", Kind::Count { min: 0, max: i64::MAX as u64 })
+    count("seed", 0..=i64::MAX as u64)
         .default("1")
         .example("42")
         .help("Seed of all random streams; the same seed and settings give the same results."),
-    option("check", Kind::Bool).default("false").example("true").help(
+    switch("check", false).help(
         "Checks each flash operation against the NAND rules, and each read against a copy of the data. Runs are slower \
          with checks.",
     ),
@@ -57,14 +57,11 @@ const OPTIONS: &[OptionSpec] = &[
         "Time window in which every flash operation is recorded with its channel, die and plane. Needs \
          `time = \"event\"`.",
     ),
-    option("gantt.window.from", Kind::Nanos { min: 0, max: 1_000_000 * SECOND })
+    nanos("gantt.window.from", 0..=1_000_000 * SECOND)
         .default("0ns")
         .example("250ms")
         .help("Start of the window, relative to the start of the measurement."),
-    option("gantt.window.length", Kind::Nanos { min: 0, max: 1_000_000 * SECOND })
-        .default("10ms")
-        .example("2ms")
-        .help("Length of the window."),
+    nanos("gantt.window.length", 0..=1_000_000 * SECOND).default("10ms").example("2ms").help("Length of the window."),
 ];
 
 impl Checker<'_> {

@@ -3,7 +3,7 @@
 use super::repeat;
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
-use crate::table::{Case, Fallback, Is, OptionSpec, SECOND, Section, option};
+use crate::table::{Case, Fallback, Is, OptionSpec, SECOND, Section, count, float, nanos, option, switch};
 use ssdlab_core::Nanos;
 use ssdlab_sim::{BlockOptions, Clock, DriveOptions, Fit, Protocol, Repeat, Replay, Setup, StreamDepths};
 use ssdlab_trace::{Arrival, Pattern, Workload};
@@ -65,26 +65,24 @@ const OPTIONS: &[OptionSpec] = &[
         "Replay mode: when the next request is issued. Unless you choose a mode, requests with timestamps are replayed \
          at their timestamps (`open`) if `time = \"event\"`.",
     ),
-    option("host.replay.closed.queue_depth", Kind::Count { min: 1, max: 1_000_000 })
+    count("host.replay.closed.queue_depth", 1..=1_000_000)
         .fallback(Fallback::Unless("32", &[Case { key: "drive.protocol", is: Is::Variant("sata"), value: "31" }]))
         .example("4")
         .help(
             "Number of outstanding requests; without `time = \"event\"`, the drive serves one at a time. If the \
              drive's queues cannot hold them all, a block layer must hold the rest.",
         ),
-    option("host.replay.closed.per_stream", Kind::Bool)
-        .default("false")
-        .example("true")
+    switch("host.replay.closed.per_stream", false)
         .help("Keeps `queue_depth` requests outstanding per stream of the trace, not in total."),
-    option("host.replay.closed.think", Kind::Nanos { min: 0, max: 1_000 * SECOND })
+    nanos("host.replay.closed.think", 0..=1_000 * SECOND)
         .default("0ns")
         .example("50us")
         .help("Think time between the completion of a request and the request that replaces it."),
-    option("host.replay.processes.think", Kind::Nanos { min: 0, max: 1_000 * SECOND })
+    nanos("host.replay.processes.think", 0..=1_000 * SECOND)
         .default("0ns")
         .example("50us")
         .help("Think time between the completion of a request and the next request of the same process."),
-    option("host.replay.open.speed", Kind::Float { min: 1e-6, max: 1e6 })
+    float("host.replay.open.speed", 1e-6..=1e6)
         .default("1.0")
         .example("2.0")
         .help("Speed relative to the timestamps of the trace: 2 issues requests twice as fast."),
@@ -100,7 +98,7 @@ const OPTIONS: &[OptionSpec] = &[
         "Handling of addresses past the end of the device, and of pages that the trace skips. If neither this setting \
          nor `device.capacity` is set, a trace on the default drive is packed as with `compact`.",
     ),
-    option("host.warmup", Kind::Count { min: 0, max: i64::MAX as u64 }).default("0").example("100000").help(
+    count("host.warmup", 0..=i64::MAX as u64).default("0").example("100000").help(
         "Number of warm-up requests, replayed before the measurement. When all of them have completed, the measurement \
          starts with empty queues and restarted timestamps.",
     ),

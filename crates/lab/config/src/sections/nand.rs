@@ -4,7 +4,9 @@ use super::ftl::SLC;
 use super::units::{PASS_COUNTS, PASSES};
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
-use crate::table::{Case, Derived, Fallback, Is, MEBI, OptionSpec, SECOND, Section, U32, option};
+use crate::table::{
+    Case, Derived, Fallback, Is, MEBI, OptionSpec, SECOND, Section, U32, bytes, count, nanos, option, switch, value_or,
+};
 use crate::value::Value;
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_nanos;
@@ -12,12 +14,8 @@ use ssdlab_nand::{
     Commands, Interruption, PageTimes, Parallelism, ProgramOrder, SlcTimes, StripeOrder, Suspend, Timing,
 };
 
-pub(crate) const SECTION: Section = Section {
-    name: "nand",
-    help: "Flash array: structure, timing and commands of the chips.",
-    used: &[],
-    options: || OPTIONS.to_vec(),
-};
+pub(crate) const SECTION: Section =
+    Section { name: "nand", help: "Flash array: structure, timing and commands of the chips.", used: &[], options };
 
 /// Returns four cases, one for each array level, in which an option defaults to `value`: the drive has more than one
 /// channel, way, die or plane.
@@ -51,55 +49,35 @@ static PROGRAM_ORDERS: Choices<ProgramOrder, 2> = Choices::new([
     ("any", "any erased page (small-block SLC)", ProgramOrder::Any),
 ]);
 
-/// Returns the option `time` of a suspend variant. The variants suspend erases only, or erases and programs.
-const fn suspend_time(key: &'static str) -> OptionSpec {
-    // Source of the default: `Suspend_Write_Time` in `Flash_Parameter_Set.cpp` of MQSim.
-    option(key, Kind::Nanos { min: 0, max: SECOND }).default("100us").example("50us").help(
-        "Time from a suspend request until the die can read; must be less than the time of the suspended operation.",
-    )
-}
-
-const PROGRAM_TIME: &str = "nand.suspend.erase_and_program.time";
 const ERASE_TIME: &str = "nand.suspend.erase_and_program.erase_time";
 
 const DEFAULT_ERASE_TIME: Derived = Derived {
     rule: "`nand.suspend.erase_and_program.time`",
-    value: |entries| match entries.get(PROGRAM_TIME).map(|entry| &entry.value) {
-        Some(Value::Nanos(nanos)) => write_nanos(*nanos),
-        // The option exists only while its variant is chosen.
-        _ => "0ns".into(),
-    },
+    // The option exists only while its variant is chosen.
+    value: |entries| value_or(entries, "nand.suspend.erase_and_program.time", "0ns"),
 };
 
-/// Returns the option `spread` of a suspend variant.
-const fn suspend_spread(key: &'static str) -> OptionSpec {
-    option(key, Kind::Nanos { min: 0, max: SECOND }).default("0ns").example("20us").help(
-        "Upper limit of the random extra time per suspension, which is uniformly distributed between 0 and this limit.",
-    )
-}
-
-/// Returns the option `slice` of a suspend variant.
-const fn suspend_slice(key: &'static str) -> OptionSpec {
-    option(key, Kind::Nanos { min: 0, max: SECOND }).default("0ns").example("250us").help(
-        "Minimum time that a die works on a resumed operation before the next suspension; host reads wait until then.",
-    )
-}
-
-/// Returns the option `resume` of a suspend variant.
-const fn suspend_resume(key: &'static str) -> OptionSpec {
-    option(key, Kind::Nanos { min: 0, max: SECOND })
-        .default("0ns")
-        .example("30us")
-        .help("Die time that each suspension adds to the suspended operation.")
-}
-
-/// Returns the option `limit` of a suspend variant.
-const fn suspend_limit(key: &'static str) -> OptionSpec {
-    // This default is our choice. With any limit, a suspended operation ends eventually, even if reads never stop.
-    option(key, Kind::Count { min: 1, max: 1_000 })
-        .default("4")
-        .example("1")
-        .help("Maximum number of suspensions per operation.")
+/// Returns the options of a suspend variant, which suspends erases only, or erases and programs.
+fn suspend_options(variant: &str) -> [OptionSpec; 5] {
+    let key = |name| -> &'static str { format!("nand.suspend.{variant}.{name}").leak() };
+    [
+        // Source of the default: `Suspend_Write_Time` in `Flash_Parameter_Set.cpp` of MQSim.
+        nanos(key("time"), 0..=SECOND).default("100us").example("50us").help(
+            "Time from a suspend request until the die can read; must be less than the time of the suspended operation.",
+        ),
+        nanos(key("spread"), 0..=SECOND).default("0ns").example("20us").help(
+            "Upper limit of the random extra time per suspension, which is uniformly distributed between 0 and this limit.",
+        ),
+        nanos(key("slice"), 0..=SECOND).default("0ns").example("250us").help(
+            "Minimum time that a die works on a resumed operation before the next suspension; host reads wait until then.",
+        ),
+        nanos(key("resume"), 0..=SECOND)
+            .default("0ns")
+            .example("30us")
+            .help("Die time that each suspension adds to the suspended operation."),
+        // This default is our choice. With any limit, a suspended operation ends eventually, even if reads never stop.
+        count(key("limit"), 1..=1_000).default("4").example("1").help("Maximum number of suspensions per operation."),
+    ]
 }
 
 pub(crate) const SLC_ERASE: &str = "nand.slc.erase";
@@ -120,27 +98,28 @@ const TEN_TIMES_ENDURANCE: Derived = Derived {
     },
 };
 
-const OPTIONS: &[OptionSpec] = &[
-    option("nand.channels", Kind::Count { min: 1, max: 64 })
-        .default("1")
-        .example("8")
-        .help("Channels: independent buses to the chips."),
-    option("nand.ways", Kind::Count { min: 1, max: 64 }).default("1").example("4").help("Ways: chips per channel."),
-    option("nand.dies", Kind::Count { min: 1, max: 16 })
-        .default("1")
-        .example("2")
-        .help("Dies per chip; each executes one command at a time."),
-    option("nand.planes", Kind::Count { min: 1, max: 16 })
+fn options() -> Vec<OptionSpec> {
+    let [time, rest @ ..] = suspend_options("erase_and_program");
+    let erase_time = nanos(ERASE_TIME, 0..=SECOND)
+        .fallback(Fallback::Derived(DEFAULT_ERASE_TIME))
+        .example("200us")
+        .help("Time from a request to suspend an erase until the die can read; must be less than the erase time.");
+    [BEFORE_SUSPENSIONS, &suspend_options("erase"), &[time, erase_time], &rest, AFTER_SUSPENSIONS].concat()
+}
+
+const BEFORE_SUSPENSIONS: &[OptionSpec] = &[
+    count("nand.channels", 1..=64).default("1").example("8").help("Channels: independent buses to the chips."),
+    count("nand.ways", 1..=64).default("1").example("4").help("Ways: chips per channel."),
+    count("nand.dies", 1..=16).default("1").example("2").help("Dies per chip; each executes one command at a time."),
+    count("nand.planes", 1..=16)
         .default("1")
         .example("4")
         .help("Planes per die, each with its own page registers and an equal number of blocks."),
-    option("nand.page_size", Kind::Bytes { min: 512, max: MEBI })
+    bytes("nand.page_size", 512..=MEBI)
         .example("16KiB")
         .help("Flash page size: the amount of data that a plane reads at once; must be a power of two."),
-    option("nand.pages_per_block", Kind::Count { min: 2, max: 32_767 })
-        .example("64")
-        .help("Flash pages per erase block of a plane."),
-    option("nand.word_line", Kind::Count { min: 1, max: 4 }).default("1").example("2").help(
+    count("nand.pages_per_block", 2..=32_767).example("64").help("Flash pages per erase block of a plane."),
+    count("nand.word_line", 1..=4).default("1").example("2").help(
         "Number of flash pages of a word line that one command programs (MLC 2, TLC 3, QLC 4); 1 programs each page \
          separately.",
     ),
@@ -152,34 +131,30 @@ const OPTIONS: &[OptionSpec] = &[
         "Page program time, from page register to cell array (t_PROG): one time for all pages, or one per page type \
          as in `nand.read`.",
     ),
-    option("nand.erase", Kind::Nanos { min: 0, max: 10 * SECOND }).example("2ms").help("Block erase time (t_BERS)."),
-    option("nand.transfer_per_kib", Kind::Nanos { min: 0, max: SECOND })
+    nanos("nand.erase", 0..=10 * SECOND).example("2ms").help("Block erase time (t_BERS)."),
+    nanos("nand.transfer_per_kib", 0..=SECOND)
         .example("1.28us")
         .help("Bus transfer time of 1,024 bytes between page register and controller; 0ns ignores the bus."),
     option("nand.copyback", Kind::Bool)
         .example("true")
         .help("Internal copies stay inside the chip and skip both bus transfers."),
-    option("nand.multiplane", Kind::Bool).default("false").example("true").help(
+    switch("nand.multiplane", false).help(
         "One command reads, programs or erases several planes of a die. Reads and programs use the same page number on \
          all planes. Used with `time = \"event\"`.",
     ),
-    option("nand.cache_read", Kind::Bool)
-        .default("false")
-        .example("true")
+    switch("nand.cache_read", false)
         .help("A die reads the next page while it transfers the previous one. Used with `time = \"event\"`."),
-    option("nand.cache_program", Kind::Bool).default("false").example("true").help(
+    switch("nand.cache_program", false).help(
         "A die receives the next page of a block while it programs the previous one. Used with `time = \
          \"event\"`.",
     ),
-    option("nand.independent_reads", Kind::Bool)
-        .default("false")
-        .example("true")
+    switch("nand.independent_reads", false)
         .help("A multi-plane read may read a different page on each plane. Used with `time = \"event\"`."),
     option(PASSES, PASS_COUNTS.kind())
         .default("one")
         .example("two")
         .help("Number of passes that program a word line; with two passes, `nand.program` needs one time per pass."),
-    option("nand.passes.two.distance", Kind::Count { min: 1, max: 16 })
+    count("nand.passes.two.distance", 1..=16)
         // This default is our choice.
         .default("4")
         .example("2")
@@ -188,40 +163,27 @@ const OPTIONS: &[OptionSpec] = &[
         .default("never")
         .example("erase")
         .help("Operations that a host read may suspend. Used with `time = \"event\"`."),
-    suspend_time("nand.suspend.erase.time"),
-    suspend_spread("nand.suspend.erase.spread"),
-    suspend_slice("nand.suspend.erase.slice"),
-    suspend_resume("nand.suspend.erase.resume"),
-    suspend_limit("nand.suspend.erase.limit"),
-    suspend_time(PROGRAM_TIME),
-    option(ERASE_TIME, Kind::Nanos { min: 0, max: SECOND })
-        .fallback(Fallback::Derived(DEFAULT_ERASE_TIME))
-        .example("200us")
-        .help("Time from a request to suspend an erase until the die can read; must be less than the erase time."),
-    suspend_spread("nand.suspend.erase_and_program.spread"),
-    suspend_slice("nand.suspend.erase_and_program.slice"),
-    suspend_resume("nand.suspend.erase_and_program.resume"),
-    suspend_limit("nand.suspend.erase_and_program.limit"),
+];
+
+const AFTER_SUSPENSIONS: &[OptionSpec] = &[
     option("nand.partial_read", Kind::Bool)
         .example("true")
         .help("A host read transfers only the requested bytes, not whole pages."),
-    option("nand.endurance", Kind::Count { min: 1, max: U32 })
-        .example("100000")
-        .help("Program/erase cycles that a block endures."),
+    count("nand.endurance", 1..=U32).example("100000").help("Program/erase cycles that a block endures."),
     // Operation times of large-block SLC chips. Chips that store several bits per cell are about as fast in SLC mode.
-    option("nand.slc.read", Kind::Nanos { min: 1, max: SECOND })
+    nanos("nand.slc.read", 1..=SECOND)
         .default("25us")
         .example("30us")
         .help("Page read time in SLC mode (t_R). Used with an SLC cache, `ftl.page.slc`."),
-    option("nand.slc.program", Kind::Nanos { min: 1, max: SECOND })
+    nanos("nand.slc.program", 1..=SECOND)
         .default("200us")
         .example("160us")
         .help("Page program time in SLC mode (t_PROG). Used with an SLC cache."),
-    option(SLC_ERASE, Kind::Nanos { min: 1, max: 10 * SECOND })
+    nanos(SLC_ERASE, 1..=10 * SECOND)
         .fallback(Fallback::Derived(NATIVE_ERASE))
         .example("2ms")
         .help("Block erase time in SLC mode (t_BERS). Used with an SLC cache."),
-    option("nand.slc.endurance", Kind::Count { min: 1, max: U32 })
+    count("nand.slc.endurance", 1..=U32)
         .fallback(Fallback::Derived(TEN_TIMES_ENDURANCE))
         .example("30000")
         .help("Program/erase cycles that a block endures in SLC mode. Used with an SLC cache."),

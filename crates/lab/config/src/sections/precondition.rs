@@ -2,8 +2,8 @@
 
 use super::repeat;
 use crate::checker::{Checker, Read, Reader};
-use crate::kind::{Choices, Kind};
-use crate::table::{OptionSpec, Section, option};
+use crate::kind::Choices;
+use crate::table::{OptionSpec, Section, float, option, percent};
 use ssdlab_sim::{Method, Overwrite, Precondition};
 
 pub(crate) const SECTION: Section = Section {
@@ -42,7 +42,7 @@ static METHODS: Choices<Method, 3> = Choices::new([
 ]);
 
 const OPTIONS: &[OptionSpec] = &[
-    option("precondition.fill", Kind::Percent { min: 0.0, max: 100.0 })
+    percent("precondition.fill", 0.0..=100.0)
         .default("100%")
         .example("80%")
         .help("Share of the logical pages to fill first: each is written once, in ascending order."),
@@ -54,7 +54,7 @@ const OPTIONS: &[OptionSpec] = &[
         .default("auto")
         .example("exact")
         .help("Method for reaching steady state; results show the method used."),
-    option("precondition.overwrite.passes.count", Kind::Float { min: 0.0, max: 1000.0 })
+    float("precondition.overwrite.passes.count", 0.0..=1000.0)
         .default("2.0")
         .example("1.5")
         .help("Number of overwritten pages, as a multiple of the number of filled pages."),

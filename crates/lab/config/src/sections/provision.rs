@@ -1,11 +1,10 @@
 //! Converts over-provisioning or a spare factor to whole blocks.
 
 use crate::checker::{Checker, Read};
-use crate::kind::Kind;
-use crate::table::{Fallback, OptionSpec, option};
+use crate::table::{Fallback, OptionSpec, percent};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
-    option("device.op", Kind::Percent { min: 0.0, max: 1000.0 })
+    percent("device.op", 0.0..=1000.0)
         // The default is the over-provisioning of a drive that is sold in GB but built in GiB: 2^30 / 10^9 = 1.07.
         .default("7%")
         .example("12.5%")
@@ -14,13 +13,10 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
              and capacity U. With `device.reserve = \"extra\"`, the FTL's reserve is not counted. Rounded up to whole \
              blocks per plane; results show the rounded figures, with and without the reserve.",
         ),
-    option("device.spare", Kind::Percent { min: 0.0, max: 95.0 })
-        .fallback(Fallback::InsteadOf("device.op"))
-        .example("10%")
-        .help(
-            "Spare factor: flash beyond the capacity as a share of all flash, (T - U) / T, with total flash T and \
+    percent("device.spare", 0.0..=95.0).fallback(Fallback::InsteadOf("device.op")).example("10%").help(
+        "Spare factor: flash beyond the capacity as a share of all flash, (T - U) / T, with total flash T and \
              capacity U.",
-        ),
+    ),
 ];
 
 /// Configured spare flash, as a fraction of the logical or the physical capacity.

@@ -2,7 +2,7 @@
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
-use crate::table::{OptionSpec, option};
+use crate::table::{OptionSpec, option, percent};
 use ssdlab_sim::Repeat;
 
 type Reader = fn(&Checker<'_>, &str) -> Read<Repeat>;
@@ -33,7 +33,7 @@ pub(super) const fn options(
     [
         option(choice, REPEATS.kind()).default(default).example("until-steady").help(help),
         option(count, replays).default("1").example("3").help("Number of replays."),
-        option(within, Kind::Percent { min: 0.01, max: 50.0 })
+        percent(within, 0.01..=50.0)
             .default("1%")
             .example("0.5%")
             .help("Maximum relative difference in write amplification between two successive windows."),

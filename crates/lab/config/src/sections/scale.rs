@@ -2,8 +2,8 @@
 
 use super::blocks::{CAPACITY, FILL, MOST_BYTES, Shape};
 use crate::checker::{Checker, Read};
-use crate::kind::{Choices, Kind};
-use crate::table::{Derived, Fallback, KIB, OptionSpec, option};
+use crate::kind::Choices;
+use crate::table::{Derived, Fallback, KIB, OptionSpec, bytes, option, value_or};
 use ssdlab_core::units::write_bytes;
 use ssdlab_sim::{ScaleModel, Size};
 
@@ -21,10 +21,8 @@ static SCALES: Choices<bool, 2> = Choices::new([
     ),
 ]);
 
-const OF_PRESET: Derived = Derived {
-    rule: "`device.capacity` of the preset",
-    value: |entries| entries.get(CAPACITY).map_or_else(|| "1TB".into(), |entry| entry.value.as_set()),
-};
+const OF_PRESET: Derived =
+    Derived { rule: "`device.capacity` of the preset", value: |entries| value_or(entries, CAPACITY, "1TB") };
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option(SCALE, SCALES.kind()).default("none").example("blocks").help(
@@ -32,7 +30,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
          has the channels, dies, planes and times of the nominal drive. Its lifetime is computed for the nominal \
          drive.",
     ),
-    option(NOMINAL, Kind::Bytes { min: KIB, max: MOST_BYTES })
+    bytes(NOMINAL, KIB..=MOST_BYTES)
         .fallback(Fallback::Derived(OF_PRESET))
         .example("1TB")
         .help("Capacity of the nominal drive."),

@@ -2,9 +2,9 @@
 
 use crate::checker::{Checker, Read, Reader};
 use crate::device::{Device, KnownDevice};
-use crate::kind::{Choices, Kind};
+use crate::kind::Choices;
 use crate::sections::units::PASSES;
-use crate::table::{OptionSpec, TIB, option};
+use crate::table::{OptionSpec, TIB, bytes, option, percent, switch};
 use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_sim::{FlushPolicy, WriteBuffer};
 
@@ -23,7 +23,7 @@ static BUFFERS: Choices<Reader<Option<FlushPolicy>>, 3> = Choices::new([
 /// Returns the option `size` of a write buffer.
 const fn size(key: &'static str) -> OptionSpec {
     // This default is our choice: the buffer holds the data that a fast host writes in a few milliseconds.
-    option(key, Kind::Bytes { min: 512, max: TIB })
+    bytes(key, 512..=TIB)
         .default("16MiB")
         .example("1MiB")
         .help("RAM for written pages; rounded down to whole pages, at least one page.")
@@ -31,9 +31,7 @@ const fn size(key: &'static str) -> OptionSpec {
 
 /// Returns the option `plp` (power-loss protection) of a write buffer.
 const fn power_loss_protection(key: &'static str) -> OptionSpec {
-    option(key, Kind::Bool)
-        .default("false")
-        .example("true")
+    switch(key, false)
         .help("Power-loss protection: the buffer survives a power loss, so flush requests complete at once.")
 }
 
@@ -46,12 +44,12 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     power_loss_protection("drive.buffer.eager.plp"),
     size("drive.buffer.watermark.size"),
     power_loss_protection("drive.buffer.watermark.plp"),
-    option("drive.buffer.watermark.high", Kind::Percent { min: 1.0, max: 100.0 })
+    percent("drive.buffer.watermark.high", 1.0..=100.0)
         // This default is our choice; it has no source.
         .default("80%")
         .example("90%")
         .help("Fill level of the buffer at which programming starts."),
-    option("drive.buffer.watermark.low", Kind::Percent { min: 0.0, max: 99.0 })
+    percent("drive.buffer.watermark.low", 0.0..=99.0)
         .default("50%")
         .example("20%")
         .help("Fill level of the buffer at which programming stops; less than `high`."),

@@ -2,8 +2,8 @@
 
 use crate::checker::{Checker, Read};
 use crate::device::{Device, KnownDevice};
-use crate::kind::{Choices, Kind};
-use crate::table::{OptionSpec, SECOND, option};
+use crate::kind::Choices;
+use crate::table::{OptionSpec, SECOND, count, nanos, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_sim::{Collect, CollectGoal};
 
@@ -25,7 +25,7 @@ static COLLECTIONS: Choices<ReadCollect, 3> = Choices::new([
 /// Returns the option `blocks` of garbage collection in advance.
 const fn blocks(key: &'static str) -> OptionSpec {
     // This default is our choice: it suffices for a burst of writes that fills a few blocks per plane.
-    option(key, Kind::Count { min: 1, max: 65_536 })
+    count(key, 1..=65_536)
         .default("4")
         .example("8")
         .help("Target number of erased blocks per plane, in addition to the FTL's reserve.")
@@ -35,7 +35,7 @@ const fn blocks(key: &'static str) -> OptionSpec {
 const fn step(key: &'static str) -> OptionSpec {
     // This default is our choice: a step is short compared with copying a block, so that an arriving request waits only
     // briefly.
-    option(key, Kind::Count { min: 1, max: 32_767 })
+    count(key, 1..=32_767)
         .default("8")
         .example("1")
         .help("Number of pages copied between two checks for waiting requests.")
@@ -46,7 +46,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         "When garbage collection runs before free pages run out. Once free pages run out, requests always wait for \
          collection. Log-block FTLs support only `foreground`.",
     ),
-    option("drive.collect.idle.after", Kind::Nanos { min: 0, max: 1_000 * SECOND })
+    nanos("drive.collect.idle.after", 0..=1_000 * SECOND)
         // This default is our choice: it is longer than the pauses within a burst of requests.
         .default("10ms")
         .example("1ms")

@@ -1,25 +1,16 @@
 //! Reads the settings of the controller's processors.
 
 use crate::checker::{Checker, Read};
-use crate::kind::Kind;
-use crate::table::{Derived, Fallback, OptionSpec, SECOND, option};
-use crate::value::Value;
-use ssdlab_core::units::write_nanos;
+use crate::table::{Derived, Fallback, OptionSpec, SECOND, count, nanos, value_or};
 use ssdlab_sim::{CommandTimes, Controller, StageTime};
 
 pub(crate) const COMMAND: &str = "drive.command";
 
-const COMMAND_WORK: Derived = Derived {
-    rule: "`drive.command`",
-    value: |entries| match entries.get(COMMAND).map(|entry| &entry.value) {
-        Some(Value::Nanos(nanos)) => write_nanos(*nanos),
-        _ => "0ns".into(),
-    },
-};
+const COMMAND_WORK: Derived = Derived { rule: "`drive.command`", value: |entries| value_or(entries, COMMAND, "0ns") };
 
 /// Returns an option for a processing time or delay of the controller.
 const fn time(key: &'static str, example: &'static str) -> OptionSpec {
-    option(key, Kind::Nanos { min: 0, max: SECOND }).default("0ns").example(example)
+    nanos(key, 0..=SECOND).default("0ns").example(example)
 }
 
 /// Keys of the controller settings for processing times and delays, per request or per page, except [`COMMAND`].
@@ -36,7 +27,7 @@ pub(crate) const TIMES: [&str; 9] = [
 ];
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
-    option("drive.processors", Kind::Count { min: 1, max: 64 })
+    count("drive.processors", 1..=64)
         .default("1")
         .example("4")
         .help("Number of processors in the controller; each works on one request at a time."),

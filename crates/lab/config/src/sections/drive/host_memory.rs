@@ -1,8 +1,8 @@
 //! Reads the settings of the host memory buffer (HMB).
 
 use crate::checker::{Checker, Read, Reader};
-use crate::kind::{Choices, Kind};
-use crate::table::{KIB, MEBI, OptionSpec, SECOND, option};
+use crate::kind::Choices;
+use crate::table::{KIB, MEBI, OptionSpec, SECOND, count, nanos, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::map::ram;
 use ssdlab_sim::HostMemory;
@@ -35,17 +35,17 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         "Use of the host memory buffer (HMB), where controllers without DRAM keep map entries; needs a map in flash.",
     ),
     // This default is our choice: 64 KiB of entries of 8 bytes.
-    option(ENTRIES, Kind::Count { min: 1, max: 16 * MEBI })
+    count(ENTRIES, 1..=16 * MEBI)
         .default("8192")
         .example("16384")
         .help("Number of map entries in the controller's own memory."),
     // One fetch is a memory read of 64 bytes: 16 entries of 4 bytes.
-    option(FETCH, Kind::Count { min: 1, max: 64 * KIB })
+    count(FETCH, 1..=64 * KIB)
         .default("16")
         .example("1024")
         .help("Number of consecutive map entries that the controller fetches together; at most `entries`."),
     // A read of host memory over PCIe takes about 1 to 3 us.
-    option("drive.hmb.map_cache.latency", Kind::Nanos { min: 0, max: SECOND })
+    nanos("drive.hmb.map_cache.latency", 0..=SECOND)
         .default("2us")
         .example("1us")
         .help("Delay of a request that fetches map entries from host memory; does not occupy a processor."),

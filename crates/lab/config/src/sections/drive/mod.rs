@@ -13,7 +13,7 @@ mod thermal;
 use crate::checker::{Checker, Read};
 use crate::device::KnownDevice;
 use crate::kind::{Choices, Kind};
-use crate::table::{KIB, OptionSpec, Section, Use, option};
+use crate::table::{KIB, OptionSpec, Section, Use, bytes, count, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::Commands;
 use ssdlab_nand::backend::parallel::scheduler::DIE_SCHEDULERS;
@@ -60,7 +60,7 @@ fn options() -> Vec<OptionSpec> {
 }
 
 const OPTIONS: &[OptionSpec] = &[
-    option("drive.backlog", Kind::Count { min: 1, max: 65_536 }).default("64").example("16").help(
+    count("drive.backlog", 1..=65_536).default("64").example("16").help(
         "Maximum number of flash operations in flight per die, on average. At this limit, a drive without a write \
          buffer accepts no further requests; a drive with one programs no further pages from the buffer.",
     ),
@@ -70,11 +70,11 @@ const OPTIONS: &[OptionSpec] = &[
         .help("Bandwidth of the host link; `none` is an infinitely fast link."),
     // PCIe: drives and hosts mostly agree on payloads of 128 or 256 bytes. A packet has a header of 12 or 16 bytes and
     // 8 to 12 bytes of framing, sequence number and checksum.
-    option("drive.payload", Kind::Bytes { min: 64, max: 16 * KIB })
+    bytes("drive.payload", 64..=16 * KIB)
         .default("256B")
         .example("128B")
         .help("Maximum number of data bytes in a packet on the host link."),
-    option("drive.packet_overhead", Kind::Bytes { min: 0, max: KIB })
+    bytes("drive.packet_overhead", 0..=KIB)
         .default("0B")
         .example("24B")
         .help("Bytes that each packet on the host link adds to its data; about 24 on PCIe."),
@@ -97,7 +97,7 @@ impl Checker<'_> {
             commands,
             scheduler: self.named("drive.scheduler", |name| DIE_SCHEDULERS.find(name))?,
             front: Front {
-                protocol: self.protocol()?,
+                protocol: self.variant("drive.protocol", &protocol::PROTOCOLS)?,
                 link_bytes_per_s: self.bandwidth("drive.link")?,
                 packets: Packets {
                     payload_bytes: self.small("drive.payload")?,
@@ -110,9 +110,9 @@ impl Checker<'_> {
             },
             buffer,
             pace: self.pace(buffer.as_ref(), &collect)?,
-            read_ahead: self.read_ahead()?,
+            read_ahead: self.variant("drive.read_ahead", &read_ahead::POLICIES)?,
             host_memory: self.host_memory(ftl)?,
-            thermal: self.thermal()?,
+            thermal: self.variant("drive.thermal", &thermal::POLICIES)?,
             collect,
             backlog: self.small("drive.backlog")?,
         })

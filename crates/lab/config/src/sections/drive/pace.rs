@@ -1,8 +1,8 @@
 //! Reads the settings that limit the rate of writes (pacing).
 
 use crate::checker::{Checker, Read, Reader};
-use crate::kind::{Choices, Kind};
-use crate::table::{OptionSpec, SECOND, option};
+use crate::kind::Choices;
+use crate::table::{OptionSpec, SECOND, count, nanos, option};
 use ssdlab_sim::{Collect, Pace, WriteBuffer};
 
 static PACES: Choices<Reader<Option<Pace>>, 3> = Choices::new([
@@ -27,17 +27,17 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.pace", PACES.kind()).default("none").example("tokens").help(
         "When the write buffer accepts the pages of a write. Drives limit the rate of writes to keep latencies even.",
     ),
-    option("drive.pace.tokens.interval", Kind::Nanos { min: 1, max: SECOND })
+    nanos("drive.pace.tokens.interval", 1..=SECOND)
         // This default is our choice: 100,000 pages per second, near the sustained rate of data-centre drives.
         .default("10us")
         .example("13.07us")
         .help("Time between two new tokens: the sustained rate is one page per interval."),
-    option("drive.pace.tokens.burst", Kind::Count { min: 1, max: 1_000_000 })
+    count("drive.pace.tokens.burst", 1..=1_000_000)
         // This default is our choice: there are no bursts, and accepted pages are at least one interval apart.
         .default("1")
         .example("3")
         .help("Maximum number of pages accepted at once after a pause."),
-    option("drive.pace.credits.initial", Kind::Count { min: 0, max: 1_000_000_000 })
+    count("drive.pace.credits.initial", 0..=1_000_000_000)
         // This default is our choice: a few program units hold this many pages.
         .default("256")
         .example("1024")

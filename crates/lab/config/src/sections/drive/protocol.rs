@@ -2,10 +2,10 @@
 
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
-use crate::table::{KIB, OptionSpec, option};
+use crate::table::{KIB, OptionSpec, count, option};
 use ssdlab_sim::{Arbitration, Protocol};
 
-static PROTOCOLS: Choices<Reader<Protocol>, 4> = Choices::new([
+pub(super) static PROTOCOLS: Choices<Reader<Protocol>, 4> = Choices::new([
     ("direct", "no queues: every request reaches the drive immediately", |_| Ok(Protocol::Direct)),
     ("sata", "one queue with native command queueing (NCQ)", |checker| {
         Ok(Protocol::SingleQueue { depth: checker.small("drive.protocol.sata.depth")? })
@@ -40,26 +40,26 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("nvme")
         .help("Host interface: the queues between host and drive."),
     // NCQ has 32 tags, but Linux used only 31 of them for a long time.
-    option("drive.protocol.sata.depth", Kind::Count { min: 1, max: 32 })
+    count("drive.protocol.sata.depth", 1..=32)
         .default("31")
         .example("32")
         .help("Maximum number of outstanding requests at the drive."),
     // A UFS host controller with one queue has 32 slots, and so does the queue of an eMMC device.
-    option("drive.protocol.ufs.depth", Kind::Count { min: 1, max: 32 })
+    count("drive.protocol.ufs.depth", 1..=32)
         .default("32")
         .example("16")
         .help("Maximum number of outstanding requests at the drive."),
-    option("drive.protocol.nvme.queues", Kind::Count { min: 1, max: KIB })
+    count("drive.protocol.nvme.queues", 1..=KIB)
         // This default is our choice: it suits a host with eight cores.
         .default("8")
         .example("2")
         .help("Number of submission queues."),
     // 65,536 is the maximum queue depth of NVMe; Linux uses 1,024.
-    option("drive.protocol.nvme.depth", Kind::Count { min: 2, max: 65_536 })
+    count("drive.protocol.nvme.depth", 2..=65_536)
         .default("1024")
         .example("64")
         .help("Maximum number of requests per queue."),
-    option("drive.protocol.nvme.slots", Kind::Count { min: 1, max: 65_536 })
+    count("drive.protocol.nvme.slots", 1..=65_536)
         .default("1024")
         .example("128")
         .help("Maximum number of requests that the drive processes at once."),
@@ -68,7 +68,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("weighted")
         .help("Arbitration: which queue is served next."),
     // NVMe allows arbitration bursts in this range.
-    option("drive.protocol.nvme.arbitration.round_robin.burst", Kind::Count { min: 1, max: 64 })
+    count("drive.protocol.nvme.arbitration.round_robin.burst", 1..=64)
         .default("1")
         .example("8")
         .help("Number of requests served from a queue before the next queue is served."),
@@ -83,10 +83,6 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
 ];
 
 impl Checker<'_> {
-    pub(super) fn protocol(&mut self) -> Read<Protocol> {
-        self.variant("drive.protocol", &PROTOCOLS)
-    }
-
     fn weights(&self) -> Read<[u16; 8]> {
         const WEIGHTS: &str = "drive.protocol.nvme.arbitration.weighted.weights";
         let given = self.counts(WEIGHTS)?;

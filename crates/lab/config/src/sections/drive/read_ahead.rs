@@ -1,14 +1,14 @@
 //! Reads the settings of read-ahead.
 
-use crate::checker::{Checker, Read, Reader};
-use crate::kind::{Choices, Kind};
-use crate::table::{KIB, MEBI, OptionSpec, option};
+use crate::checker::Reader;
+use crate::kind::Choices;
+use crate::table::{KIB, MEBI, OptionSpec, bytes, count, option};
 use ssdlab_core::units::write_bytes;
 use ssdlab_sim::ReadAhead;
 
 const SIZE: &str = "drive.read_ahead.sequential.size";
 
-static POLICIES: Choices<Reader<Option<ReadAhead>>, 2> = Choices::new([
+pub(super) static POLICIES: Choices<Reader<Option<ReadAhead>>, 2> = Choices::new([
     ("none", "never", |_| Ok(None)),
     (
         "sequential",
@@ -34,22 +34,16 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         "Read-ahead: when the drive prefetches pages from flash. Prefetched pages go to a read cache that is separate \
          from the write buffer. The drive tracks up to 16 sequential streams.",
     ),
-    option("drive.read_ahead.sequential.requests", Kind::Count { min: 1, max: 1_000 })
+    count("drive.read_ahead.sequential.requests", 1..=1_000)
         .default("2")
         .example("4")
         .help("Number of consecutive reads after which a stream counts as sequential."),
-    option("drive.read_ahead.sequential.pages", Kind::Count { min: 1, max: KIB })
+    count("drive.read_ahead.sequential.pages", 1..=KIB)
         .default("32")
         .example("64")
         .help("Number of pages (`device.unit`) to read in advance."),
-    option(SIZE, Kind::Bytes { min: 512, max: KIB * MEBI })
+    bytes(SIZE, 512..=KIB * MEBI)
         .default("1MiB")
         .example("4MiB")
         .help("Size of the read cache; rounded down to whole pages. The oldest page is evicted first."),
 ];
-
-impl Checker<'_> {
-    pub(super) fn read_ahead(&mut self) -> Read<Option<ReadAhead>> {
-        self.variant("drive.read_ahead", &POLICIES)
-    }
-}

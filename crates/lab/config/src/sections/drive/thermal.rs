@@ -2,12 +2,12 @@
 
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
-use crate::table::{OptionSpec, SECOND, option};
+use crate::table::{OptionSpec, SECOND, nanos, option};
 use ssdlab_sim::Thermal;
 
 const RELEASE: &str = "drive.thermal.throttle.release";
 
-static POLICIES: Choices<Reader<Option<Thermal>>, 2> = Choices::new([
+pub(super) static POLICIES: Choices<Reader<Option<Thermal>>, 2> = Choices::new([
     ("none", "never: the temperature is not modelled", |_| Ok(None)),
     (
         "throttle",
@@ -44,13 +44,10 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("10")
         .example("5")
         .help("Thermal resistance between drive and ambient, in kelvin per watt."),
-    option("drive.thermal.throttle.time_constant", Kind::Nanos { min: 1_000, max: 10_000 * SECOND })
-        .default("60s")
-        .example("5s")
-        .help(
-            "Thermal time constant: the time in which an idle drive cools to 37 % (1/e) of its initial temperature \
+    nanos("drive.thermal.throttle.time_constant", 1_000..=10_000 * SECOND).default("60s").example("5s").help(
+        "Thermal time constant: the time in which an idle drive cools to 37 % (1/e) of its initial temperature \
              excess over `ambient`.",
-        ),
+    ),
     number("drive.thermal.throttle.read_energy", 0.0, 1_000_000.0)
         .default("0.6")
         .example("1")
@@ -66,10 +63,6 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
 ];
 
 impl Checker<'_> {
-    pub(super) fn thermal(&mut self) -> Read<Option<Thermal>> {
-        self.variant("drive.thermal", &POLICIES)
-    }
-
     fn throttle(&mut self) -> Read<Thermal> {
         let number = |name: &str| self.float(&format!("drive.thermal.throttle.{name}"));
         let thermal = Thermal {

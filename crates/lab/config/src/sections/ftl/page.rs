@@ -2,10 +2,10 @@
 
 use super::{slc, trigger};
 use crate::checker::{Checker, Read};
-use crate::kind::{Choices, Kind};
+use crate::kind::Choices;
 use crate::parameters::choice;
 use crate::sections::units::{self, COLLECT, PARITY, SURVIVORS};
-use crate::table::{OptionSpec, option};
+use crate::table::{OptionSpec, count, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::MAPS;
 use ssdlab_ftl::gc::VICTIMS;
@@ -24,8 +24,8 @@ static ALLOCATIONS: Choices<Allocation, 2> = Choices::new([
 
 pub(super) fn options() -> Vec<OptionSpec> {
     [
-        &victims()[..],
-        &survivors(),
+        &choice("ftl.page.gc", "Victim selection: which block garbage collection takes next.", &VICTIMS)[..],
+        &choice(SURVIVORS, "Where garbage collection writes the valid pages of its victims.", &PLACEMENTS),
         trigger::OPTIONS,
         &[ALLOCATION, COLLECTED, PARITY_UNITS],
         slc::OPTIONS,
@@ -34,20 +34,12 @@ pub(super) fn options() -> Vec<OptionSpec> {
     .concat()
 }
 
-fn victims() -> Vec<OptionSpec> {
-    choice("ftl.page.gc", "Victim selection: which block garbage collection takes next.", &VICTIMS)
-}
-
-fn survivors() -> Vec<OptionSpec> {
-    choice(SURVIVORS, "Where garbage collection writes the valid pages of its victims.", &PLACEMENTS)
-}
-
 const COLLECTED: OptionSpec = option(COLLECT, units::COLLECTED.kind())
     .default("plane")
     .example("die")
     .help("Group of erase blocks that the FTL writes, collects and erases together, as one block.");
 
-const PARITY_UNITS: OptionSpec = option(PARITY, Kind::Count { min: 0, max: 255 }).default("0").example("15").help(
+const PARITY_UNITS: OptionSpec = count(PARITY, 0..=255).default("0").example("15").help(
     "RAIN parity: number of program units, each on a different die, that share one parity unit on a further die; 0 \
      disables parity. Parity occupies flash beyond capacity and over-provisioning.",
 );
@@ -59,21 +51,17 @@ const ALLOCATION: OptionSpec = option("ftl.page.allocation", ALLOCATIONS.kind())
 
 impl Checker<'_> {
     pub(super) fn page_ftl(&mut self) -> Read<FtlChoice> {
-        let options = self.page_options()?;
+        let options = PageOptions {
+            gc: self.chosen("ftl.page.gc", &VICTIMS)?,
+            placement: self.chosen(SURVIVORS, &PLACEMENTS)?,
+            trigger: self.variant("ftl.page.trigger", &trigger::TRIGGERS)?,
+            allocation: self.choice("ftl.page.allocation", &ALLOCATIONS)?,
+            slc: self.slc()?,
+        };
         let map = self.chosen(MAP, &MAPS)?;
         for problem in (map.info.role.problems)(&map, self.small("device.unit")?) {
             self.report(&format!("{MAP}.{}.{}", map.info.name, problem.parameter), problem.message);
         }
         Ok(FtlChoice::Page(options, map))
-    }
-
-    fn page_options(&mut self) -> Read<PageOptions> {
-        Ok(PageOptions {
-            gc: self.chosen("ftl.page.gc", &VICTIMS)?,
-            placement: self.chosen(SURVIVORS, &PLACEMENTS)?,
-            trigger: self.trigger()?,
-            allocation: self.choice("ftl.page.allocation", &ALLOCATIONS)?,
-            slc: self.slc()?,
-        })
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::checker::{Checker, Read};
 use crate::device::Device;
-use crate::kind::{Choices, Kind};
+use crate::kind::Choices;
 use crate::sections::blocks::{Shape, largest};
-use crate::table::{Derived, Fallback, KIB, OptionSpec, TIB, option};
+use crate::table::{Derived, Fallback, KIB, OptionSpec, TIB, bytes, option, percent, switch};
 use crate::value::Value;
 use ssdlab_core::units::{counted, write_bytes, write_percent};
 use ssdlab_ftl::FtlChoice;
@@ -47,14 +47,14 @@ const SHARE_OF_CAPACITY: Derived = Derived {
 };
 
 const fn size(key: &'static str) -> OptionSpec {
-    option(key, Kind::Bytes { min: KIB, max: 256 * TIB })
+    bytes(key, KIB..=256 * TIB)
         .fallback(Fallback::Derived(SHARE_OF_CAPACITY))
         .example("64MiB")
         .help("Capacity of the blocks reserved for the cache, rounded up to an equal number of blocks per plane.")
 }
 
 const fn share(key: &'static str) -> OptionSpec {
-    option(key, Kind::Percent { min: 0.01, max: 100.0 })
+    percent(key, 0.01..=100.0)
         .default("100%")
         .example("50%")
         .help("Maximum share of the free blocks that the cache uses; blocks in the cache count as free.")
@@ -72,10 +72,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option(FOLD, FOLDS.kind()).default("pressure").example("idle").help(
         "When the SLC cache folds: moves its pages to other blocks. Idle folding needs `drive.collect = \"idle\"`.",
     ),
-    option("ftl.page.bypass", Kind::Bool)
-        .default("true")
-        .example("false")
-        .help("Host writes bypass a full SLC cache; otherwise they wait until it has room."),
+    switch("ftl.page.bypass", true).help("Host writes bypass a full SLC cache; otherwise they wait until it has room."),
 ];
 
 impl Checker<'_> {

@@ -1,15 +1,15 @@
 //! Reads the settings that determine when and how much garbage is collected.
 
 use crate::checker::{Checker, Read, Reader};
-use crate::kind::{Choices, Kind};
+use crate::kind::Choices;
 use crate::sections::nand::many_planes;
-use crate::table::{Fallback, MEBI, OptionSpec, option};
+use crate::table::{Fallback, MEBI, OptionSpec, count, option};
 use ssdlab_ftl::page::Trigger;
 
 pub(super) const LOW: &str = "ftl.page.trigger.partial.low";
 pub(super) const HIGH: &str = "ftl.page.trigger.batch.high";
 
-static TRIGGERS: Choices<Reader<Trigger>, 3> = Choices::new([
+pub(super) static TRIGGERS: Choices<Reader<Trigger>, 3> = Choices::new([
     ("victim", "collect one victim whenever free pages run short: many short stalls", |_| Ok(Trigger::Victim)),
     ("batch", "below `low` free blocks, collect until `high` are free: few long stalls", |checker| checker.batch()),
     (
@@ -33,34 +33,30 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .fallback(Fallback::Unless("victim", &many_planes("partial")))
         .example("batch")
         .help("When garbage collection runs in each plane, and how much it collects."),
-    option("ftl.page.trigger.batch.low", Kind::Count { min: 2, max: MEBI - 1 })
+    count("ftl.page.trigger.batch.low", 2..=MEBI - 1)
         .default("4")
         .example("8")
         .help("Number of free blocks per plane below which a batch starts."),
-    option(HIGH, Kind::Count { min: 2, max: MEBI })
+    count(HIGH, 2..=MEBI)
         .default("16")
         .example("32")
         .help("Number of free blocks per plane at which a batch ends; must be more than `low`."),
-    option(LOW, Kind::Count { min: 2, max: MEBI })
+    count(LOW, 2..=MEBI)
         .default("4")
         .example("8")
         .help("Number of free blocks per plane below which pages are copied."),
-    option("ftl.page.trigger.partial.step", Kind::Count { min: 1, max: 32_767 })
+    count("ftl.page.trigger.partial.step", 1..=32_767)
         // This default is our choice, like the default for collection in advance (`drive.collect`).
         .default("8")
         .example("1")
         .help("Maximum number of pages per copying step."),
-    option("ftl.page.trigger.partial.every", Kind::Count { min: 1, max: 32_767 })
+    count("ftl.page.trigger.partial.every", 1..=32_767)
         .default("1")
         .example("48")
         .help("Number of host pages written to a block between two copying steps."),
 ];
 
 impl Checker<'_> {
-    pub(super) fn trigger(&mut self) -> Read<Trigger> {
-        self.variant("ftl.page.trigger", &TRIGGERS)
-    }
-
     fn batch(&mut self) -> Read<Trigger> {
         let low = self.small("ftl.page.trigger.batch.low")?;
         let high = self.small(HIGH)?;

@@ -2,7 +2,7 @@
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
-use crate::table::{Case, Fallback, Is, KIB, MEBI, OptionSpec, SECOND, TIB, option};
+use crate::table::{Case, Fallback, Is, KIB, MEBI, OptionSpec, SECOND, TIB, bytes, count, nanos, option};
 use ssdlab_core::units::write_bytes;
 use ssdlab_trace::{FILES_MAX, Filebench, PERSONALITIES, Personality, PersonalityRules, Seeding};
 
@@ -35,15 +35,15 @@ pub(super) fn options() -> Vec<OptionSpec> {
             .default(PERSONALITIES[0].name)
             .example("varmail")
             .help("Filebench personality, which defines the files and the operations of the threads."),
-        option("workload.pattern.filebench.files", Kind::Count { min: 1, max: FILES_MAX as u64 })
+        count("workload.pattern.filebench.files", 1..=FILES_MAX as u64)
             .fallback(by_personality(|rules| rules.files.to_string()))
             .example("20000")
             .help("Number of files; must exceed the number of threads, except for oltp."),
-        option("workload.pattern.filebench.file_size", Kind::Bytes { min: 4 * KIB, max: TIB })
+        bytes("workload.pattern.filebench.file_size", 4 * KIB..=TIB)
             .fallback(by_personality(|rules| write_bytes(rules.file_bytes)))
             .example("32KiB")
             .help("Mean file size. Sizes follow a gamma distribution of shape 1.5; oltp files are all equal."),
-        option("workload.pattern.filebench.threads", Kind::Count { min: 1, max: 65_000 })
+        count("workload.pattern.filebench.threads", 1..=65_000)
             .fallback(by_personality(|rules| rules.threads.to_string()))
             .example("100")
             .help("Number of threads; for oltp, number of reader processes."),
@@ -52,7 +52,7 @@ pub(super) fn options() -> Vec<OptionSpec> {
 }
 
 const OPTIONS: &[OptionSpec] = &[
-    option("workload.pattern.filebench.cache", Kind::Bytes { min: 4 * MEBI, max: TIB })
+    bytes("workload.pattern.filebench.cache", 4 * MEBI..=TIB)
         .default("512MiB")
         .example("8GiB")
         .help("Page cache size. Write-back starts above 10 % dirty pages; writers block above 20 %."),
@@ -60,24 +60,21 @@ const OPTIONS: &[OptionSpec] = &[
         .default("filebench")
         .example("independent")
         .help("Random seeds of the processes; only oltp has more than one process."),
-    option("workload.pattern.filebench.max_bio", Kind::Bytes { min: 4 * KIB, max: KIB * MEBI })
+    bytes("workload.pattern.filebench.max_bio", 4 * KIB..=KIB * MEBI)
         // Source: BIO_MAX_VECS is 256 pages since Linux 5.1. In Linux 2.6.32, a request has at most 512 KiB
         // (BLK_DEF_MAX_SECTORS).
         .default("1MiB")
         .example("512KiB")
         .help("Largest request."),
-    option("workload.pattern.filebench.think", Kind::Nanos { min: 0, max: SECOND })
+    nanos("workload.pattern.filebench.think", 0..=SECOND)
         .default("20us")
         .example("100us")
         .help("Mean of the exponentially distributed think time between two operations of a thread; must be above 0."),
-    option("workload.pattern.filebench.service", Kind::Nanos { min: 0, max: SECOND })
-        .default("100us")
-        .example("5ms")
-        .help(
-            "Service time of a request on the nominal device, which stands in for the drive while requests are \
+    nanos("workload.pattern.filebench.service", 0..=SECOND).default("100us").example("5ms").help(
+        "Service time of a request on the nominal device, which stands in for the drive while requests are \
              generated; determines the timestamps and the order of the threads.",
-        ),
-    option("workload.pattern.filebench.depth", Kind::Count { min: 1, max: 65_535 })
+    ),
+    count("workload.pattern.filebench.depth", 1..=65_535)
         .default("32")
         .example("1")
         .help("Maximum number of requests that the nominal device serves concurrently."),

@@ -8,7 +8,7 @@ use super::blocks::CAPACITY;
 use crate::checker::{Checker, Read};
 use crate::kind::Kind;
 use crate::parameters;
-use crate::table::{KIB, MEBI, OptionSpec, Section, option};
+use crate::table::{KIB, MEBI, OptionSpec, Section, bytes, count, option, percent};
 use arrival::ARRIVALS;
 use filebench::FILEBENCH;
 use ssdlab_core::units::write_bytes;
@@ -39,11 +39,11 @@ fn patterns() -> Vec<OptionSpec> {
 
 const OPTIONS: &[OptionSpec] = &[
     // At ten million requests per second, 10^12 requests last more than a day.
-    option("workload.requests", Kind::Count { min: 0, max: 1_000_000_000_000 })
+    count("workload.requests", 0..=1_000_000_000_000)
         .default("1000000")
         .example("50000")
         .help("Maximum total number of requests of all queues, up to 10^12."),
-    option("workload.reads", Kind::Percent { min: 0.0, max: 100.0 })
+    percent("workload.reads", 0.0..=100.0)
         .default("30%")
         .example("0%")
         .help("Share of reads among the requests; all others are writes. The pattern `copy_files` has no reads."),
@@ -51,7 +51,7 @@ const OPTIONS: &[OptionSpec] = &[
         .default("4KiB")
         .example("4KiB:70%,64KiB:30%")
         .help("Request size, or a mix of sizes whose shares add up to 100 %."),
-    option("workload.align", Kind::Bytes { min: 512, max: KIB * MEBI })
+    bytes("workload.align", 512..=KIB * MEBI)
         .default("4KiB")
         .example("16KiB")
         .help("Alignment: addresses are multiples of this size."),
