@@ -7,7 +7,7 @@ use ssdlab_nand::backend::parallel::Segment;
 use ssdlab_sim::{Activity, InInterval, PART_NAMES, Slow, Timeline};
 use ssdlab_trace::Op;
 
-use crate::columns::{array, buckets};
+use crate::columns::{array, buckets, by_op};
 
 /// Returns the fields of [`Activity`] by name. Sums are uint64 arrays with one value per bin. The sums for dies and for
 /// channels are two-dimensional, with bins in the second dimension. `gantt` is a dictionary of columns. `waiting` has
@@ -22,11 +22,7 @@ pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<B
     columns.set_item("internal_busy_ns", array(py, activity.internal_busy_ns.clone())?)?;
     columns.set_item("queue_bin_ns", activity.queue_bin_ns)?;
     columns.set_item("outstanding_ns", array(py, activity.outstanding_ns.clone())?)?;
-    let waiting = PyDict::new(py);
-    for (op, histogram) in Op::ALL.iter().zip(&activity.waiting) {
-        waiting.set_item(op.name(), buckets(py, histogram)?)?;
-    }
-    columns.set_item("waiting", waiting)?;
+    columns.set_item("waiting", by_op(py, &activity.waiting, |histogram| buckets(py, histogram))?)?;
     columns.set_item("course", activity.timeline.as_ref().map(|timeline| course_columns(py, timeline)).transpose()?)?;
     columns.set_item("gantt", gantt_columns(py, &activity.gantt)?)?;
     columns.set_item("gantt_truncated", activity.gantt_truncated)?;

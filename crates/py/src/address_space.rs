@@ -1,6 +1,6 @@
 //! Finds the extent of a trace, or the set of pages that it uses; some settings depend on these.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use ssdlab_trace::{Op, Packing, UsedPages};
@@ -24,44 +24,26 @@ enum Seen {
 }
 
 /// Address space of a whole trace.
-pub enum Space {
-    /// First byte past the last address of the trace.
-    Extent(u64),
-    /// Map from the trace's addresses to compacted addresses.
-    Packed(Packing),
-}
-
-impl Space {
-    /// Returns the first byte past the last address of the trace; with `host.fit = "compact"`, past the last compacted
-    /// address.
-    pub fn end_bytes(&self) -> u64 {
-        match self {
-            Self::Extent(bytes) => *bytes,
-            Self::Packed(packing) => packing.end_bytes(),
-        }
-    }
-
-    pub fn packing(&self) -> Option<&Packing> {
-        match self {
-            Self::Extent(_) => None,
-            Self::Packed(packing) => Some(packing),
-        }
-    }
-
-    pub fn into_packing(self) -> Option<Packing> {
-        match self {
-            Self::Extent(_) => None,
-            Self::Packed(packing) => Some(packing),
-        }
-    }
+pub struct Space {
+    /// First byte past the last address of the trace; with a packing, past the last compacted address.
+    pub end_bytes: u64,
+    /// Map from the trace's addresses to compacted addresses; None unless `host.fit = "compact"`.
+    pub packing: Option<Packing>,
 }
 
 impl AddressSpace {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the address space after the whole trace has been added.
     pub fn known(&self) -> Space {
-        match &*self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
-            Seen::Extent(bytes) => Space::Extent(*bytes),
-            Seen::Pages(used) => Space::Packed(used.clone().pack()),
+        match &*self.seen() {
+            Seen::Extent(bytes) => Space { end_bytes: *bytes, packing: None },
+            Seen::Pages(used) => {
+                let packing = used.clone().pack();
+                Space { end_bytes: packing.end_bytes(), packing: Some(packing) }
+            }
         }
     }
 }
@@ -78,7 +60,7 @@ impl AddressSpace {
 
     /// True if addresses are compacted (`host.fit = "compact"`) and the trace uses no pages.
     fn is_empty(&self) -> bool {
-        match &*self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.seen() {
             Seen::Extent(_) => false,
             Seen::Pages(used) => used.is_empty(),
         }
@@ -86,7 +68,7 @@ impl AddressSpace {
 
     /// Updates the end of the address space, or the set of used pages, with the next requests of the trace.
     fn add(&self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
-        detached(py, None, || match &mut *self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
+        detached(py, None, || match &mut *self.seen() {
             Seen::Extent(bytes) => {
                 let addressed = requests.inner.iter().filter(|request| request.op != Op::Flush);
                 let ends = addressed.map(|request| request.offset.saturating_add(request.bytes.into()));

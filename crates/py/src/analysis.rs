@@ -1,26 +1,20 @@
 //! Python binding for the workload analysis of a trace.
 
-use std::sync::Mutex;
-
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 use ssdlab_core::{Bytes, LatencyHistogram};
 use ssdlab_trace::Op;
-use ssdlab_trace::analysis::{SequentialRuns, steps};
+use ssdlab_trace::analysis::{SequentialRuns, Step, WindowFigures, steps};
 
-use crate::columns::{array, columns};
+use crate::columns::{array, by_op, columns};
 use crate::errors::{OrRaise, TraceError, detached};
-use crate::profile::by_op;
 use crate::requests::Requests;
-use crate::source::exclusive;
 
 /// Analysis of a trace, made in one pass over the trace and in bounded memory.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Analysis {
-    inner: Mutex<ssdlab_trace::Analysis>,
+    inner: ssdlab_trace::Analysis,
 }
-
-const KINDS: [&str; 3] = ["reads", "writes", "trims"];
 
 fn distribution<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<Option<Bound<'py, PyDict>>> {
     if histogram.count() == 0 {
@@ -55,21 +49,20 @@ impl Analysis {
     fn new(range: &str) -> PyResult<Self> {
         let range = Bytes::parse(range).map_err(|error| TraceError::new_err(error.to_string()))?;
         let inner = ssdlab_trace::Analysis::new(range.0).or_raise()?;
-        Ok(Self { inner: Mutex::new(inner) })
+        Ok(Self { inner })
     }
 
     /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
-        let inner = exclusive(&mut self.inner);
-        detached(py, None, || inner.add(&requests.inner))
+        detached(py, None, || self.inner.add(&requests.inner))
     }
 
     /// Returns all metrics of the analysis by name, except those that other methods return as columns.
-    fn figures<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let analysis = exclusive(&mut self.inner);
+    fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let analysis = &self.inner;
         let dict = PyDict::new(py);
-        dict.set_item("requests", by_op(py, &analysis.requests())?)?;
-        dict.set_item("bytes", by_op(py, &analysis.bytes())?)?;
+        dict.set_item("requests", by_op(py, &analysis.requests(), |&count| Ok(count))?)?;
+        dict.set_item("bytes", by_op(py, &analysis.bytes(), |&bytes| Ok(bytes))?)?;
         dict.set_item("duration_ns", analysis.duration_ns())?;
         dict.set_item("extent", analysis.extent())?;
         dict.set_item("range_bytes", analysis.range_bytes())?;
@@ -77,36 +70,29 @@ impl Analysis {
         dict.set_item("footprints", analysis.working_set().footprints())?;
         dict.set_item("sampling", analysis.working_set().sampling())?;
         dict.set_item("streams", analysis.streams())?;
-        let runs = PyDict::new(py);
-        for (op, kind) in Op::ALL.iter().zip(&analysis.runs()) {
-            runs.set_item(op.name(), sequential(py, kind)?)?;
-        }
-        dict.set_item("sequential", runs)?;
+        dict.set_item("sequential", by_op(py, &analysis.runs(), |runs| sequential(py, runs))?)?;
         let gaps = PyDict::new(py);
         for (name, histogram) in ["all"].into_iter().chain(Op::ALL.map(Op::name)).zip(analysis.gaps()) {
             gaps.set_item(name, distribution(py, histogram)?)?;
         }
         dict.set_item("gaps", gaps)?;
-        let dispersion = PyList::empty(py);
-        for scale in analysis.dispersion() {
-            dispersion.append((scale.scale_ns, scale.stretches, scale.index))?;
-        }
-        dict.set_item("dispersion", dispersion)?;
+        let dispersion = analysis.dispersion().into_iter().map(|scale| (scale.scale_ns, scale.stretches, scale.index));
+        dict.set_item("dispersion", dispersion.collect::<Vec<_>>())?;
         Ok(dict)
     }
 
     /// Returns the number of requests that start in each address range, as columns; the column `range` numbers the
     /// ranges.
-    fn ranges<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let rows = exclusive(&mut self.inner).ranges().into_iter();
-        columns(py, ["range", KINDS[0], KINDS[1], KINDS[2]], rows.map(|(range, [r, w, t])| [range, r, w, t]))
+    fn ranges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = self.inner.ranges().into_iter();
+        columns(py, ["range", "reads", "writes", "trims"], rows.map(|(range, [r, w, t])| [range, r, w, t]))
     }
 
     /// Returns a histogram of the distances between the starts of consecutive requests, as columns. The unit of
     /// distance is the address range. Each bucket includes `lower` and excludes `upper`.
-    fn deviations<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let rows = exclusive(&mut self.inner).deviations();
-        let dict = columns(py, KINDS, rows.iter().map(|row| row.2))?;
+    fn deviations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = self.inner.deviations();
+        let dict = columns(py, ["reads", "writes", "trims"], rows.iter().map(|row| row.2))?;
         dict.set_item("lower", array(py, rows.iter().map(|row| row.0).collect())?)?;
         dict.set_item("upper", array(py, rows.iter().map(|row| row.1).collect())?)?;
         Ok(dict)
@@ -114,51 +100,43 @@ impl Analysis {
 
     /// Returns a histogram of the request sizes in sectors, as columns. Each bucket includes `lower` and excludes
     /// `upper`.
-    fn sizes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let rows = exclusive(&mut self.inner).sizes().into_iter();
-        let names = ["lower", "upper", KINDS[0], KINDS[1], KINDS[2]];
-        columns(
-            py,
-            names,
-            rows.map(|step| [step.lower, step.upper, step.requests[0], step.requests[1], step.requests[2]]),
-        )
+    fn sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows =
+            self.inner.sizes().into_iter().map(|Step { lower, upper, requests: [r, w, t] }| [lower, upper, r, w, t]);
+        columns(py, ["lower", "upper", "reads", "writes", "trims"], rows)
     }
 
     /// Returns the number of requests for each alignment of the address, and for each alignment of both address and
     /// size, as columns.
-    fn alignments<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let rows = exclusive(&mut self.inner).alignments().into_iter();
-        let names = ["bytes", KINDS[0], KINDS[1], KINDS[2], "whole_reads", "whole_writes", "whole_trims"];
-        columns(
-            py,
-            names,
-            rows.map(|row| {
-                let ([r, w, t], [whole_r, whole_w, whole_t]) = (row.addresses, row.wholes);
-                [row.bytes, r, w, t, whole_r, whole_w, whole_t]
-            }),
-        )
+    fn alignments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let names = ["bytes", "reads", "writes", "trims", "whole_reads", "whole_writes", "whole_trims"];
+        let rows = self.inner.alignments().into_iter().map(|row| {
+            let ([r, w, t], [whole_r, whole_w, whole_t]) = (row.addresses, row.wholes);
+            [row.bytes, r, w, t, whole_r, whole_w, whole_t]
+        });
+        columns(py, names, rows)
     }
 
     /// Returns a histogram of the lengths of sequential runs, in requests, as columns. Each bucket includes `lower` and
     /// excludes `upper`.
-    fn runs<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let runs = exclusive(&mut self.inner).runs();
+    fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let runs = self.inner.runs();
         let rows = steps(runs.each_ref().map(|kind| &kind.lengths)).into_iter();
-        let names = ["lower", "upper", KINDS[0], KINDS[1], KINDS[2]];
+        let names = ["lower", "upper", "reads", "writes", "trims"];
         columns(py, names, rows.map(|(lower, upper, [r, w, t])| [lower, upper, r, w, t]))
     }
 
     /// Returns a histogram of the times between requests, as columns. Each bucket includes `lower_ns` and excludes
     /// `upper_ns`.
-    fn gaps<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let rows = steps(exclusive(&mut self.inner).gaps()).into_iter();
-        let names = ["lower_ns", "upper_ns", "all", KINDS[0], KINDS[1], KINDS[2], "flushes"];
+    fn gaps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = steps(self.inner.gaps()).into_iter();
+        let names = ["lower_ns", "upper_ns", "all", "reads", "writes", "trims", "flushes"];
         columns(py, names, rows.map(|(lower, upper, [all, r, w, t, f])| [lower, upper, all, r, w, t, f]))
     }
 
     /// Returns the metrics of each time window as columns.
-    fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (_, windows) = exclusive(&mut self.inner).windows();
+    fn windows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (_, windows) = self.inner.windows();
         let names = [
             "first_request",
             "first_ns",
@@ -173,26 +151,12 @@ impl Analysis {
             "new_pages",
             "pages_so_far",
         ];
-        columns(
-            py,
-            names,
-            windows.into_iter().map(|window| {
-                let ([reads, writes, trims, flushes], [read, written, trimmed]) = (window.requests, window.bytes);
-                [
-                    window.first_request,
-                    window.first_ns,
-                    reads,
-                    writes,
-                    trims,
-                    flushes,
-                    read,
-                    written,
-                    trimmed,
-                    window.pages,
-                    window.new_pages,
-                    window.pages_so_far,
-                ]
-            }),
-        )
+        let rows = windows.into_iter().map(
+            |WindowFigures { first_request, first_ns, requests, bytes, pages, new_pages, pages_so_far }| {
+                let ([r, w, t, f], [read, written, trimmed]) = (requests, bytes);
+                [first_request, first_ns, r, w, t, f, read, written, trimmed, pages, new_pages, pages_so_far]
+            },
+        );
+        columns(py, names, rows)
     }
 }

@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use ssdlab_core::LatencyHistogram;
+use ssdlab_trace::Op;
 
 /// Returns the values as a NumPy array. Imports numpy explicitly first, because the bindings panic if their own import
 /// fails, for example on Ctrl-C.
@@ -28,6 +29,19 @@ pub fn columns<'py, T: Element, const N: usize>(
     let dict = PyDict::new(py);
     for (name, column) in names.into_iter().zip(columns) {
         dict.set_item(name, array(py, column)?)?;
+    }
+    Ok(dict)
+}
+
+/// Returns a dictionary by operation name. `values` has one value per operation, in the order of [`Op::ALL`].
+pub fn by_op<'py, T, V: IntoPyObject<'py>>(
+    py: Python<'py>,
+    values: &[T],
+    convert: impl Fn(&T) -> PyResult<V>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (op, value) in Op::ALL.iter().zip(values) {
+        dict.set_item(op.name(), convert(value)?)?;
     }
     Ok(dict)
 }

@@ -1,19 +1,17 @@
 //! Python binding that filters a request table by device.
 
-use std::sync::Mutex;
-
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{OrRaise, detached};
 use crate::requests::{Requests, row_beyond};
-use crate::source::{device_choice, exclusive, report};
+use crate::source::{device_choice, report};
 use crate::volumes::Parted;
 
 /// Selects the requests to the chosen devices from a table of requests.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Devices {
-    inner: Mutex<ssdlab_trace::Devices>,
+    inner: ssdlab_trace::Devices,
 }
 
 #[pymethods]
@@ -23,23 +21,23 @@ impl Devices {
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(device: Option<String>) -> Self {
-        Self { inner: Mutex::new(ssdlab_trace::Devices::new(&device_choice(device))) }
+        Self { inner: ssdlab_trace::Devices::new(&device_choice(device)) }
     }
 
     /// True during the first of two passes over the table. The method `lay_out` ends the first pass.
     fn measuring(&mut self) -> bool {
-        exclusive(&mut self.inner).measuring()
+        self.inner.measuring()
     }
 
     /// Ends the first pass over the table.
     fn lay_out(&mut self) -> PyResult<()> {
-        exclusive(&mut self.inner).lay_out().or_raise()
+        self.inner.lay_out().or_raise()
     }
 
     /// Returns the requests of a batch that belong to the selected devices.
     fn take(&mut self, py: Python<'_>, batch: &Parted) -> PyResult<Requests> {
-        let (devices, mut inner) = (exclusive(&mut self.inner), Vec::new());
-        detached(py, None, || devices.take(&batch.inner, &mut inner))?.or_raise()?;
+        let mut inner = Vec::new();
+        detached(py, None, || self.inner.take(&batch.inner, &mut inner))?.or_raise()?;
         Ok(Requests { inner })
     }
 
@@ -53,23 +51,22 @@ impl Devices {
         table: &str,
         first: usize,
     ) -> PyResult<Option<String>> {
-        let devices = exclusive(&mut self.inner);
-        let beyond = detached(py, None, || devices.find_beyond(&batch.inner, capacity_bytes))?.or_raise()?;
+        let beyond = detached(py, None, || self.inner.find_beyond(&batch.inner, capacity_bytes))?.or_raise()?;
         Ok(beyond.map(|(row, request)| row_beyond(&request, capacity_bytes, table, first + row)))
     }
 
     /// Completes the report on the table; fails if the selected device was not found.
     fn conclude(&mut self) -> PyResult<()> {
-        exclusive(&mut self.inner).conclude().or_raise()
+        self.inner.conclude().or_raise()
     }
 
     /// Returns the names of the streams seen so far.
     fn streams(&mut self) -> Vec<String> {
-        exclusive(&mut self.inner).streams().to_vec()
+        self.inner.streams().to_vec()
     }
 
     /// Returns the report on the table; see `Reader.report`.
     fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        report(py, exclusive(&mut self.inner).report())
+        report(py, self.inner.report())
     }
 }

@@ -1,24 +1,21 @@
 //! Python binding that measures the costs of map caches of many sizes on a trace.
 
-use std::sync::Mutex;
-
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_advice::{MapSizes, SegmentAdvice};
 use ssdlab_trace::Packing;
 
-use crate::address_space::{AddressSpace, Space};
+use crate::address_space::AddressSpace;
 use crate::columns::array;
 use crate::config::Config;
 use crate::errors::{ConfigError, OrRaise, detached};
 use crate::quantity::size;
 use crate::requests::Requests;
-use crate::source::exclusive;
 
 /// Processes the requests of a trace and computes the costs of map caches of several sizes.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct MapAdvisor {
-    inner: Mutex<ssdlab_advice::MapAdvisor>,
+    inner: ssdlab_advice::MapAdvisor,
     sizes: MapSizes,
     page_bytes: u32,
     logical_pages: u32,
@@ -53,8 +50,7 @@ impl MapAdvisor {
         space: Option<&AddressSpace>,
     ) -> PyResult<Self> {
         let space = space.map(AddressSpace::known);
-        let extent = space.as_ref().map(Space::end_bytes);
-        let settings = config.inner.settings(extent).or_raise()?;
+        let settings = config.inner.settings(space.as_ref().map(|space| space.end_bytes)).or_raise()?;
         let (setup, page_bytes) = (&settings.setup, settings.setup.geometry.page_bytes);
         let mut sizes = MapSizes::usual(page_bytes, small(entry)?);
         if let Some(segments) = segments {
@@ -65,20 +61,19 @@ impl MapAdvisor {
             sizes.cache_bytes = ascending(caches.iter().map(|text| size(text)).collect::<PyResult<_>>()?);
         }
         let inner = ssdlab_advice::MapAdvisor::new(setup, &sizes).or_raise()?;
-        let packing = space.and_then(Space::into_packing);
-        Ok(Self { inner: Mutex::new(inner), sizes, page_bytes, logical_pages: setup.logical_pages, packing })
+        let packing = space.and_then(|space| space.packing);
+        Ok(Self { inner, sizes, page_bytes, logical_pages: setup.logical_pages, packing })
     }
 
     /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
-        let (inner, packing) = (exclusive(&mut self.inner), &self.packing);
-        let add = || match packing {
+        let add = || match &self.packing {
             Some(packing) => {
                 let packed: Result<Vec<_>, _> =
                     requests.inner.iter().filter_map(|request| packing.pack(request).transpose()).collect();
-                inner.add(&packed?)
+                self.inner.add(&packed?)
             }
-            None => inner.add(&requests.inner),
+            None => self.inner.add(&requests.inner),
         };
         detached(py, None, add)?.or_raise()
     }
@@ -98,8 +93,7 @@ impl MapAdvisor {
     /// size, in ascending order. An entry holds scalars, the arrays `write_backs` and `busy_ns` with one element per
     /// cache, and columns with one row for each number of cached segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let inner = exclusive(&mut self.inner);
-        let advice = detached(py, None, || inner.advice())?;
+        let advice = detached(py, None, || self.inner.advice())?;
         let dict = PyDict::new(py);
         dict.set_item("requests", advice.requests)?;
         dict.set_item("host_ns", advice.host_ns)?;

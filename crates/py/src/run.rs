@@ -7,14 +7,13 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_config::Settings;
-use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::MergeCost;
 use ssdlab_sim::{Control, LogFigures, Monitor, SoFar, States, Status};
-use ssdlab_trace::{Op, Packed, SliceSource, Source};
+use ssdlab_trace::{Packed, SliceSource, Source};
 
 use crate::activity::activity_columns;
-use crate::address_space::{AddressSpace, Space};
-use crate::columns::{array, buckets};
+use crate::address_space::AddressSpace;
+use crate::columns::{array, buckets, by_op};
 use crate::config::Config;
 use crate::errors::{OrRaise, detached};
 use crate::memory;
@@ -72,8 +71,8 @@ impl Outcome {
 
     /// Returns the response times per operation: (lower_ns, upper_ns, count) as u64, with one entry per non-empty
     /// bucket.
-    fn latency(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
-        latency_columns(py, &self.inner.latency)
+    fn latency<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        by_op(py, &self.inner.latency, |histogram| buckets(py, histogram))
     }
 
     /// Returns the distributions of a log-block FTL as u64 columns; None for other FTLs. Element i of `associativity`
@@ -102,15 +101,6 @@ fn log_columns<'py>(py: Python<'py>, figures: &LogFigures) -> PyResult<Bound<'py
     columns.set_item("associativity", array(py, figures.associativity.clone())?)?;
     columns.set_item("utilisation", array(py, figures.utilisation.clone())?)?;
     Ok(columns)
-}
-
-/// Returns the response times by operation, each as the columns of [`buckets`].
-pub fn latency_columns(py: Python<'_>, latency: &[LatencyHistogram; 4]) -> PyResult<Py<PyDict>> {
-    let columns = PyDict::new(py);
-    for (op, histogram) in Op::ALL.iter().zip(latency) {
-        columns.set_item(op.name(), buckets(py, histogram)?)?;
-    }
-    Ok(columns.unbind())
 }
 
 /// Returns the name of the phase, followed by the write amplification while preconditioning overwrites pages.
@@ -227,7 +217,7 @@ pub fn simulate(
     attribution: bool,
 ) -> PyResult<Outcome> {
     let space = space.map(AddressSpace::known);
-    let mut settings = config.inner.settings(space.as_ref().map(Space::end_bytes)).or_raise()?;
+    let mut settings = config.inner.settings(space.as_ref().map(|space| space.end_bytes)).or_raise()?;
     settings.setup.attribution = attribution;
     if source.is_none() && state.is_none() {
         memory::require_run(&settings)?;
@@ -236,7 +226,7 @@ pub fn simulate(
     }
     let toml = config.inner.to_toml();
     let mut monitor = PythonMonitor { watch: watch.as_ref(), ..PythonMonitor::new(monitor.as_ref()) };
-    let packing = space.as_ref().and_then(Space::packing);
+    let packing = space.as_ref().and_then(|space| space.packing.as_ref());
     let states = States { from: state.as_deref(), cache: kept.as_deref(), save: save_state.as_deref() };
     take_calls();
     let mut run = |source: &mut (dyn Source + Send)| match packing {
@@ -285,7 +275,7 @@ fn run(
 #[pyo3(signature = (config, space=None))]
 pub fn kept_key(config: &Config, space: Option<&AddressSpace>) -> PyResult<Option<String>> {
     let space = space.map(AddressSpace::known);
-    let settings = config.inner.settings(space.as_ref().map(Space::end_bytes)).or_raise()?;
+    let settings = config.inner.settings(space.as_ref().map(|space| space.end_bytes)).or_raise()?;
     Ok(ssdlab_sim::cache_key(&settings.setup))
 }
 

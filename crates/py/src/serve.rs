@@ -15,11 +15,12 @@ use ssdlab_nbd::{Address, Ending, Entry, Options, Server, ServerError, Sockets, 
 use ssdlab_serve::{OpenError, ServeOptions, Served, open};
 use ssdlab_sim::States;
 
+use crate::columns::{buckets, by_op};
 use crate::config::Config;
 use crate::errors::{ConfigError, OrRaise, Raise, SsdlabError, detached, drive_error, no_thread};
 use crate::memory;
 use crate::requests::Requests;
-use crate::run::{PythonMonitor, latency_columns};
+use crate::run::PythonMonitor;
 
 /// Interval at which a waiting thread checks if the server has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -192,8 +193,9 @@ impl DriveServer {
 
     /// Returns simulated response times: (lower_ns, upper_ns, count) per operation, with one entry per non-empty
     /// bucket. None if replies are sent at once.
-    fn latency(&self, py: Python<'_>) -> PyResult<Option<Py<PyDict>>> {
-        self.drive.latency().map(|latency| latency_columns(py, &latency)).transpose()
+    fn latency<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let latency = self.drive.latency();
+        latency.map(|latency| by_op(py, &latency, |histogram| buckets(py, histogram))).transpose()
     }
 
     /// Returns the client requests that were recorded since the last call.
