@@ -4,7 +4,7 @@ use ssdlab_cache::{Access, AccessTrace, Granularity, POLICIES, Trims};
 use ssdlab_core::parameter::decimal;
 use ssdlab_trace::{Arrival, Generator, Pattern, Request, Source, Workload};
 
-use crate::{Scale, machine};
+use crate::{Scale, head, machine};
 
 const PAGE: u32 = 4096;
 const BATCH: usize = 4096;
@@ -78,15 +78,11 @@ fn best<T>(rounds: u32, mut run: impl FnMut() -> T) -> (f64, T) {
 
 /// Prints accesses per second of each policy.
 pub fn report(scale: Scale) {
-    let (objects, count, rounds) = match scale {
-        Scale::Smoke => (1000, 20_000, 1),
-        Scale::Real => (1_000_000, 20_000_000, 3),
-    };
+    let (objects, count, rounds) = scale.pick((1000, 20_000, 1), (1_000_000, 20_000_000, 3));
     println!("## Cache policies: {objects} objects, cache holds 10 % of the objects, {count} accesses, one core\n");
-    println!(
-        "| accesses | policy | M accesses per second of processor time | relative to a bare FIFO | misses | result hash |"
+    head(
+        "accesses | policy | M accesses per second of processor time | relative to a bare FIFO | misses | result hash",
     );
-    println!("|---|---|---|---|---|---|");
     let skewed = zipf(objects, count);
     rows("Zipf 1.0", &skewed, objects as u32 / 10, rounds);
     rows("Zipf and scans", &with_scans(objects, skewed), objects as u32 / 10, rounds);

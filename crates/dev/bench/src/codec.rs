@@ -3,11 +3,11 @@
 use std::hint::black_box;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
-use ssdlab_codec::{Codec, CodecSpec};
+use ssdlab_codec::CodecSpec;
 
 use crate::machine::processor_seconds;
 use crate::text::pages;
-use crate::{Scale, machine};
+use crate::{Scale, head, machine};
 
 const PAGE_BYTES: usize = 8192;
 
@@ -107,23 +107,17 @@ fn run(
 
 /// Prints the table of codecs.
 pub fn report(scale: Scale) {
-    let (count, rounds) = match scale {
-        Scale::Smoke => (20, 1),
-        Scale::Real => (4_000, 9),
-    };
+    let (count, rounds) = scale.pick((20, 1), (4_000, 9));
     let pages = pages(count, PAGE_BYTES);
     println!(
         "## Page compressors: {count} pages of 8 KiB, one core, through ssdlab's trait and by direct library calls\n"
     );
-    println!(
-        "| codec | compression ratio | compress, us | library compress, us | speed ratio | decompress, us | library decompress, us | speed ratio | result hash |"
+    head(
+        "codec | compression ratio | compress, us | library compress, us | speed ratio | decompress, us | library decompress, us | speed ratio | result hash",
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
     for mut library in libraries() {
-        let mut codec: Box<dyn Codec> =
-            library.spec.parse::<CodecSpec>().expect("the codec exists").build().expect("memory for a context");
-        let mut other: Box<dyn Codec> =
-            library.spec.parse::<CodecSpec>().expect("the codec exists").build().expect("memory for a context");
+        let spec: CodecSpec = library.spec.parse().expect("the codec exists");
+        let [mut codec, mut other] = [(); 2].map(|()| spec.build().expect("memory for a context"));
         let mut best = [f64::INFINITY; 4];
         let mut stored = Vec::new();
         // ssdlab's codec and the library alternate, so that interference affects both equally.

@@ -15,7 +15,7 @@ use ssdlab_sim::{
 };
 use ssdlab_trace::{Arrival, Pattern, Workload};
 
-use crate::{Scale, clocked, machine, settings_of};
+use crate::{Scale, clocked, head, machine, settings_of};
 
 const PAGE_BYTES: u32 = 4096;
 const PAGES_PER_BLOCK: u32 = 256;
@@ -76,10 +76,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
 
 /// Returns a modern drive in steady state: preset `client-nvme` with 1 TB, or a scale model of it.
 fn modern(scale: Scale, depth: u32) -> Setup {
-    let preset = match scale {
-        Scale::Smoke => "small-nvme",
-        Scale::Real => "client-nvme",
-    };
+    let preset = scale.pick("small-nvme", "client-nvme");
     let sets = ["host.replay=closed".into(), format!("host.replay.closed.queue_depth={depth}")];
     let setup = settings_of(preset, &sets).expect("the settings are valid").setup;
     Setup { warmup_requests: 4096, ..setup }
@@ -146,15 +143,11 @@ fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
 
 /// Prints the simulated requests per second of a drive with event timing.
 pub fn report(scale: Scale) {
-    let (capacity_bytes, requests) = match scale {
-        Scale::Smoke => (1_u64 << 30, 10_000),
-        Scale::Real => (64 << 30, 2_000_000),
-    };
+    let (capacity_bytes, requests) = scale.pick((1_u64 << 30, 10_000), (64 << 30, 2_000_000));
     println!("## Timed drives: random 4 KiB requests, 8 channels x 8 dies, page mapping, greedy, 28 % OP\n");
-    println!(
-        "| requests | depth | k requests/s | M flash operations/s | simulated IOPS | WA | start-up, s | resident bytes/page | result hash |"
+    head(
+        "requests | depth | k requests/s | M flash operations/s | simulated IOPS | WA | start-up, s | resident bytes/page | result hash",
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
     let steady = Overwrite::Steady(Method::Auto);
     let drive = |depth, overwrite| setup(capacity_bytes, depth, overwrite);
     for (label, depth, reads, setup) in [
@@ -184,8 +177,7 @@ pub fn report(scale: Scale) {
     println!(
         "\nThe flash array alone with random single-page reads. Each read is one die event and one channel event.\n"
     );
-    println!("| depth | M events per second of processor time |");
-    println!("|---|---|");
+    head("depth | M events per second of processor time");
     for depth in [1, 16, 64, 256] {
         println!("| {depth} | {:.1} |", bare(&setup(capacity_bytes, depth, steady), depth, 4 * requests) / 1e6);
     }
@@ -196,8 +188,7 @@ pub fn report(scale: Scale) {
 /// Prints the cost of latency attribution.
 fn report_attribution(requests: u64) {
     println!("Cost of latency attribution on a drive of 1 GiB, queue depth 64.\n");
-    println!("| requests | ns/request | ns added by attribution | overhead | result hash |");
-    println!("|---|---|---|---|---|");
+    head("requests | ns/request | ns added by attribution | overhead | result hash");
     let drive = |overwrite| setup(1 << 30, 64, overwrite);
     let steady = Overwrite::Steady(Method::Auto);
     let default = ["device.capacity=1GiB", "host.replay.closed.queue_depth=64"].map(String::from);

@@ -4,12 +4,12 @@ use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, placement};
-use ssdlab_nand::{Geometry, Parallelism, ProgramOrder, Units};
+use ssdlab_nand::Geometry;
 use ssdlab_sim::{Overwrite, Precondition, Setup};
 
 use crate::baseline::Loop;
 use crate::drive::timed;
-use crate::{Scale, machine};
+use crate::{Scale, head, machine};
 
 const PAGE_BYTES: u64 = 4096;
 const BLOCK_SHIFT: u32 = 8;
@@ -20,14 +20,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
     let pages_per_block = 1 << BLOCK_SHIFT;
     let data_blocks = (f64::from(logical_pages) * (1.0 + op) / f64::from(pages_per_block)).ceil() as u32;
     let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
-    let geometry = Geometry {
-        page_bytes: PAGE_BYTES as u32,
-        pages_per_block,
-        blocks: data_blocks + RESERVE_BLOCKS,
-        order: ProgramOrder::Ascending,
-        parallelism: Parallelism::SINGLE,
-        units: Units::PAGE,
-    };
+    let geometry = Geometry::single_plane(PAGE_BYTES as u32, pages_per_block, data_blocks + RESERVE_BLOCKS);
     Setup {
         warmup_requests: 4096,
         precondition: Precondition { fill: 1.0, overwrite: Overwrite::Passes(1.5) },
@@ -39,14 +32,11 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
 /// over-provisioning values.
 pub fn report(scale: Scale) {
     println!("## Untimed page mapping: uniform random 4 KiB overwrites, greedy, 256-page blocks\n");
-    println!(
-        "| device | OP | bare loop, M programs/s | ssdlab, M programs/s | ratio | M host writes/s | WA loop | WA ssdlab | map bytes/page | resident bytes/page | result hash |"
+    head(
+        "device | OP | bare loop, M programs/s | ssdlab, M programs/s | ratio | M host writes/s | WA loop | WA ssdlab | map bytes/page | resident bytes/page | result hash",
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|");
-    let (sizes, rounds): (&[(u64, u64)], u32) = match scale {
-        Scale::Smoke => (&[(16 << 20, 20_000)], 1),
-        Scale::Real => (&[(64 << 30, 6_000_000), (8 << 30, 12_000_000), (1 << 30, 30_000_000)], 5),
-    };
+    let (sizes, rounds): (&[(u64, u64)], u32) = scale
+        .pick((&[(16 << 20, 20_000)], 1), (&[(64 << 30, 6_000_000), (8 << 30, 12_000_000), (1 << 30, 30_000_000)], 5));
     let mut first = true;
     for &(capacity_bytes, writes) in sizes {
         for op in [0.07, 0.28] {

@@ -8,7 +8,7 @@ use ssdlab_core::Rng;
 use ssdlab_trace::formats::parse;
 use ssdlab_trace::{Op, ReadOptions, Request, Source, TraceReader, open_writer};
 
-use crate::{Scale, machine};
+use crate::{Scale, head, machine};
 
 const FORMATS: [&str; 6] = ["msr", "ssdlab-csv", "spc", "vscsi1", "vscsi2", "blktrace"];
 const BATCH: usize = 4096;
@@ -56,13 +56,9 @@ fn baseline(path: &Path) -> f64 {
 
 /// Prints the table of trace formats.
 pub fn report(scale: Scale) {
-    let (count, rounds) = match scale {
-        Scale::Smoke => (2_000, 1),
-        Scale::Real => (4_000_000, 5),
-    };
+    let (count, rounds) = scale.pick((2_000, 1), (4_000_000, 5));
     println!("## Trace ingest: {count} requests, file to memory, one core\n");
-    println!("| format | MB | MB/s | M requests/s | speed relative to a bare scan | result hash |");
-    println!("|---|---|---|---|---|---|");
+    head("format | MB | MB/s | M requests/s | speed relative to a bare scan | result hash");
     let requests = requests(count);
     let directory = std::env::temp_dir().join(format!("ssdlab-bench-{}", std::process::id()));
     fs::create_dir_all(&directory).expect("the temporary directory is writable");

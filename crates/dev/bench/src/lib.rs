@@ -31,6 +31,20 @@ pub enum Scale {
     Real,
 }
 
+impl Scale {
+    fn pick<T>(self, smoke: T, real: T) -> T {
+        match self {
+            Self::Smoke => smoke,
+            Self::Real => real,
+        }
+    }
+}
+
+/// Prints the head of a table, given the names of its columns, separated by ` | `.
+fn head(columns: &str) {
+    println!("| {columns} |\n|{}", "---|".repeat(columns.split(" | ").count()));
+}
+
 /// Monitor that records the processor time at which the measured phase starts. Other processes affect processor time
 /// less than elapsed time.
 struct Clocked {
@@ -48,10 +62,8 @@ impl Monitor for Clocked {
     }
 }
 
-/// Returns the settings of the single-chip preset with the given changes.
-fn settings(sets: &[String]) -> Result<Settings, ConfigError> {
-    settings_of("tlc-chip", sets)
-}
+/// Name of the single-chip preset.
+const CHIP: &str = "tlc-chip";
 
 /// Returns the settings of a preset with the given changes.
 fn settings_of(preset: &str, sets: &[String]) -> Result<Settings, ConfigError> {
@@ -70,14 +82,14 @@ fn clocked(setup: &Setup, workload: &Workload) -> (f64, Summary) {
 
 /// Simulates the single-chip preset with the given changes; see [`clocked`] for the result.
 fn measured(sets: &[String]) -> (f64, Summary) {
-    let settings = settings(sets).expect("the settings are valid");
+    let settings = settings_of(CHIP, sets).expect("the settings are valid");
     clocked(&settings.setup, &settings.workload)
 }
 
 /// Simulates the single-chip preset with the given changes; returns the elapsed seconds and the number of flash
 /// programs.
 pub fn simulate(sets: &[String]) -> Result<(f64, u64), String> {
-    let settings = settings(sets).map_err(|error| error.to_string())?;
+    let settings = settings_of(CHIP, sets).map_err(|error| error.to_string())?;
     let began = Instant::now();
     let mut source = Generator::new(&settings.workload).map_err(|error| error.to_string())?;
     let outcome = ssdlab_sim::run(&settings.setup, &mut source, &mut ()).map_err(|error| error.to_string())?;

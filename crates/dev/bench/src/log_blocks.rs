@@ -5,7 +5,7 @@ use ssdlab_core::{HugeVec, Rng};
 
 use ssdlab_ftl::choice::LOG_FTLS;
 
-use crate::{Scale, machine, measured};
+use crate::{Scale, head, machine, measured};
 
 const PAGES_PER_BLOCK: u32 = 256;
 
@@ -36,17 +36,13 @@ fn bare_merges(pages: u32, merges: u64) -> f64 {
 
 /// Prints programs and reads per second of each FTL.
 pub fn report(scale: Scale) {
-    let (capacity_mib, writes, reads) = match scale {
-        Scale::Smoke => (512, 20_000_u64, 20_000_u64),
-        Scale::Real => (32 << 10, 2_000_000, 20_000_000),
-    };
+    let (capacity_mib, writes, reads) = scale.pick((512, 20_000_u64, 20_000_u64), (32 << 10, 2_000_000, 20_000_000));
     println!(
         "## Untimed log-block FTLs: 4 KiB overwrites of {capacity_mib} MiB, full drive, 7 % log blocks, 256-page blocks\n"
     );
-    println!(
-        "| FTL | workload | M programs/s | bare merges, M programs/s | ratio | write amplification | M random reads/s | map bytes/page | result hash |"
+    head(
+        "FTL | workload | M programs/s | bare merges, M programs/s | ratio | write amplification | M random reads/s | map bytes/page | result hash",
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
     let pages = capacity_mib * 256;
     for ftl in LOG_FTLS.iter().map(|info| info.name) {
         for (label, pattern) in [("uniform", "uniform"), ("8 streams, 90 % sequential", "streams")] {

@@ -5,20 +5,13 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ssdlab_advice::{MapAdvisor, MapSizes};
-use ssdlab_config::{Config, Layer, Settings};
 use ssdlab_ftl::map::{MapModel, SegmentCache, segments};
 use ssdlab_sim::Setup;
 use ssdlab_trace::{Generator, Op, ReadOptions, Request, Source, TraceReader};
 
-use crate::{Scale, machine};
+use crate::{Scale, head, machine, settings_of};
 
 const BATCH: usize = 4096;
-
-fn settings(sets: &[&str]) -> Settings {
-    let sets: Vec<_> = sets.iter().map(|&set| Layer { origin: "--set".into(), text: set.into() }).collect();
-    let config = Config::resolve(Some("mapcache"), &[], &sets);
-    config.and_then(|config| config.settings(None)).expect("the settings are valid")
-}
 
 fn requests(source: &mut dyn Source, limit: usize) -> Vec<Request> {
     let mut requests = Vec::new();
@@ -81,17 +74,12 @@ fn one_by_one(setup: &Setup, sizes: &MapSizes, look_ups: &[(u32, bool)]) -> (f64
 
 /// Prints a table that compares one pass with separate runs for each workload.
 pub fn report(scale: Scale) {
-    let (count, rounds) = match scale {
-        Scale::Smoke => (5_000, 1),
-        Scale::Real => (1_000_000, 5),
-    };
+    let (count, rounds) = scale.pick((5_000, 1), (1_000_000, 5));
     println!("## Advice on map caches: 7 cache sizes and 4 segment sizes, one core\n");
-    println!("| requests | look-ups | 28 separate runs, s | one pass, s | ns/look-up | ratio | result hash |");
-    println!("|---|---|---|---|---|---|---|");
-    let generated = format!("workload.requests={count}");
+    head("requests | look-ups | 28 separate runs, s | one pass, s | ns/look-up | ratio | result hash");
     for pattern in ["uniform", "zipf", "sequential", "varmail.csv.zst"] {
         let (settings, requests) = if pattern.contains('.') {
-            let settings = settings(&[]);
+            let settings = settings_of("mapcache", &[]).expect("the preset is valid");
             let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../traces").join(pattern);
             let mut reader =
                 TraceReader::open(&[path], &ReadOptions::default()).expect("the trace is part of the repository");
@@ -105,7 +93,8 @@ pub fn report(scale: Scale) {
             }
             (settings, requests)
         } else {
-            let mut settings = settings(&[&format!("workload.pattern={pattern}"), &generated]);
+            let sets = [format!("workload.pattern={pattern}"), format!("workload.requests={count}")];
+            let mut settings = settings_of("mapcache", &sets).expect("the settings are valid");
             let page = settings.setup.geometry.page_bytes;
             settings.workload.sizes = vec![(page, 1.0)];
             settings.workload.align_bytes = page;

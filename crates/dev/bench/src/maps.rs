@@ -4,17 +4,13 @@ use std::iter;
 
 use ssdlab_ftl::map::cache::POLICIES;
 
-use crate::{Scale, machine, measured};
+use crate::{Scale, head, machine, measured};
 
 /// Prints reads per second of each kind of map, with a quarter of the map cached.
 pub fn report(scale: Scale) {
-    let (capacities_mib, reads): (&[u32], u64) = match scale {
-        Scale::Smoke => (&[512], 20_000),
-        Scale::Real => (&[1 << 10, 32 << 10], 20_000_000),
-    };
+    let (capacities_mib, reads): (&[u32], u64) = scale.pick((&[512], 20_000), (&[1 << 10, 32 << 10], 20_000_000));
     println!("## Untimed maps in flash: uniform random 4 KiB reads of a filled drive, a quarter of the map cached\n");
-    println!("| device | map | M reads/s | relative to the map in RAM | hit ratio | result hash |");
-    println!("|---|---|---|---|---|---|");
+    head("device | map | M reads/s | relative to the map in RAM | hit ratio | result hash");
     for &capacity_mib in capacities_mib {
         rows(capacity_mib, reads);
     }

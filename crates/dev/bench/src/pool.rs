@@ -14,7 +14,7 @@ use ssdlab_pool::{Demotion, Loader, Options, PageId, Pool, Share, policy};
 
 use crate::machine::processor_seconds;
 use crate::text::pages;
-use crate::{Scale, machine};
+use crate::{Scale, head, machine};
 
 /// Backing storage in memory.
 struct Memory(Arc<Vec<Vec<u8>>>);
@@ -128,18 +128,14 @@ fn reads(cache: &impl Cached, ids: &[&[u64]], copies: bool, page_bytes: usize) -
 
 /// Prints the table of hits on uncompressed pages.
 pub fn raw_hits(scale: Scale) {
-    let (items, count, rounds) = match scale {
-        Scale::Smoke => (100, 1_000, 1),
-        Scale::Real => (30_000, 30_000, 100),
-    };
+    let (items, count, rounds) = scale.pick((100, 1_000, 1), (30_000, 30_000, 100));
     println!("## Two-pool cache: {items} pages, all uncompressed, Zipf reads with exponent 0.99\n");
     println!(
         "Millions of reads per second. Reads copy the page, or read its first word in place. Best of {rounds} rounds.\n"
     );
-    println!(
-        "| page | threads | read method | moka | quick_cache | foyer | two-pool cache | relative to the best other cache | result hash |"
+    head(
+        "page | threads | read method | moka | quick_cache | foyer | two-pool cache | relative to the best other cache | result hash",
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
     for page_bytes in [4096, 8192] {
         let all = Arc::new(pages(items, page_bytes));
         let shared = || all.iter().enumerate().map(|(id, page)| (id as u64, Page::from(&page[..])));
@@ -154,7 +150,7 @@ pub fn raw_hits(scale: Scale) {
         let options = Options {
             share: Share::Fixed { percent: 0.0 },
             raw_policy: policy::policy("sieve").expect("the policy exists"),
-            shards: if scale == Scale::Smoke { 1 } else { 16 },
+            shards: scale.pick(1, 16),
             ..Options::new(budget, page_bytes as u32)
         };
         let pool = Pool::new(options, Memory(Arc::clone(&all))).expect("the options are valid");
@@ -253,18 +249,14 @@ fn clock_us() -> f64 {
 
 /// Prints the table of hits on compressed pages.
 pub fn compressed_hits(scale: Scale) {
-    let (items, rounds) = match scale {
-        Scale::Smoke => (400, 1),
-        Scale::Real => (20_000, 40),
-    };
+    let (items, rounds) = scale.pick((400, 1), (20_000, 40));
     println!("## Two-pool cache: hits on compressed pages, {items} pages of 4 KiB, processor time\n");
     println!(
         "All pages are read in place repeatedly, in sequential or one random order. Each read hits a compressed page: the reader decompresses the page and compresses a victim. For comparison, the codec does the same work alone, outside the pool. Separate runs measure the time that a hit spends in the codec; the rest of its time is overhead.\n"
     );
-    println!(
-        "| codec | order | hit including victim compression, us | codec alone, us | difference, us | codec in the pool, us | overhead, us | compressed pages per page of memory | external fragmentation, % | result hash |"
+    head(
+        "codec | order | hit including victim compression, us | codec alone, us | difference, us | codec in the pool, us | overhead, us | compressed pages per page of memory | external fragmentation, % | result hash",
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
     let all = Arc::new(pages(items, 4096));
     let (sequential, random) = (("sequential", (0..items as u64).collect()), ("random", shuffled(items)));
     for (spec, (order_name, order)) in
@@ -278,7 +270,7 @@ pub fn compressed_hits(scale: Scale) {
             raw_policy: policy::policy("fifo").expect("the policy exists"),
             demotion: Demotion::Synchronous,
             shards: 1,
-            chunk_bytes: if scale == Scale::Smoke { 8 << 10 } else { 64 << 10 },
+            chunk_bytes: scale.pick(8 << 10, 64 << 10),
             ..Options::new(Bytes((items * 4096) as u64), 4096)
         };
         let pool = Pool::new(options.clone(), Memory(Arc::clone(&all))).expect("the options are valid");
@@ -326,15 +318,11 @@ pub fn compressed_hits(scale: Scale) {
 
 /// Prints the table of page compression.
 pub fn compressing(scale: Scale) {
-    let (items, rounds) = match scale {
-        Scale::Smoke => (400, 1),
-        Scale::Real => (10_000, 7),
-    };
+    let (items, rounds) = scale.pick((400, 1), (10_000, 7));
     println!("## Two-pool cache: loading and compressing pages of 4 KiB, one caller\n");
-    println!(
-        "| codec | synchronous compression, us | codec and copy alone, us | ratio | with a worker, us | compressed by workers, % | result hash |"
+    head(
+        "codec | synchronous compression, us | codec and copy alone, us | ratio | with a worker, us | compressed by workers, % | result hash",
     );
-    println!("|---|---|---|---|---|---|---|");
     let all = Arc::new(pages(items, 4096));
     for spec in ["lz4", "zstd:1", "zstd:3"] {
         let codec: CodecSpec = spec.parse().expect("the codec exists");
@@ -344,7 +332,7 @@ pub fn compressing(scale: Scale) {
                 max_stored_percent: 90.0,
                 demotion,
                 shards: 1,
-                chunk_bytes: if scale == Scale::Smoke { 8 << 10 } else { 64 << 10 },
+                chunk_bytes: scale.pick(8 << 10, 64 << 10),
                 ..Options::new(Bytes((items * 1024) as u64), 4096)
             };
             Pool::new(options, Memory(Arc::clone(&all))).expect("the options are valid")

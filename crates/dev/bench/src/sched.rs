@@ -7,7 +7,7 @@ use ssdlab_sched::{
     Bio, Device, Direction, Flags, IoScheduler, Priority, RequestId, Requests, SCHEDULERS, SchedulerInfo,
 };
 
-use crate::{Scale, machine};
+use crate::{Scale, head, machine};
 
 /// Number of queued requests during the measurement.
 const QUEUED: usize = 256;
@@ -18,13 +18,9 @@ const SECTORS: u64 = 60 << 21;
 
 /// Prints each scheduler's time per decision in nanoseconds.
 pub fn report(scale: Scale) {
-    let rounds = match scale {
-        Scale::Smoke => 20,
-        Scale::Real => 20_000,
-    };
+    let rounds = scale.pick(20, 20_000);
     println!("## I/O schedulers: {QUEUED} queued requests of 16 processes, 70 % reads, uniformly random\n");
-    println!("| scheduler | ns per decision, median | ns per request, median | result hash |");
-    println!("|---|---|---|---|");
+    head("scheduler | ns per decision, median | ns per request, median | result hash");
     for info in SCHEDULERS.iter() {
         let row = Bench::new(info).run(rounds);
         println!("| {} | {:.0} | {:.0} | {:08x} |", info.name, row.decision, row.request, machine::hash(&row.order));

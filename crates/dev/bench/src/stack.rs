@@ -3,23 +3,17 @@
 use ssdlab_sim::{BlockOptions, Overwrite, Setup, block_options};
 
 use crate::drive::{fastest, setup};
-use crate::{Scale, machine};
+use crate::{Scale, head, machine};
 
 const DEPTH: u32 = 64;
 
 /// Prints requests per second of the drive alone and with the block layer.
 pub fn report(scale: Scale) {
-    let (capacity_bytes, requests) = match scale {
-        Scale::Smoke => (1_u64 << 30, 10_000),
-        Scale::Real => (64 << 30, 1_000_000),
-    };
+    let (capacity_bytes, requests) = scale.pick((1_u64 << 30, 10_000), (64 << 30, 1_000_000));
     println!(
         "## The block layer above a drive: random 4 KiB requests, {DEPTH} outstanding, drive of section `drive`\n"
     );
-    println!(
-        "| requests | scheduler | slots | k requests/s | relative to the drive alone | simulated IOPS | result hash |"
-    );
-    println!("|---|---|---|---|---|---|---|");
+    head("requests | scheduler | slots | k requests/s | relative to the drive alone | simulated IOPS | result hash");
     for (label, reads) in [("reads", 1.0), ("70 % reads", 0.7)] {
         let alone = setup(capacity_bytes, DEPTH, Overwrite::None);
         let above =

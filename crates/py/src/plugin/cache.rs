@@ -4,17 +4,14 @@
 use std::fmt::{self, Debug, Formatter};
 
 use pyo3::prelude::*;
-use ssdlab_cache::{Access, Counts, POLICIES, Policy, PolicyInfo, PolicyRules, simulate};
+use ssdlab_cache::{Access, Counts, POLICIES, Policy, PolicyRules, simulate};
 
-use super::{Entry, Registered, Running, or_unwind};
+use super::{Entry, Registered, Running, leaked, or_unwind};
 
-pub(super) fn register(entry: Entry) -> Registered {
-    let (name, help) = (entry.name, entry.help);
-    let build = Box::leak(Box::new(move |_: &_, capacity, items| -> Box<dyn Policy> {
-        Box::new(Cache::new(&entry, capacity, items))
-    }));
+pub(super) fn register(entry: &'static Entry) -> Registered {
+    let build = leaked(|_: &_, capacity, items| -> Box<dyn Policy> { Box::new(Cache::new(entry, capacity, items)) });
     let role = PolicyRules { sizes: true, needs_future: false, largest: u64::MAX, one_pass: None, build };
-    POLICIES.register(Box::leak(Box::new(PolicyInfo { name, help, source: "", parameters: &[], role })))
+    POLICIES.register(entry.info(role))
 }
 
 struct Cache {
@@ -37,11 +34,13 @@ impl Debug for Cache {
 
 impl Cache {
     fn new(entry: &Entry, capacity: u64, items: u32) -> Self {
-        let running = Running::new(entry, 0);
-        let method = |name| or_unwind(Python::attach(|py| running.plugin.getattr(py, name)));
-        or_unwind(Python::attach(|py| running.plugin.setattr(py, "capacity", capacity)));
-        let [hit, insert, evict, remove] = ["hit", "insert", "evict", "remove"].map(method);
-        Self { running, hit, insert, evict, remove, sizes: vec![0; items as usize], used: 0, capacity }
+        or_unwind(|py| {
+            let running = Running::start(py, entry, 0)?;
+            running.plugin.setattr(py, "capacity", capacity)?;
+            let method = |name| running.plugin.getattr(py, name);
+            let (hit, insert, evict, remove) = (method("hit")?, method("insert")?, method("evict")?, method("remove")?);
+            Ok(Self { running, hit, insert, evict, remove, sizes: vec![0; items as usize], used: 0, capacity })
+        })
     }
 
     fn evicted(&mut self, py: Python<'_>) -> PyResult<u32> {
@@ -92,15 +91,15 @@ impl Cache {
 
 impl Policy for Cache {
     fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
-        or_unwind(Python::attach(|py| self.accessed(py, access, evicted)))
+        or_unwind(|py| self.accessed(py, access, evicted))
     }
 
     fn victim(&mut self) -> Option<u32> {
-        (self.used > 0).then(|| or_unwind(Python::attach(|py| self.evicted(py))))
+        (self.used > 0).then(|| or_unwind(|py| self.evicted(py)))
     }
 
     fn remove(&mut self, item: u32) {
-        or_unwind(Python::attach(|py| self.removed(py, item)));
+        or_unwind(|py| self.removed(py, item));
     }
 
     fn contains(&self, item: u32) -> bool {

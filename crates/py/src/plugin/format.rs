@@ -7,22 +7,19 @@ use pyo3::types::{PyBytes, PyString};
 use ssdlab_trace::formats::{
     Device, Entry, Fault, Io, LineFormat, RecordFormat, Skip, Stream, Tables, decode_lines, decode_records, sniff_lines,
 };
-use ssdlab_trace::{FORMATS, FormatInfo, FormatRules, ReadOptions};
+use ssdlab_trace::{FORMATS, FormatRules, ReadOptions};
 
 use super::request::Fields;
-use super::{Registered, Running, or_unwind};
+use super::{Registered, Running, leaked, or_unwind};
 use crate::errors::SimulationError;
 
-pub(super) fn register(plugin: super::Entry) -> Registered {
-    let (name, help) = (plugin.name, plugin.help);
-    let plugin: &super::Entry = Box::leak(Box::new(plugin));
-    let sniff = Box::leak(Box::new(|head: &[u8]| Parser::new(plugin).sniff(head)));
-    let decoder = Box::leak(Box::new(|options: &ReadOptions| {
+pub(super) fn register(plugin: &'static super::Entry) -> Registered {
+    let sniff = leaked(|head: &[u8]| Parser::new(plugin).sniff(head));
+    let decoder = leaked(|options: &ReadOptions| {
         let parser = Parser::new(plugin);
         if parser.record_bytes > 0 { decode_records(parser, options) } else { decode_lines(parser, options) }
-    }));
-    let role = FormatRules::decoded(sniff, decoder);
-    FORMATS.register(Box::leak(Box::new(FormatInfo { name, help, source: "", parameters: &[], role })))
+    });
+    FORMATS.register(plugin.info(FormatRules::decoded(sniff, decoder)))
 }
 
 /// Parser of one file.
@@ -38,24 +35,24 @@ struct Parser {
 
 impl Parser {
     fn new(plugin: &super::Entry) -> Self {
-        or_unwind(Python::attach(|py| {
+        or_unwind(|py| {
             let running = Running::start(py, plugin, 0)?;
             let parse = running.plugin.getattr(py, "parse")?;
             let record_bytes = running.plugin.getattr(py, "record_bytes")?.extract(py)?;
             Ok(Self { running, parse, record_bytes, first_fault: None })
-        }))
+        })
     }
 
     /// Returns the confidence, in percent, that a file with these first bytes has the format.
     fn sniff(mut self, head: &[u8]) -> u32 {
-        let answer = or_unwind(Python::attach(|py| {
+        let answer = or_unwind(|py| {
             let Some(sniff) = self.running.plugin.bind(py).getattr_opt("sniff")? else { return Ok(None) };
             let percent = |answer: &Bound<'_, PyAny>| {
                 let percent = answer.extract::<u32>().ok().filter(|&percent| percent <= 100);
                 percent.ok_or_else(|| "which is not a percentage; return a whole number from 0 to 100".to_owned())
             };
             self.running.ask(py, &sniff.unbind(), || Ok((PyBytes::new(py, head),)), percent).map(Some)
-        }));
+        });
         match answer {
             Some(percent) => percent,
             None if self.record_bytes > 0 => 0,

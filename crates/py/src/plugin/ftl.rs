@@ -8,28 +8,27 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use ssdlab_core::{Archive, Archived, BlockId, Lpn, Ppn};
 use ssdlab_ftl::choice::LOG_FTLS;
-use ssdlab_ftl::log::{LogInfo, LogRules};
+use ssdlab_ftl::log::LogRules;
 use ssdlab_ftl::{DynFtl, Ftl, Shape, WriteContext};
 use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
 
-use super::{Entry, Registered, Running, or_unwind};
+use super::{Entry, Registered, Running, leaked, or_unwind};
 
-pub(super) fn register(entry: Entry, reserve_blocks: u32) -> Registered {
-    let (name, help) = (entry.name, entry.help);
-    let build = move |shape: Shape, _, _: &_| -> Result<Box<dyn DynFtl>, String> {
+pub(super) fn register(entry: &'static Entry, reserve_blocks: u32) -> Registered {
+    let build = |shape: Shape, _, _: &_| -> Result<Box<dyn DynFtl>, String> {
         if shape.program_unit > 1 {
             return Err(format!("{} programs single pages; set device.unit to the size of a flash page", entry.name));
         }
-        Ok(Box::new(PythonFtl::new(&entry, shape)))
+        Ok(Box::new(PythonFtl::new(entry, shape)))
     };
     let role = LogRules {
         reserve_blocks,
         has_log: false,
         least_log_blocks: |_| 0,
         check: |_, _| Ok(()),
-        build: Some(Box::leak(Box::new(build))),
+        build: Some(leaked(build)),
     };
-    LOG_FTLS.register(Box::leak(Box::new(LogInfo { name, help, source: "", parameters: &[], role })))
+    LOG_FTLS.register(entry.info(role))
 }
 
 /// The flash operations of an FTL in Python. Breaking a rule of the flash, or losing data, raises an exception.
@@ -241,8 +240,8 @@ struct PythonFtl {
 
 impl PythonFtl {
     fn new(entry: &Entry, shape: Shape) -> Self {
-        let running = Running::new(entry, 0);
-        or_unwind(Python::attach(|py| {
+        or_unwind(|py| {
+            let running = Running::start(py, entry, 0)?;
             let flash = Py::new(py, Flash::new(shape))?;
             running.plugin.setattr(py, "flash", &flash)?;
             running.plugin.setattr(py, "logical_pages", shape.logical_pages)?;
@@ -250,7 +249,7 @@ impl PythonFtl {
             let method = |name| running.plugin.getattr(py, name);
             let (write, read, trim) = (method("write")?, method("read")?, method("trim")?);
             Ok(Self { running, flash, write, read, trim, sequence: 0, erases: vec![0; shape.blocks as usize] })
-        }))
+        })
     }
 
     /// Calls a method of the FTL for a logical page, then examines the state of the flash with `check`. An error of
@@ -287,7 +286,7 @@ impl PythonFtl {
 
 impl Ftl for PythonFtl {
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
-        or_unwind(Python::attach(|py| {
+        or_unwind(|py| {
             for page in 0..count {
                 let lpn = lpn.0 + page;
                 self.flash.get().locked().writing = Some(lpn);
@@ -301,12 +300,12 @@ impl Ftl for PythonFtl {
                 self.emit(page, Cause::Gc, sink);
             }
             Ok(())
-        }));
+        });
     }
 
     fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32 {
         let mut unmapped = 0;
-        or_unwind(Python::attach(|py| {
+        or_unwind(|py| {
             for lpn in lpn.0..lpn.0 + count {
                 self.call(py, &self.read, lpn, |state| {
                     let Some(place) = state.place(lpn) else {
@@ -331,19 +330,19 @@ impl Ftl for PythonFtl {
                 self.emit(0, cause, sink);
             }
             Ok(())
-        }));
+        });
         unmapped
     }
 
     fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S) {
-        or_unwind(Python::attach(|py| {
+        or_unwind(|py| {
             for lpn in lpn.0..lpn.0 + count {
                 self.flash.get().locked().newest[lpn as usize] = 0;
                 self.call(py, &self.trim, lpn, |_| Ok(()))?;
                 self.emit(0, Cause::Gc, sink);
             }
             Ok(())
-        }));
+        });
         // A trim also consumes a sequence number, so the next program gets a higher number.
         self.sequence += 1;
         sink.trimmed(lpn, count, self.sequence);

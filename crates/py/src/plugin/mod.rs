@@ -26,21 +26,18 @@ use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use ssdlab_core::{Archive, Archived, NameTaken};
+use ssdlab_core::{Archive, Archived, Info, NameTaken};
 
 use crate::errors::ConfigError;
 
 /// Registers a component of the given kind. `source` is a `ssdlab.model.plugins.Named`.
 #[pyfunction]
 pub fn register_plugin(py: Python<'_>, kind: &str, name: String, help: String, source: Py<PyAny>) -> PyResult<()> {
-    let entry = Entry { name: name.leak(), help: help.leak(), source };
+    let entry = leaked(Entry { name: name.leak(), help: help.leak(), source });
     let registered = match kind {
         "cache" => cache::register(entry),
         "format" => format::register(entry),
-        "ftl" => {
-            let reserve_blocks = entry.attribute(py, "reserve_blocks")?;
-            ftl::register(entry, reserve_blocks)
-        }
+        "ftl" => ftl::register(entry, entry.attribute(py, "reserve_blocks")?),
         "placement" => placement::register(entry),
         "scheduler" => scheduler::register(entry),
         "victim" => victim::register(entry),
@@ -48,6 +45,11 @@ pub fn register_plugin(py: Python<'_>, kind: &str, name: String, help: String, s
         _ => return Err(PyValueError::new_err(format!("unknown kind of plug-in {kind:?}"))),
     };
     registered.map_err(|error| ConfigError::new_err(error.to_string()))
+}
+
+/// Returns a reference to a part of a registered component. Like the registry, it is never freed.
+fn leaked<T>(part: T) -> &'static T {
+    Box::leak(Box::new(part))
 }
 
 /// A component to register.
@@ -58,6 +60,11 @@ struct Entry {
 }
 
 impl Entry {
+    /// Returns the entry for a registry.
+    fn info<R>(&self, role: R) -> &'static Info<R> {
+        leaked(Info { name: self.name, help: self.help, source: "", parameters: &[], role })
+    }
+
     /// Returns an attribute of the component's class. The class may change when its file is edited.
     fn attribute<'py, T: FromPyObjectOwned<'py>>(&self, py: Python<'py>, name: &str) -> PyResult<T> {
         let attribute = self.source.bind(py).getattr("cls")?.getattr(name)?;
@@ -119,11 +126,6 @@ struct Running {
 }
 
 impl Running {
-    /// Starts a component; an exception ends the run.
-    fn new(entry: &Entry, seed: u64) -> Self {
-        or_unwind(Python::attach(|py| Self::start(py, entry, seed)))
-    }
-
     /// Starts a component.
     fn start(py: Python<'_>, entry: &Entry, seed: u64) -> PyResult<Self> {
         let [begun, ended, decisions, nanos] = [0; 4].map(AtomicU64::new);
@@ -133,6 +135,11 @@ impl Running {
         BUILT.with_borrow_mut(|built| built.push(calls.clone_ref(py)));
         let plugin = inner.getattr(py, "plugin")?;
         Ok(Self { calls, inner, plugin, thread: Cell::new(thread::current().id()) })
+    }
+
+    /// Returns the names of the arguments that the component's method has.
+    fn argument_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.inner.getattr(py, "arguments")?.extract(py)?)
     }
 
     /// Calls a method of a plug-in and converts the returned value with `read`. The time to build `arguments` counts as
@@ -215,9 +222,9 @@ impl Running {
     }
 }
 
-/// Returns the value of `result`. An exception ends the run.
-fn or_unwind<T>(result: PyResult<T>) -> T {
-    result.unwrap_or_else(|error| resume_unwind(Box::new(error)))
+/// Returns the result of `work`. An exception ends the run.
+fn or_unwind<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
+    Python::attach(work).unwrap_or_else(|error| resume_unwind(Box::new(error)))
 }
 
 /// Returns the result of `work`. An exception becomes an I/O error with the same message.

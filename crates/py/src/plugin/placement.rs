@@ -2,21 +2,18 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use ssdlab::placement::{self, ByPage, Placement, PlacementInfo, PlacementRules, WriteContext};
+use ssdlab::placement::{self, ByPage, Placement, PlacementRules, WriteContext};
 use ssdlab_core::{Archive, Archived, Lpn, Settings};
 
-use super::{Entry, Registered, Running, or_unwind};
+use super::{Entry, Registered, Running, leaked, or_unwind};
 
-pub(super) fn register(entry: Entry) -> Registered {
-    let (name, help) = (entry.name, entry.help);
-    let entry: &Entry = Box::leak(Box::new(entry));
-    let open_blocks =
-        Box::leak(Box::new(|_: &Settings| or_unwind(Python::attach(|py| entry.attribute(py, "open_blocks")))));
-    let build = Box::leak(Box::new(|_: &Settings, logical_pages: u32| -> Box<dyn Placement> {
+pub(super) fn register(entry: &'static Entry) -> Registered {
+    let open_blocks = leaked(|_: &Settings| or_unwind(|py| entry.attribute(py, "open_blocks")));
+    let build = leaked(|_: &Settings, logical_pages: u32| -> Box<dyn Placement> {
         Box::new(PythonPlacement::new(entry, logical_pages))
-    }));
+    });
     let role = PlacementRules { own_gc_block: false, by_page: Some(ByPage { open_blocks, build }) };
-    placement::register(Box::leak(Box::new(PlacementInfo { name, help, source: "", parameters: &[], role })))
+    placement::register(entry.info(role))
 }
 
 /// Argument of the method `written` of a placement policy.
@@ -63,16 +60,16 @@ struct PythonPlacement {
 
 impl PythonPlacement {
     fn new(entry: &Entry, logical_pages: u32) -> Self {
-        or_unwind(Python::attach(|py| {
+        or_unwind(|py| {
             let running = Running::start(py, entry, 0)?;
-            let names: Vec<String> = running.inner.getattr(py, "arguments")?.extract(py)?;
-            let arguments: Vec<Argument> = names.iter().map(|name| Argument::named(name)).collect();
+            let arguments: Vec<Argument> =
+                running.argument_names(py)?.iter().map(|name| Argument::named(name)).collect();
             let aged = if arguments.contains(&Argument::Age) { logical_pages as usize } else { 0 };
             let (written, relocated) =
                 (running.plugin.getattr(py, "written")?, running.plugin.getattr(py, "relocated")?);
             let open_blocks = entry.attribute(py, "open_blocks")?;
             Ok(Self { running, written, relocated, arguments, open_blocks, last_written: vec![0; aged], following: 0 })
-        }))
+        })
     }
 
     fn written(&self, py: Python<'_>, lpn: u32, context: WriteContext, now: u64) -> PyResult<u8> {
@@ -106,7 +103,7 @@ impl PythonPlacement {
 
 impl Placement for PythonPlacement {
     fn written(&mut self, lpn: Lpn, context: WriteContext, now: u64) -> u8 {
-        let number = or_unwind(Python::attach(|py| Self::written(self, py, lpn.0, context, now)));
+        let number = or_unwind(|py| Self::written(self, py, lpn.0, context, now));
         if let Some(last) = self.last_written.get_mut(lpn.index()) {
             *last = now + 1;
         }
@@ -115,9 +112,7 @@ impl Placement for PythonPlacement {
     }
 
     fn relocated(&mut self, lpn: Lpn, now: u64) -> u8 {
-        or_unwind(Python::attach(|py| {
-            self.running.ask(py, &self.relocated, || Ok((lpn.0, now)), |answer| self.open_block(answer))
-        }))
+        or_unwind(|py| self.running.ask(py, &self.relocated, || Ok((lpn.0, now)), |answer| self.open_block(answer)))
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {

@@ -6,19 +6,18 @@ use std::fmt::{self, Debug, Formatter};
 use pyo3::prelude::*;
 use ssdlab::Settings;
 use ssdlab::io_scheduler::{
-    self, BlockLayerKind, Device, Direction, IoScheduler, MergeIndex, Request, RequestId, Requests, SchedulerInfo,
-    SchedulerRules, TunableError,
+    self, BlockLayerKind, Device, Direction, IoScheduler, MergeIndex, Request, RequestId, Requests, SchedulerRules,
+    TunableError,
 };
 
-use super::{Entry, Registered, Running, or_unwind};
+use super::{Entry, Registered, Running, leaked, or_unwind};
 
 /// Size of a sector in bytes.
 const SECTOR: u64 = 512;
 
-pub(super) fn register(entry: Entry) -> Registered {
-    let (name, help) = (entry.name, entry.help);
-    let build = move |_: &Settings, _: &Device| -> Result<Box<dyn IoScheduler>, TunableError> {
-        Ok(Box::new(Scheduler::new(&entry)))
+pub(super) fn register(entry: &'static Entry) -> Registered {
+    let build = |_: &Settings, _: &Device| -> Result<Box<dyn IoScheduler>, TunableError> {
+        Ok(Box::new(Scheduler::new(entry)))
     };
     let role = SchedulerRules {
         kind: BlockLayerKind::MultiQueue,
@@ -30,9 +29,9 @@ pub(super) fn register(entry: Entry) -> Registered {
         by_process: false,
         by_sync: false,
         part_of_device: None,
-        build: Box::leak(Box::new(build)),
+        build: leaked(build),
     };
-    io_scheduler::register(Box::leak(Box::new(SchedulerInfo { name, help, source: "", parameters: &[], role })))
+    io_scheduler::register(entry.info(role))
 }
 
 /// A request of the block layer, as a scheduler in Python sees it.
@@ -84,12 +83,12 @@ impl Debug for Scheduler {
 
 impl Scheduler {
     fn new(entry: &Entry) -> Self {
-        or_unwind(Python::attach(|py| {
+        or_unwind(|py| {
             let running = Running::start(py, entry, 0)?;
             let (add, next) = (running.plugin.getattr(py, "add")?, running.plugin.getattr(py, "next")?);
             let done = running.plugin.bind(py).getattr_opt("done")?.map(Bound::unbind);
             Ok(Self { running, add, next, done, waiting: BTreeMap::new(), dispatched: BTreeMap::new() })
-        }))
+        })
     }
 
     fn added(&mut self, py: Python<'_>, rq: &Request) -> PyResult<()> {
@@ -150,15 +149,15 @@ impl Scheduler {
 
 impl IoScheduler for Scheduler {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
-        or_unwind(Python::attach(|py| self.added(py, rq)));
+        or_unwind(|py| self.added(py, rq));
         false
     }
 
     fn dispatch(&mut self, _queue: u16, _requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
-        or_unwind(Python::attach(|py| self.picked(py, now, force)))
+        or_unwind(|py| self.picked(py, now, force))
     }
 
     fn completed(&mut self, rq: &Request, now: u64) {
-        or_unwind(Python::attach(|py| self.ended(py, rq, now)));
+        or_unwind(|py| self.ended(py, rq, now));
     }
 }

@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use ssdlab_core::{Archive, Archived, BlockId};
 use ssdlab_ftl::blocks::{PlaneView, Uses};
-use ssdlab_ftl::gc::{VICTIMS, VictimInfo, VictimPolicy};
+use ssdlab_ftl::gc::{VICTIMS, VictimPolicy};
 
-use super::{Entry, Registered, Running, or_unwind};
+use super::{Entry, Registered, Running, leaked, or_unwind};
 
 /// Value of `valid` for a block that is not closed; larger than the number of valid pages in any closed block.
 const NOT_CLOSED: i64 = 1 << 31;
@@ -191,10 +191,9 @@ fn read_only(view: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     Ok(view)
 }
 
-pub(super) fn register(entry: Entry) -> Registered {
-    let (name, help) = (entry.name, entry.help);
-    let role = Box::leak(Box::new(move |_: &_, seed| -> Box<dyn VictimPolicy> { Box::new(Victim::new(&entry, seed)) }));
-    VICTIMS.register(Box::leak(Box::new(VictimInfo { name, help, source: "", parameters: &[], role })))
+pub(super) fn register(entry: &'static Entry) -> Registered {
+    let build = leaked(|_: &_, seed| -> Box<dyn VictimPolicy> { Box::new(Victim::new(entry, seed)) });
+    VICTIMS.register(entry.info(build))
 }
 
 struct Victim {
@@ -210,11 +209,11 @@ struct Victim {
 
 impl Victim {
     fn new(entry: &Entry, seed: u64) -> Self {
-        let running = Running::new(entry, seed);
-        let (choose, names) = or_unwind(Python::attach(|py| {
-            let names: Vec<String> = running.inner.getattr(py, "arguments")?.extract(py)?;
-            Ok((running.plugin.getattr(py, "choose")?, names))
-        }));
+        let (running, choose, names) = or_unwind(|py| {
+            let running = Running::start(py, entry, seed)?;
+            let (choose, names) = (running.plugin.getattr(py, "choose")?, running.argument_names(py)?);
+            Ok((running, choose, names))
+        });
         let arguments: Vec<Argument> = names.iter().map(|name| Argument::named(name)).collect();
         let has = |wanted| names.iter().any(|name| name == wanted);
         let changes = arguments.iter().any(|argument| argument.is_array());
@@ -266,7 +265,7 @@ impl VictimPolicy for Victim {
         if plane.closed() == 0 {
             return None;
         }
-        Some(or_unwind(Python::attach(|py| self.ask(py, plane, now))))
+        Some(or_unwind(|py| self.ask(py, plane, now)))
     }
 
     fn uses(&self) -> Uses {

@@ -7,28 +7,20 @@ use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyTuple};
 use ssdlab_core::{Rng, Settings};
 use ssdlab_trace::generate::{Clock, Requests as Generated};
-use ssdlab_trace::{PATTERNS, PatternInfo, PatternRules, Request, TraceError, Workload};
+use ssdlab_trace::{PATTERNS, PatternRules, Request, TraceError, Workload};
 
 use super::request::{Fields, whole};
-use super::{Entry, Registered, Running, or_unwind};
+use super::{Entry, Registered, Running, leaked, or_unwind};
 use crate::requests::{Requests, request};
 
 /// Number of requests that are taken from a workload in one call, unless it yields arrays.
 const BATCH: usize = 256;
 
-pub(super) fn register(entry: Entry) -> Registered {
-    let (name, help) = (entry.name, entry.help);
-    let entry: &Entry = Box::leak(Box::new(entry));
-    let start = Box::leak(Box::new(|workload: &Workload, _: &Settings| -> Box<dyn Generated> {
+pub(super) fn register(entry: &'static Entry) -> Registered {
+    let start = leaked(move |workload: &Workload, _: &Settings| -> Box<dyn Generated> {
         Box::new(PythonWorkload::new(entry, workload))
-    }));
-    PATTERNS.register(Box::leak(Box::new(PatternInfo {
-        name,
-        help,
-        source: "",
-        parameters: &[],
-        role: PatternRules::whole(start),
-    })))
+    });
+    PATTERNS.register(entry.info(PatternRules::whole(start)))
 }
 
 struct PythonWorkload {
@@ -65,9 +57,7 @@ impl Debug for PythonWorkload {
 
 impl PythonWorkload {
     fn new(entry: &'static Entry, workload: &Workload) -> Self {
-        let (streams, timed) = or_unwind(Python::attach(|py| {
-            PyResult::Ok((entry.attribute(py, "streams")?, entry.attribute(py, "timed")?))
-        }));
+        let (streams, timed) = or_unwind(|py| Ok((entry.attribute(py, "streams")?, entry.attribute(py, "timed")?)));
         let clock = Clock::new(&workload.arrival, Rng::named(workload.seed, "workload.arrival"));
         Self {
             entry,
@@ -124,7 +114,7 @@ impl Started {
     fn new(py: Python<'_>, entry: &Entry, workload: &Workload) -> PyResult<Self> {
         let running = Running::start(py, entry, workload.seed)?;
         let method = running.plugin.getattr(py, "requests")?;
-        let names: Vec<String> = running.inner.getattr(py, "arguments")?.extract(py)?;
+        let names = running.argument_names(py)?;
         let argument = |name: &String| match name.as_str() {
             "span" => Ok(workload.span_bytes.into_pyobject(py)?.into_any()),
             "align" => Ok(workload.align_bytes.into_pyobject(py)?.into_any()),
@@ -227,7 +217,7 @@ impl Generated for PythonWorkload {
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) -> Result<(), TraceError> {
         let mut index = indices.start;
         while index < indices.end {
-            if self.taken == self.yielded.len() && !or_unwind(Python::attach(|py| self.refill(py))) {
+            if self.taken == self.yielded.len() && !or_unwind(|py| self.refill(py)) {
                 break;
             }
             let count = (self.yielded.len() - self.taken).min((indices.end - index) as usize);
