@@ -14,10 +14,7 @@ pub use ssdlab_cache::{Access, Admission, AdmissionInfo, AdmissionRules, guarded
 
 use crate::NameTaken;
 
-/// Adds an admission policy to ssdlab.
-///
-/// # Errors
-/// Fails if a component of this type is already registered under this name.
+/// Adds an admission policy to ssdlab; fails if another admission policy has the same name.
 pub fn register(info: &'static AdmissionInfo) -> Result<(), NameTaken> {
     ADMISSIONS.register(info)
 }

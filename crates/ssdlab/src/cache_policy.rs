@@ -15,10 +15,7 @@ pub use ssdlab_cache::{Access, Lists, Policy, PolicyInfo, PolicyRules};
 
 use crate::NameTaken;
 
-/// Adds a replacement policy to ssdlab.
-///
-/// # Errors
-/// Fails if a component of this type is already registered under this name.
+/// Adds a replacement policy to ssdlab; fails if another replacement policy has the same name.
 pub fn register(info: &'static PolicyInfo) -> Result<(), NameTaken> {
     POLICIES.register(info)
 }

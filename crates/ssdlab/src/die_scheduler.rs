@@ -17,10 +17,7 @@ pub use ssdlab_nand::backend::parallel::scheduler::{
 
 use crate::NameTaken;
 
-/// Adds a die scheduler to ssdlab.
-///
-/// # Errors
-/// Fails if a component of this type is already registered under this name.
+/// Adds a die scheduler to ssdlab; fails if another die scheduler has the same name.
 pub fn register(info: &'static DieSchedulerInfo) -> Result<(), NameTaken> {
     DIE_SCHEDULERS.register(info)
 }

@@ -31,10 +31,7 @@ pub use ssdlab_nand::{
 
 use crate::NameTaken;
 
-/// Adds an FTL to ssdlab.
-///
-/// # Errors
-/// Fails if a component of this type is already registered under this name.
+/// Adds an FTL to ssdlab; fails if another FTL has the same name.
 pub fn register(info: &'static FtlInfo) -> Result<(), NameTaken> {
     LOG_FTLS.register(info)
 }

@@ -17,10 +17,7 @@ pub use ssdlab_sched::{
 
 use crate::NameTaken;
 
-/// Adds an I/O scheduler to ssdlab.
-///
-/// # Errors
-/// Fails if a component of this type is already registered under this name.
+/// Adds an I/O scheduler to ssdlab; fails if another I/O scheduler has the same name.
 pub fn register(info: &'static SchedulerInfo) -> Result<(), NameTaken> {
     SCHEDULERS.register(info)
 }

@@ -16,10 +16,7 @@ pub use ssdlab_ftl::{DynFtl, Problem, Shape};
 
 use crate::NameTaken;
 
-/// Adds a map model to ssdlab.
-///
-/// # Errors
-/// Fails if a component of this type is already registered under this name.
+/// Adds a map model to ssdlab; fails if another map model has the same name.
 pub fn register(info: &'static MapInfo) -> Result<(), NameTaken> {
     MAPS.register(info)
 }

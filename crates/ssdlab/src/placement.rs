@@ -16,10 +16,7 @@ pub use ssdlab_ftl::placement::{ByPage, Placement, PlacementInfo, PlacementRules
 
 use crate::NameTaken;
 
-/// Adds a placement policy to ssdlab.
-///
-/// # Errors
-/// Fails if a component of this type is already registered under this name.
+/// Adds a placement policy to ssdlab; fails if another placement policy has the same name.
 pub fn register(info: &'static PlacementInfo) -> Result<(), NameTaken> {
     PLACEMENTS.register(info)
 }

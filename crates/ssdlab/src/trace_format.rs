@@ -18,10 +18,7 @@ pub use ssdlab_trace::{FormatInfo, FormatRules, Op, ReadOptions, Request, Source
 
 use crate::NameTaken;
 
-/// Adds a trace format to ssdlab.
-///
-/// # Errors
-/// Fails if a component of this type is already registered under this name.
+/// Adds a trace format to ssdlab; fails if another trace format has the same name.
 pub fn register(info: &'static FormatInfo) -> Result<(), NameTaken> {
     FORMATS.register(info)
 }

@@ -18,10 +18,7 @@ pub use ssdlab_ftl::gc::{VictimInfo, VictimPolicy};
 
 use crate::NameTaken;
 
-/// Adds a victim policy to ssdlab.
-///
-/// # Errors
-/// Fails if a component of this type is already registered under this name.
+/// Adds a victim policy to ssdlab; fails if another victim policy has the same name.
 pub fn register(info: &'static VictimInfo) -> Result<(), NameTaken> {
     VICTIMS.register(info)
 }

@@ -14,10 +14,7 @@ pub use ssdlab_trace::{Addresses, PatternInfo, PatternRules, RequestTarget, Spac
 
 use crate::NameTaken;
 
-/// Adds a workload pattern to ssdlab.
-///
-/// # Errors
-/// Fails if a component of this type is already registered under this name.
+/// Adds a workload pattern to ssdlab; fails if another workload pattern has the same name.
 pub fn register(info: &'static PatternInfo) -> Result<(), NameTaken> {
     PATTERNS.register(info)
 }

@@ -1,12 +1,12 @@
 //! Shared test utilities: analytic formulas, a slow reference FTL with page mapping, random set-ups and requests.
 
 pub mod analytic;
-pub mod any_ftl;
 pub mod drives;
 pub mod strategies;
 pub mod twin;
 
 use ssdlab_core::Rng;
+use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
@@ -24,6 +24,14 @@ pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setu
     let geometry = Geometry::single_plane(4096, pages_per_block, blocks);
     let logical_pages = (blocks - SMALL_OPTIONS.reserve_blocks() - spare_blocks) * pages_per_block;
     Setup::new(geometry, logical_pages, FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()))
+}
+
+/// Builds the FTL of `setup` and passes it to `visitor`.
+///
+/// # Panics
+/// Panics if the set-up is invalid.
+pub fn visit<V: Visitor>(setup: &Setup, visitor: V) -> V::Output {
+    setup.ftl.build(setup.shape(), setup.seed, visitor).expect("the set-up is valid")
 }
 
 /// Returns `count` writes of one page each at random addresses of a small device.

@@ -143,9 +143,9 @@ impl MapAdvisor {
             }
             Clock::Event(..) => {
                 let mut why = String::from(
-                    "time: the estimate adds up the service times of one chip and does not support \"event\"; ",
+                    "time: the estimate adds up the service times of one chip and does not support \"event\"; set it \
+                     to \"serial\"",
                 );
-                why.push_str("set it to \"serial\"");
                 // With serial timing, the settings below would be invalid, so the remedy changes them too.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");

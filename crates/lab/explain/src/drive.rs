@@ -240,21 +240,24 @@ impl Drive {
     pub fn new(shape: &Shape, ftl: &FtlChoice, seed: u64) -> Self {
         let ftl = match ftl {
             FtlChoice::Log(choice, log) => Scheme::Log(LogScheme { scheme: Named::new(choice), log: *log }),
-            FtlChoice::Page(options, map) => Scheme::Page(PageScheme {
-                victims: Named::new(&options.gc),
-                survivors: options.placement.info.name.into(),
-                placement: Named::new(&options.placement).parameters,
-                batch: if let Trigger::Batch { low, high } = options.trigger { Some((low, high)) } else { None },
-                partial: if let Trigger::Partial { low, step, .. } = options.trigger {
-                    Some((low, step))
-                } else {
-                    None
-                },
-                every: if let Trigger::Partial { every, .. } = options.trigger { every } else { 1 },
-                least_worn: options.allocation == Allocation::LeastWorn,
-                map: Named::new(map),
-                slc: options.slc.map(Slc::new),
-            }),
+            FtlChoice::Page(options, map) => {
+                let (batch, partial, every) = match options.trigger {
+                    Trigger::Victim => (None, None, 1),
+                    Trigger::Batch { low, high } => (Some((low, high)), None, 1),
+                    Trigger::Partial { low, step, every } => (None, Some((low, step)), every),
+                };
+                Scheme::Page(PageScheme {
+                    victims: Named::new(&options.gc),
+                    survivors: options.placement.info.name.into(),
+                    placement: Named::new(&options.placement).parameters,
+                    batch,
+                    partial,
+                    every,
+                    least_worn: options.allocation == Allocation::LeastWorn,
+                    map: Named::new(map),
+                    slc: options.slc.map(Slc::new),
+                })
+            }
         };
         Self {
             logical_pages: shape.logical_pages,

@@ -14,17 +14,15 @@ mod drive;
 mod frame;
 mod label;
 mod record;
-mod request;
 mod sentence;
 mod span;
 mod state;
 mod step;
 
-pub use answer::answer;
+pub use answer::{Op, Request, answer};
 pub use drive::{Drive, LogScheme, Named, PageScheme, Scheme, Slc, Times};
 pub use frame::{Block, Frame, Page};
 pub use record::{End, Entry, MOST_PAGES, MOST_STEPS, Ram, Recording, record};
-pub use request::{Op, Request};
 pub use span::{Source, Span, What};
 pub use state::{BlockState, PageState, State, Use};
 pub use step::Step;

@@ -5,7 +5,7 @@ use ssdlab_core::Lpn;
 use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{CachedEntries, Ftl, FtlChoice, Shape, WriteContext};
 use ssdlab_nand::backend::{Flash, SerialFlash};
-use ssdlab_nand::{Cause, FlashOp, Geometry, Parallelism, Units};
+use ssdlab_nand::{Cause, FlashOp, Geometry};
 
 use crate::span::{Span, spans};
 use crate::{Drive, Op, Request, State, Step, sentence};
@@ -98,17 +98,12 @@ pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result
         }
     }
     let choice = drive.choice()?;
-    let mapped = shape.logical_pages.next_multiple_of(shape.pages_per_block);
+    let mapped = shape.logical_pages.next_multiple_of(pages_per_block);
     let mapped = mapped.max(shape.logical_pages + choice.map_pages(shape.logical_pages, shape.page_bytes));
     let state = State::new(&shape, mapped);
-    let geometry = Geometry {
-        page_bytes: shape.page_bytes,
-        pages_per_block: shape.pages_per_block,
-        blocks: shape.blocks,
-        order: shape.order,
-        parallelism: Parallelism::SINGLE,
-        units: Units { word_line: shape.program_unit, ..Units::PAGE },
-    };
+    let mut geometry = Geometry::single_plane(shape.page_bytes, pages_per_block, blocks);
+    geometry.order = shape.order;
+    geometry.units.word_line = shape.program_unit;
     let flash = SerialFlash::new(&drive.times.timing()?, &geometry);
     let run = Run { drive, choice: &choice, state, flash, before, requests };
     choice.build(shape, drive.seed, run)?
@@ -127,20 +122,6 @@ impl Visitor for Run<'_> {
     type Output = Result<Recording, String>;
 
     fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
-        self.with(ftl)
-    }
-
-    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
-        self.with(ftl)
-    }
-
-    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
-        self.with(ftl)
-    }
-}
-
-impl Run<'_> {
-    fn with<F: Ftl>(self, ftl: F) -> Result<Recording, String> {
         let Self { state, flash, .. } = self;
         let mut recorder = Recorder { ftl, state, flash, steps: Vec::new(), ended_ns: Vec::new(), ram: Vec::new() };
         let mut fill = (0..self.drive.filled).map(|page| Request { op: Op::Write, page, count: 1 });

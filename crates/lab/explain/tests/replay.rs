@@ -4,12 +4,12 @@
 use proptest::prelude::*;
 use ssdlab_core::Lpn;
 use ssdlab_explain::{Drive, Op, PageState, Recording, Request, State, Step, Use, What, record};
-use ssdlab_ftl::choice::LOG_FTLS;
+use ssdlab_ftl::choice::{LOG_FTLS, Visitor};
 use ssdlab_ftl::log::{bast, faster};
 use ssdlab_ftl::{Ftl, FtlChoice, Shape, WriteContext};
 use ssdlab_nand::{Cause, Counts, ProgramOrder};
-use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::setups;
+use ssdlab_testkit::visit;
 
 fn requests(pages: u32) -> impl Strategy<Value = Vec<Request>> {
     let op = prop_oneof![8 => Just(Op::Write), 1 => Just(Op::Read), 1 => Just(Op::Trim)];
@@ -25,10 +25,10 @@ struct Counted<'a> {
     requests: &'a [Request],
 }
 
-impl AnyFtl for Counted<'_> {
+impl Visitor for Counted<'_> {
     type Output = Counts;
 
-    fn visit<F: Ftl>(self, mut ftl: F) -> Counts {
+    fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Counts {
         ftl.write(Lpn(0), self.drive.filled, WriteContext::default(), &mut ());
         ftl.preload(&mut ());
         let mut counts = Counts::default();

@@ -9,11 +9,12 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, PageSize, Pages, Ppn};
 use ssdlab_device::{Backend, Content, Drive, Fault, MemoryBackend, Options, Slot, SpareBytes, WriteBuffer};
+use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::{Cause, FlashOp, Geometry, Source, SpareArea};
 use ssdlab_sim::{Overwrite, Precondition, Setup, run};
-use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::{requests, setups};
+use ssdlab_testkit::visit;
 use ssdlab_trace::{Op, Request, SliceSource, flag};
 
 /// An operation that reached the flash.
@@ -88,10 +89,10 @@ struct Emitted<'a> {
     requests: &'a [Request],
 }
 
-impl AnyFtl for Emitted<'_> {
+impl Visitor for Emitted<'_> {
     type Output = Vec<Done>;
 
-    fn visit<F: Ftl>(self, mut ftl: F) -> Vec<Done> {
+    fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Vec<Done> {
         let size = PageSize::new(self.setup.geometry.page_bytes);
         let mut log: Vec<FlashOp> = Vec::new();
         ftl.preload(&mut log);

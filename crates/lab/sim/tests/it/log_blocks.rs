@@ -4,13 +4,13 @@
 use proptest::prelude::*;
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::log::{bast, fast, faster, sbfast};
 use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
 use ssdlab_nand::{Cause, FlashSink, Geometry, ProgramOrder, Source, SpareArea};
 use ssdlab_sim::{Overwrite, Precondition, Setup, Summary, run};
-use ssdlab_testkit::any_ftl::{AnyFtl, visit};
-use ssdlab_testkit::small_setup;
 use ssdlab_testkit::strategies::requests;
+use ssdlab_testkit::{small_setup, visit};
 use ssdlab_trace::{Arrival, Generator, Op, Pattern, Request, Workload};
 
 const PAGE_BYTES: u32 = 4096;
@@ -117,10 +117,10 @@ struct Contents<'a> {
     logical_pages: u32,
 }
 
-impl AnyFtl for Contents<'_> {
+impl Visitor for Contents<'_> {
     type Output = Vec<Option<u64>>;
 
-    fn visit<F: Ftl>(self, mut ftl: F) -> Self::Output {
+    fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Self::Output {
         let mut flash = Payloads::default();
         for request in self.requests {
             let lpn = Lpn((request.offset / 512) as u32 % self.logical_pages);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use ssdlab_core::Lpn;
 use ssdlab_core::parameter::percent;
-use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
+use ssdlab_ftl::choice::{LOG_FTLS, MAPS, Visitor};
 use ssdlab_ftl::gc::VICTIMS;
 use ssdlab_ftl::log::{bast, fast, faster, sbfast};
 use ssdlab_ftl::map::ram;
@@ -16,9 +16,8 @@ use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
 use ssdlab_nand::{Cause, Counts, FlashSink, ProgramOrder};
 use ssdlab_sim::check::data_checker::DataChecker;
 use ssdlab_sim::{Overwrite, Precondition, Setup, run};
-use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::{modern_setups, requests, setups, slc_setups};
-use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
+use ssdlab_testkit::{SMALL_OPTIONS, small_setup, visit};
 use ssdlab_trace::{Op, Request, SliceSource};
 
 fn checked(setup: &Setup, requests: &[Request]) -> ssdlab_sim::Outcome {
@@ -128,10 +127,10 @@ struct ReadBetweenCollections<'a> {
     requests: &'a [Request],
 }
 
-impl AnyFtl for ReadBetweenCollections<'_> {
+impl Visitor for ReadBetweenCollections<'_> {
     type Output = Option<String>;
 
-    fn visit<F: Ftl>(self, mut ftl: F) -> Option<String> {
+    fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Option<String> {
         let pages = self.setup.logical_pages;
         let planes = self.setup.geometry.areas();
         let mut checker = DataChecker::new(self.setup);
@@ -158,10 +157,10 @@ struct CheckAfterEach<'a> {
     planes: u32,
 }
 
-impl AnyFtl for CheckAfterEach<'_> {
+impl Visitor for CheckAfterEach<'_> {
     type Output = Result<(), String>;
 
-    fn visit<F: Ftl>(self, mut ftl: F) -> Result<(), String> {
+    fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Result<(), String> {
         let mut counts = Counts::default();
         for request in self.requests {
             let (lpn, count) = pages_of(request, self.logical_pages);

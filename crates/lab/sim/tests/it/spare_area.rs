@@ -3,11 +3,12 @@
 
 use proptest::prelude::*;
 use ssdlab_core::{Lpn, Ppn};
+use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::{FlashOp, Role, Source, SpareArea};
 use ssdlab_sim::Setup;
-use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::{requests, setups};
+use ssdlab_testkit::visit;
 use ssdlab_trace::{Op, Request};
 
 /// Contents of the spare area of a programmed page.
@@ -74,10 +75,10 @@ struct ScanAfterEach<'a> {
     requests: &'a [Request],
 }
 
-impl AnyFtl for ScanAfterEach<'_> {
+impl Visitor for ScanAfterEach<'_> {
     type Output = Result<(), String>;
 
-    fn visit<F: Ftl>(self, mut ftl: F) -> Result<(), String> {
+    fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Result<(), String> {
         let Setup { geometry, logical_pages, .. } = *self.setup;
         let pages = vec![None; geometry.pages() as usize];
         let mut flash = SpareAreas { pages, pages_per_block: geometry.pages_per_block, trims: Vec::new() };

@@ -8,14 +8,15 @@
 use proptest::prelude::*;
 use ssdlab_core::{Lpn, Nanos, PageSize, Pages};
 use ssdlab_device::WriteBuffer;
+use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::{Cause, FlashOp};
 use ssdlab_sim::{
     Clock, Collect, DriveOptions, FlushPolicy, Front, Overwrite, Precondition, Replay, Setup, TransferUnit, run,
 };
-use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::drives::on_any_drive;
 use ssdlab_testkit::strategies::requests;
+use ssdlab_testkit::visit;
 use ssdlab_trace::{Op, Request, SliceSource, flag};
 
 use super::{Done, done, recorded, serve, within};
@@ -62,10 +63,10 @@ struct Emitted<'a> {
     requests: &'a [Request],
 }
 
-impl AnyFtl for Emitted<'_> {
+impl Visitor for Emitted<'_> {
     type Output = (Vec<Done>, usize);
 
-    fn visit<F: Ftl>(self, mut ftl: F) -> Self::Output {
+    fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Self::Output {
         let size = PageSize::new(self.setup.geometry.page_bytes);
         let WriteBuffer { high, low, protected, .. } = self.buffer;
         let mut log: Vec<FlashOp> = Vec::new();
