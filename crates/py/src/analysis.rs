@@ -52,7 +52,6 @@ impl Analysis {
         Ok(Self { inner })
     }
 
-    /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         detached(py, None, || self.inner.add(&requests.inner))
     }
@@ -134,7 +133,6 @@ impl Analysis {
         columns(py, names, rows.map(|(lower, upper, [all, r, w, t, f])| [lower, upper, all, r, w, t, f]))
     }
 
-    /// Returns the metrics of each time window as columns.
     fn windows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (_, windows) = self.inner.windows();
         let names = [

@@ -188,7 +188,6 @@ impl CacheTrace {
         caches.into_iter().map(&mut follow).collect()
     }
 
-    /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering) else { return Ok(()) };
         detached(py, None, || gathering.add(&requests.inner))?.or_raise()

@@ -99,7 +99,6 @@ pub fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
     ssdlab_config::presets().iter().map(|preset| (preset.name, preset.title(), preset.text)).collect()
 }
 
-/// Returns the JSON schema of a configuration file.
 #[pyfunction]
 pub fn json_schema() -> String {
     ssdlab_config::json_schema()

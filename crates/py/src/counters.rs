@@ -7,7 +7,6 @@ use ssdlab_core::counters::Counters;
 /// A counter as a row: name, unit, help and value.
 pub type Row = (&'static str, &'static str, &'static str, u64);
 
-/// Returns all counters of a struct as rows.
 pub fn rows(counters: &impl Counters) -> Vec<Row> {
     counters.rows().map(|(counter, value)| (counter.name, counter.unit, counter.help, value)).collect()
 }

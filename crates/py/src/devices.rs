@@ -29,7 +29,6 @@ impl Devices {
         self.inner.measuring()
     }
 
-    /// Ends the first pass over the table.
     fn lay_out(&mut self) -> PyResult<()> {
         self.inner.lay_out().or_raise()
     }
@@ -60,12 +59,10 @@ impl Devices {
         self.inner.conclude().or_raise()
     }
 
-    /// Returns the names of the streams seen so far.
     fn streams(&mut self) -> Vec<String> {
         self.inner.streams().to_vec()
     }
 
-    /// Returns the report on the table; see `Reader.report`.
     fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, self.inner.report())
     }

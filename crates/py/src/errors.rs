@@ -95,7 +95,6 @@ impl Raise for serde_json::Error {
     }
 }
 
-/// Returns the message for a request past the end of the device.
 pub fn beyond_device(request: Placed, capacity_bytes: u64) -> String {
     SimError::BeyondDevice { request, capacity_bytes }.to_string()
 }
@@ -138,7 +137,6 @@ fn panic_message(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown cause")
 }
 
-/// Returns the exception for a thread that cannot be started.
 pub fn no_thread() -> PyErr {
     PyBlockingIOError::new_err("cannot start a thread; raise the system's limit on processes (ulimit -u)")
 }

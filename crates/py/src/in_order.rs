@@ -28,7 +28,6 @@ impl InOrder {
         self.inner.turn();
     }
 
-    /// Returns the next sorted requests, at most `max`.
     fn take(&mut self, max: usize) -> Requests {
         Requests { inner: self.inner.take(max).to_vec() }
     }

@@ -25,17 +25,14 @@ impl WrittenPages {
         Ok(Self { inner })
     }
 
-    /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         detached(py, None, || self.inner.add(&requests.inner))?.or_raise()
     }
 
-    /// Returns the size of a page in bytes.
     fn page_bytes(&mut self) -> u64 {
         self.inner.page_bytes()
     }
 
-    /// Returns the number of page writes in the trace.
     fn page_writes(&mut self) -> u64 {
         self.inner.page_writes()
     }
@@ -75,7 +72,6 @@ impl Intervals {
         Ok(Self { inner: ssdlab_trace::Intervals::new(written, &pages) })
     }
 
-    /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         detached(py, None, || self.inner.add(&requests.inner))?.or_raise()
     }

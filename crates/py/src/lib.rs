@@ -48,55 +48,33 @@ mod _ssdlab {
     use super::*;
 
     #[pymodule_export]
-    use address_space::AddressSpace;
-    #[pymodule_export]
-    use analysis::Analysis;
-    #[pymodule_export]
-    use cache::{CacheTrace, FollowingCache, cache_admissions, cache_policies, check_cache};
-    #[pymodule_export]
-    use compress::{bench_codecs, codecs, modelled_codec};
-    #[pymodule_export]
-    use config::{Config, explain, json_schema, options, presets, renamed, spacing, stated, variants};
-    #[pymodule_export]
-    use devices::Devices;
-    #[pymodule_export]
-    use drive::{FlashDrive, drive_file, drive_settings};
-    #[pymodule_export]
-    use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
-    #[pymodule_export]
-    use in_order::InOrder;
-    #[pymodule_export]
-    use intervals::{Intervals, WrittenPages, check_log_size};
-    #[pymodule_export]
-    use map_advice::MapAdvisor;
-    #[pymodule_export]
-    use plan::{Plan, corrections};
-    #[pymodule_export]
-    use plugin::{BlockRequest, Calls, Flash, register_plugin};
-    #[pymodule_export]
-    use pool::{PagePool, SimulatedDrive, bench_cache};
-    #[pymodule_export]
-    use processors::processors;
-    #[pymodule_export]
-    use profile::Profile;
-    #[pymodule_export]
-    use quantity::{check_action, count, nanos, operation, share, size};
-    #[pymodule_export]
-    use requests::Requests;
-    #[pymodule_export]
-    use run::{_panic, Outcome, kept_key, simulate};
-    #[pymodule_export]
-    use serve::DriveServer;
-    #[pymodule_export]
-    use source::{Generator, Reader, ingest_counters};
-    #[pymodule_export]
-    use steps::{record_steps, steps_drive};
-    #[pymodule_export]
-    use suggest::{named, nearest, nearest_key};
-    #[pymodule_export]
-    use volumes::{Parted, Partition, VolumeReader};
-    #[pymodule_export]
-    use writer::{Writer, formats};
+    use super::{
+        address_space::AddressSpace,
+        analysis::Analysis,
+        cache::{CacheTrace, FollowingCache, cache_admissions, cache_policies, check_cache},
+        compress::{bench_codecs, codecs, modelled_codec},
+        config::{Config, explain, json_schema, options, presets, renamed, spacing, stated, variants},
+        devices::Devices,
+        drive::{FlashDrive, drive_file, drive_settings},
+        errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError},
+        in_order::InOrder,
+        intervals::{Intervals, WrittenPages, check_log_size},
+        map_advice::MapAdvisor,
+        plan::{Plan, corrections},
+        plugin::{BlockRequest, Calls, Flash, register_plugin},
+        pool::{PagePool, SimulatedDrive, bench_cache},
+        processors::processors,
+        profile::Profile,
+        quantity::{check_action, count, nanos, operation, share, size},
+        requests::Requests,
+        run::{_panic, Outcome, kept_key, simulate},
+        serve::DriveServer,
+        source::{Generator, Reader, ingest_counters},
+        steps::{record_steps, steps_drive},
+        suggest::{named, nearest, nearest_key},
+        volumes::{Parted, Partition, VolumeReader},
+        writer::{Writer, formats},
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

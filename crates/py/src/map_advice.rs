@@ -28,7 +28,6 @@ fn small(text: &str) -> PyResult<u32> {
         .map_err(|_| ConfigError::new_err(format!("{text} is too large for a page; use less than 4GiB")))
 }
 
-/// Sorts and deduplicates `values`.
 fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
     values.sort_unstable();
     values.dedup();
@@ -65,7 +64,6 @@ impl MapAdvisor {
         Ok(Self { inner, sizes, page_bytes, logical_pages: setup.logical_pages, packing })
     }
 
-    /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let add = || match &self.packing {
             Some(packing) => {
@@ -83,7 +81,6 @@ impl MapAdvisor {
         (self.page_bytes, self.sizes.entry_bytes, self.logical_pages)
     }
 
-    /// Returns the sizes of the map caches in bytes, ascending.
     fn caches(&self) -> Vec<u64> {
         self.sizes.cache_bytes.clone()
     }

@@ -228,7 +228,6 @@ impl PagePool {
         Ok(Self { inner: RwLock::new(Some(Arc::new(pool))), ended, direct, read_only })
     }
 
-    /// Reads a page through the cache.
     fn read<'py>(&self, py: Python<'py>, page: u64) -> PyResult<Bound<'py, PyBytes>> {
         let pool = self.pool()?;
         let (result, out) = detached(py, None, move || {
@@ -243,7 +242,6 @@ impl PagePool {
         Ok(PyBytes::new(py, &out))
     }
 
-    /// Writes a whole page to the cache.
     fn write(&self, py: Python<'_>, page: u64, bytes: PyBackedBytes) -> PyResult<()> {
         if let Some(path) = &self.read_only {
             let why = "you have no permission to write the file; change its permissions, or only read pages";
@@ -260,7 +258,6 @@ impl PagePool {
         self.unless_ended(written)
     }
 
-    /// Writes back the dirty pages of the cache.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let pool = self.pool()?;
         let flushed = detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error));
@@ -281,7 +278,6 @@ impl PagePool {
         Ok((counters::dict(py, &counts)?, usage_dict(py, usage)?))
     }
 
-    /// True if the file is accessed with direct I/O.
     fn direct(&self) -> bool {
         self.direct
     }

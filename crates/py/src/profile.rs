@@ -23,17 +23,14 @@ impl Profile {
         Self { inner: ssdlab_trace::Profile::new() }
     }
 
-    /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         detached(py, None, || self.inner.add(&requests.inner))
     }
 
-    /// Returns the number of requests added so far.
     fn requests(&self) -> u64 {
         self.inner.total_requests()
     }
 
-    /// Returns all metrics of the trace by name.
     fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let profile = &self.inner;
         let dict = PyDict::new(py);

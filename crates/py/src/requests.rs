@@ -116,7 +116,6 @@ impl Requests {
         }
     }
 
-    /// Returns all columns of the requests by name.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         for name in COLUMNS {
@@ -126,7 +125,6 @@ impl Requests {
     }
 }
 
-/// Returns the error message for a table row whose request ends past the device.
 pub fn row_beyond(request: &Request, capacity_bytes: u64, table: &str, row: usize) -> String {
     beyond_device(Placed::at(format!("{table}: row {row}"), request), capacity_bytes)
 }

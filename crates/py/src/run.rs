@@ -64,7 +64,6 @@ impl Outcome {
         Ok(series)
     }
 
-    /// Returns the erase count of each block, as u32.
     fn erase_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         array(py, self.inner.erase_counts.clone())
     }
@@ -123,7 +122,6 @@ pub struct PythonMonitor<'a> {
 }
 
 impl<'a> PythonMonitor<'a> {
-    /// Creates a monitor that reports progress to `callback`.
     pub fn new(callback: Option<&'a Py<PyAny>>) -> Self {
         Self { callback, watch: None, last: None, error: None, notes: Vec::new() }
     }

@@ -180,12 +180,10 @@ impl DriveServer {
         self.drive.is_volatile()
     }
 
-    /// Returns the number of open client connections.
     fn connections(&self) -> usize {
         self.server.connections()
     }
 
-    /// Returns the report of the served drive as JSON.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let report = detached(py, None, || self.drive.report(self.server.lag()))?;
         serde_json::to_string(&report).map_err(|error| SsdlabError::new_err(error.to_string()))

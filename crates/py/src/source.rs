@@ -64,7 +64,6 @@ pub fn device_choice(device: Option<String>) -> DeviceChoice {
     }
 }
 
-/// Converts the report on reading a trace to a dictionary.
 pub fn report<'py>(py: Python<'py>, report: &IngestReport) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("format", report.format.name)?;
@@ -164,7 +163,6 @@ impl Reader {
         (progress.done, progress.total)
     }
 
-    /// Returns the name of the trace format.
     fn format(&mut self) -> &'static str {
         exclusive(&mut self.inner).format().name
     }
@@ -208,7 +206,6 @@ impl Generator {
         read_batch(py, self.source(), max)
     }
 
-    /// Returns the names of the workload's streams.
     fn streams(&mut self) -> Vec<String> {
         exclusive(&mut self.inner).streams().to_vec()
     }

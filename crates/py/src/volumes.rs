@@ -51,7 +51,6 @@ impl VolumeReader {
         (progress.done, progress.total)
     }
 
-    /// Returns the name of the trace format.
     fn format(&mut self) -> &'static str {
         exclusive(&mut self.inner).format().name
     }
@@ -61,7 +60,6 @@ impl VolumeReader {
         exclusive(&mut self.inner).names_volumes()
     }
 
-    /// Returns the report on the trace; see `Reader.report`.
     fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, exclusive(&mut self.inner).report())
     }
@@ -114,13 +112,11 @@ impl Partition {
         Self { inner: Mutex::new(Files::new(&folder)) }
     }
 
-    /// Appends requests to the files of their volumes.
     fn add(&self, py: Python<'_>, batch: &Parted) -> PyResult<()> {
         let add = || self.inner.lock().unwrap_or_else(PoisonError::into_inner).add(&batch.inner);
         detached(py, None, add)?.or_raise()
     }
 
-    /// Returns the request totals of each volume.
     fn volumes(&self) -> Vec<Volume> {
         let files = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let row = |(number, volume): (usize, &ssdlab_trace::VolumeTotals)| {

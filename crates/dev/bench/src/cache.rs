@@ -86,7 +86,6 @@ pub fn report(scale: Scale) {
     let skewed = zipf(objects, count);
     rows("Zipf 1.0", &skewed, objects as u32 / 10, rounds);
     rows("Zipf and scans", &with_scans(objects, skewed), objects as u32 / 10, rounds);
-    println!();
 }
 
 fn rows(label: &str, requests: &[Request], capacity: u32, rounds: u32) {

@@ -150,5 +150,4 @@ pub fn report(scale: Scale) {
             machine::hash(&bytes.to_string()),
         );
     }
-    println!();
 }

@@ -209,5 +209,4 @@ fn report_attribution(requests: u64) {
             machine::hash(&format!("{} {:?}", machine::flash_text(&summary.flash), summary.time)),
         );
     }
-    println!();
 }

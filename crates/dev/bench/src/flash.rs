@@ -80,5 +80,4 @@ pub fn report(scale: Scale) {
             );
         }
     }
-    println!();
 }

@@ -83,5 +83,4 @@ pub fn report(scale: Scale) {
         );
     }
     fs::remove_dir_all(&directory).expect("the directory can be removed");
-    println!();
 }

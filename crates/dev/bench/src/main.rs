@@ -49,6 +49,7 @@ fn main() -> ExitCode {
     for (name, report) in SECTIONS {
         if selected(name) {
             report(Scale::Real);
+            println!();
         }
     }
     ExitCode::SUCCESS

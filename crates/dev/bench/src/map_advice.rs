@@ -122,5 +122,4 @@ pub fn report(scale: Scale) {
             machine::hash(&format!("{result:?}")),
         );
     }
-    println!();
 }

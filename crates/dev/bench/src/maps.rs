@@ -14,7 +14,6 @@ pub fn report(scale: Scale) {
     for &capacity_mib in capacities_mib {
         rows(capacity_mib, reads);
     }
-    println!();
 }
 
 fn rows(capacity_mib: u32, reads: u64) {

@@ -367,7 +367,6 @@ pub fn compressing(scale: Scale) {
             machine::hash(&format!("{:?}", synchronous.transitions())),
         );
     }
-    println!();
 }
 
 /// Prints the tables of the two-pool cache.

@@ -25,7 +25,6 @@ pub fn report(scale: Scale) {
         let row = Bench::new(info).run(rounds);
         println!("| {} | {:.0} | {:.0} | {:08x} |", info.name, row.decision, row.request, machine::hash(&row.order));
     }
-    println!();
 }
 
 /// Measured times in nanoseconds, each the median of several batches.

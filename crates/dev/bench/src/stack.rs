@@ -37,5 +37,4 @@ pub fn report(scale: Scale) {
             );
         }
     }
-    println!();
 }

@@ -19,11 +19,7 @@ static TABLES: &[(&str, &[Counter])] = &[
     ("drive.controller", ControllerCounters::COUNTERS),
 ];
 
-/// Returns the document with all tables regenerated.
-///
-/// # Errors
-///
-/// Fails if the markers of a table are missing.
+/// Returns the document with all tables regenerated; fails if the markers of a table are missing.
 pub fn with_tables(document: &str) -> Result<String> {
     TABLES.iter().try_fold(document.to_owned(), |text, (key, counters)| {
         let (begin, end) = (format!("<!-- counters of {key}: generated -->\n"), "<!-- end of counters -->");

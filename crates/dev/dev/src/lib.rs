@@ -11,10 +11,6 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Finds the folder of every crate of the workspace, sorted.
-///
-/// # Errors
-///
-/// Fails if a folder cannot be read.
 pub fn crates(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut crates = Vec::new();
     for group in folders(&root.join("crates"))? {
@@ -33,10 +29,6 @@ fn folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Finds all Rust files below `folder`.
-///
-/// # Errors
-///
-/// Fails if a folder cannot be read.
 pub fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -33,10 +33,6 @@ pub fn root() -> PathBuf {
 }
 
 /// Writes every page below `root`.
-///
-/// # Errors
-///
-/// Fails if a file cannot be read or written, or the markers of a generated part are missing.
 pub fn write(root: &Path) -> io::Result<()> {
     for Page { path, text } in pages(root)? {
         let path = root.join(path);
@@ -49,10 +45,6 @@ pub fn write(root: &Path) -> io::Result<()> {
 }
 
 /// Returns the pages below `root` that are missing or out of date.
-///
-/// # Errors
-///
-/// Fails if a file cannot be read, or lacks the markers of a generated part.
 pub fn stale(root: &Path) -> io::Result<Vec<&'static str>> {
     let differs = |page: &Page| fs::read_to_string(root.join(page.path)).ok().as_ref() != Some(&page.text);
     Ok(pages(root)?.iter().filter(|page| differs(page)).map(|page| page.path).collect())

@@ -3,8 +3,7 @@
 use crate::error::Violation;
 use crate::kind::{Choices, Kind};
 use crate::presets::OF_DEFAULT_DRIVE;
-use crate::registry::find;
-use crate::table::Entries;
+use crate::table::{Entries, OptionSpec};
 use crate::value::{QueueGroup, Value};
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_bytes;
@@ -96,7 +95,7 @@ impl<'a> Checker<'a> {
     /// True if the option has its default value. This includes defaults that are set explicitly, because complete
     /// configurations set all options.
     pub fn is_default(&self, key: &str) -> bool {
-        let default = find(key).and_then(|option| option.default_entry(self.entries).ok().flatten());
+        let default = OptionSpec::of(key).and_then(|option| option.default_entry(self.entries).ok().flatten());
         default.is_some_and(|default| self.entries.get(key).is_some_and(|entry| entry.value == default.value))
     }
 
@@ -113,7 +112,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the largest percentage that the option allows.
     pub fn most_percent(&self, key: &str) -> f64 {
-        match find(key).map(|option| option.kind) {
+        match OptionSpec::of(key).map(|option| option.kind) {
             Some(Kind::Percent { max, .. }) => max,
             _ => 0.0,
         }

@@ -3,7 +3,7 @@
 use crate::document::{Form, Layer, Named, Written, read, read_sets};
 use crate::error::{ConfigError, Violation};
 use crate::presets::{DEFAULT_PRESET, OF_DEFAULT_DRIVE, Preset, find_preset, presets};
-use crate::registry::{OPTIONS, find};
+use crate::registry::OPTIONS;
 use crate::sections::scale::{NOMINAL, SCALE};
 use crate::table::{Entries, Entry, OptionSpec, below};
 use crate::value::Value;
@@ -46,9 +46,6 @@ impl Config {
 
     /// Like [`Self::resolve`], but takes the preset with its origin, and several groups of settings. Later groups
     /// override earlier groups; only settings of the same group can contradict each other.
-    ///
-    /// # Errors
-    /// See [`Self::resolve`] for the errors.
     pub fn resolve_on(preset: Option<Layer>, files: &[Layer], sets: &[Vec<Layer>]) -> Result<Self, ConfigError> {
         let mut violations = Vec::new();
         let files: Vec<Written> =
@@ -135,7 +132,7 @@ pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
                 None => true,
             });
         }
-        if let Some(alternative) = find(key).and_then(OptionSpec::alternative) {
+        if let Some(alternative) = OptionSpec::of(key).and_then(OptionSpec::alternative) {
             lower.remove(alternative);
         }
         lower.insert(key, entry);

@@ -2,7 +2,7 @@
 
 use crate::error::Violation;
 use crate::kind::Kind;
-use crate::registry::{OPTIONS, find, renamed};
+use crate::registry::{OPTIONS, renamed};
 use crate::table::{Entries, Entry, OptionSpec, below};
 use crate::value::{Value, describe, with_quotes};
 use ssdlab_core::suggest::{list, named, nearest, nearest_key, split};
@@ -66,7 +66,7 @@ pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Writ
         }
     }
     for (key, (place, origin, value)) in last {
-        let kind = find(key).map(|option| &option.kind);
+        let kind = OptionSpec::of(key).map(|option| &option.kind);
         let document = format!("{key} = {}", with_quotes(kind, value));
         let mut errors = Vec::new();
         read_into(&mut written, Form::Set(origin), &document, &mut errors);
@@ -81,16 +81,6 @@ pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Writ
 fn is_key(text: &str) -> bool {
     text.split('.')
         .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)))
-}
-
-impl Form<'_> {
-    fn name(self) -> String {
-        match self {
-            Self::File(name) => name.into(),
-            Self::Preset(name) => format!("preset {name}"),
-            Self::Set(origin) => origin.into(),
-        }
-    }
 }
 
 fn read_into(written: &mut Written, form: Form<'_>, text: &str, violations: &mut Vec<Violation>) {
@@ -134,7 +124,8 @@ impl Reader<'_> {
         match (self.form, place) {
             (Form::File(name), Place::Key) => format!("{name}:{line}"),
             (Form::File(name), Place::Value) => format!("{name}:{line}:{column}"),
-            _ => self.form.name(),
+            (Form::Preset(name), _) => format!("preset {name}"),
+            (Form::Set(origin), _) => origin.into(),
         }
     }
 
@@ -152,7 +143,7 @@ impl Reader<'_> {
 
     fn entry(&mut self, key: &str, key_start: usize, value: &Spanned<DeValue<'_>>) {
         let value_start = value.span().start;
-        match (find(key), value.get_ref()) {
+        match (OptionSpec::of(key), value.get_ref()) {
             (Some(choice @ OptionSpec { kind: Kind::Choice(_), .. }), DeValue::Table(table))
                 if choice.has_parameters() =>
             {

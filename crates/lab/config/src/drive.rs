@@ -19,10 +19,7 @@ impl Config {
     }
 
     /// If the log uses all spare blocks, returns the setting that halves the number of log blocks, so that the other
-    /// half can replace failed blocks. Returns `None` for other drives.
-    ///
-    /// # Errors
-    /// Fails if the drive is invalid.
+    /// half can replace failed blocks. Returns `None` for other drives; fails if the drive is invalid.
     pub fn spared(&self) -> Result<Option<(&'static str, String)>, ConfigError> {
         let all = Value::LogSpace(LogSpace::All);
         let Some((key, _)) = self.entries.iter().find(|(_, entry)| entry.value == all) else { return Ok(None) };
@@ -30,10 +27,7 @@ impl Config {
         Ok(Some((key, blocks.div_ceil(2).to_string())))
     }
 
-    /// Returns the configuration with one setting changed.
-    ///
-    /// # Errors
-    /// See [`Self::resolve`] for the errors.
+    /// Returns the configuration with one setting changed; fails like [`Self::resolve`].
     pub fn with(&self, key: &str, value: &str) -> Result<Self, ConfigError> {
         let all = Layer { origin: "configuration".into(), text: self.to_toml() };
         let set = Layer { origin: "change".into(), text: format!("{key}={value}") };

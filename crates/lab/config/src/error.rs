@@ -26,13 +26,8 @@ impl std::fmt::Display for Violation {
 
 /// All errors of a configuration.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{}", lines(.0))]
+#[error("{}", .0.iter().map(Violation::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct ConfigError(pub Vec<Violation>);
-
-fn lines(violations: &[Violation]) -> String {
-    let lines: Vec<String> = violations.iter().map(Violation::to_string).collect();
-    lines.join("\n")
-}
 
 impl From<Violation> for ConfigError {
     fn from(violation: Violation) -> Self {

@@ -3,7 +3,6 @@
 use crate::config::Config;
 use crate::kind::Kind;
 use crate::presets::{OF_DEFAULT_DRIVE, find_preset, presets};
-use crate::registry::find;
 use crate::table::{Entries, Fallback, OptionSpec};
 use ssdlab_core::units::{write_bytes, write_nanos, write_percent};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
@@ -20,11 +19,6 @@ pub struct Stated {
 }
 
 impl OptionSpec {
-    /// Finds an option by its key.
-    pub fn of(key: &str) -> Option<&'static Self> {
-        find(key)
-    }
-
     /// Describes the option's default, including its value in the default drive.
     pub fn describe_default(&self) -> String {
         let default = self.describe_fallback();

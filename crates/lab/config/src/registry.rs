@@ -109,24 +109,24 @@ const RENAMED: &[(&str, &str)] = &[
     ("host.replay.open.time_scale", "host.replay.open.speed = 1 / time_scale"),
 ];
 
-/// Finds an option by its key.
-pub(crate) fn find(key: &str) -> Option<&'static OptionSpec> {
-    OPTIONS.iter().find(|option| option.key == key)
-}
-
 /// Describes what replaced a renamed option or option table; `None` for other keys.
 pub fn renamed(key: &str) -> Option<String> {
     let now = RENAMED.iter().find_map(|(former, now)| match below(former, key) {
         Some(rest) => Some(format!("{now}.{rest}")),
         None => (key == *former).then(|| (*now).into()),
     })?;
-    let variants = find(&now).map_or(&[][..], |option| option.variants());
+    let variants = OptionSpec::of(&now).map_or(&[][..], |option| option.variants());
     let names: Vec<_> = variants.iter().map(|variant| format!("{:?}", variant.name)).collect();
     let values = if names.is_empty() { String::new() } else { format!(" = {}", names.join(" or ")) };
     Some(format!("was renamed to {now}{values}"))
 }
 
 impl OptionSpec {
+    /// Finds an option by its key.
+    pub fn of(key: &str) -> Option<&'static Self> {
+        OPTIONS.iter().find(|option| option.key == key)
+    }
+
     /// True if a variant of this option has parameters; the option may then be written as a table.
     pub fn has_parameters(&self) -> bool {
         has_parameters(self, &OPTIONS)
@@ -164,11 +164,11 @@ mod tests {
     #[test]
     fn steps_refer_to_existing_options() {
         for (key, steps) in STEPS {
-            let option = find(key).unwrap_or_else(|| panic!("unknown option {key}"));
+            let option = OptionSpec::of(key).unwrap_or_else(|| panic!("unknown option {key}"));
             assert_eq!(option.kind.steps(), *steps);
             for step in *steps {
                 if let Step::MultipleOf(other) | Step::DivisorOf(other) = step {
-                    assert!(find(other).is_some(), "{key}: unknown option {other}");
+                    assert!(OptionSpec::of(other).is_some(), "{key}: unknown option {other}");
                 }
             }
         }

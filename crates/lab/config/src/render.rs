@@ -1,8 +1,7 @@
 //! Writes a configuration as sorted TOML, which can be read again as the same configuration.
 
 use crate::config::Config;
-use crate::registry::find;
-use crate::table::{Entry, below};
+use crate::table::{Entry, OptionSpec, below};
 use crate::value::Value;
 use ssdlab_core::suggest::split;
 use std::collections::BTreeMap;
@@ -54,6 +53,6 @@ impl Config {
     /// Returns the option and the variant whose parameters the TOML table `table` contains.
     fn choice_of(&self, table: &str) -> Option<&Entry> {
         let (choice, _) = split(table);
-        find(choice).and_then(|option| self.entries.get(option.key))
+        OptionSpec::of(choice).and_then(|option| self.entries.get(option.key))
     }
 }

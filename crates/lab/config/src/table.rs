@@ -175,11 +175,8 @@ pub(crate) fn value_or(entries: &Entries, key: &str, otherwise: &str) -> String 
 }
 
 impl OptionSpec {
-    /// Returns the default of an option, given the other `entries`; `None` if the option has no default and needs no
-    /// value.
-    ///
-    /// # Errors
-    /// Fails if the option has no default and users must set it.
+    /// Returns the default of an option, given the other `entries`. If the option has no default, returns `None` if it
+    /// needs no value, and fails if users must set it.
     pub(crate) fn default_entry(&self, entries: &Entries) -> Result<Option<Entry>, String> {
         let (text, origin) = match self.fallback {
             Fallback::Value(text) => (text.into(), "default".into()),

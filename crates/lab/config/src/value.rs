@@ -71,10 +71,7 @@ const DEVICE: &str = "device";
 const ALL: &str = "all";
 
 impl Kind {
-    /// Reads a value of this type from TOML.
-    ///
-    /// # Errors
-    /// Returns a message with the problem and the expected form of the value.
+    /// Reads a value of this type from TOML. An error is a message with the problem and the expected form of the value.
     pub(crate) fn read(&self, value: &DeValue<'_>) -> Result<Value, String> {
         match *self {
             Self::Stepped(kind, _) => kind.read(value),

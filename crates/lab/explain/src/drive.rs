@@ -83,10 +83,8 @@ impl From<&Timing> for Times {
 }
 
 impl Times {
-    /// Converts these durations to the timing model of a chip.
-    ///
-    /// # Errors
-    /// Fails unless there are 1 to 4 read durations and 1 to 4 program durations.
+    /// Converts these durations to the timing model of a chip; fails unless there are 1 to 4 read durations and 1 to 4
+    /// program durations.
     pub(crate) fn timing(&self) -> Result<Timing, String> {
         let ns = |us: f64| Nanos((us * 1000.0).round() as u64);
         let by_type = |times: &[f64]| {
@@ -282,9 +280,6 @@ impl Drive {
     }
 
     /// Returns the FTL with its options, looked up by the names in this description.
-    ///
-    /// # Errors
-    /// Fails if a name or a value in the description is invalid.
     pub fn choice(&self) -> Result<FtlChoice, String> {
         match &self.ftl {
             Scheme::Log(LogScheme { scheme, log }) => Ok(FtlChoice::Log(scheme.choice(&LOG_FTLS)?, *log)),
