@@ -118,16 +118,10 @@ pub fn events(most: usize) -> impl Strategy<Value = Vec<Delayed>> {
 pub fn options(info: &'static SchedulerInfo) -> impl Strategy<Value = Options> {
     let merges = prop::sample::select(vec![NoMerges::All, NoMerges::LastOnly, NoMerges::None]);
     let sizes = prop_oneof![Just(1024u32), 8..80u32];
-    (any::<bool>(), (1..8u32, 1..4u16), 3..40u32, sizes, merges, any::<[bool; 4]>(), any::<u64>()).prop_map(
-        move |(
-            legacy,
-            (slots, queues),
-            nr_requests,
-            max_sectors,
-            no_merges,
-            [volatile_cache, fua, plug, throttles],
-            switches,
-        )| {
+    let limits = ((1..8u32, 1..4u16), 3..40u32, sizes, merges);
+    (any::<bool>(), limits, any::<[bool; 4]>(), any::<u64>()).prop_map(
+        move |(legacy, limits, [volatile_cache, fua, plug, throttles], switches)| {
+            let ((slots, queues), nr_requests, max_sectors, no_merges) = limits;
             let base = if legacy { Options::legacy } else { Options::modern }(info.name, DEVICE_SECTORS);
             // Sets each on/off parameter at random. Sets `region_size` to 1 MiB, because the device is small.
             let tunables = info.parameters.iter().enumerate().filter_map(|(bit, tunable)| match tunable.name {

@@ -29,9 +29,9 @@ pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<B
     Ok(columns)
 }
 
-/// Returns the columns of a timeline with intervals of `interval_ns`. `times` has the fields of [`InInterval`] as
-/// columns: for response times and for waiting times, by operation. `slowest` has the fields of [`Slow`] as columns.
-/// `parts_ns` sums each part of the response time by operation.
+/// Returns the columns of a timeline with intervals of `interval_ns`. `times` has the bounds and counts of
+/// [`InInterval`] as columns: for response times and for waiting times, by operation. `slowest` has the fields of
+/// [`Slow`] as columns. `parts_ns` sums each part of the response time by operation.
 fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("interval_ns", timeline.interval_ns)?;

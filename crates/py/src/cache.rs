@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_cache::{
-    ADMISSIONS, Access, AccessTrace, CacheError, Granularity, Life, POLICIES, Sample, SampleOptions, SampleSize,
-    Sampler, Splitter, Trims, WriteBackOptions, WriteMode, build_policy,
+    ADMISSIONS, Access, AccessTrace, CacheError, Granularity, Life, POLICIES, PolicyInfo, PolicyRules, Sample,
+    SampleOptions, SampleSize, Sampler, Splitter, Trims, WriteBackOptions, WriteMode, build_policy,
 };
 use ssdlab_core::Parameter;
 use ssdlab_sim::{CacheChoice, Control, CurvePoint, Follower, Followers, Watch};
@@ -39,15 +39,9 @@ fn rows(parameters: &[Parameter]) -> Vec<ParameterRow> {
 /// Returns all replacement policies as `(name, help, parameters, sizes, needs_future, one_pass)`.
 #[pyfunction]
 pub fn cache_policies() -> Vec<PolicyRow> {
-    let row = |info: &&ssdlab_cache::PolicyInfo| {
-        (
-            info.name,
-            info.help,
-            rows(info.parameters),
-            info.role.sizes,
-            info.role.needs_future,
-            info.role.one_pass.is_some(),
-        )
+    let row = |info: &&PolicyInfo| {
+        let PolicyRules { sizes, needs_future, ref one_pass, .. } = info.role;
+        (info.name, info.help, rows(info.parameters), sizes, needs_future, one_pass.is_some())
     };
     POLICIES.iter().map(row).collect()
 }
@@ -117,7 +111,7 @@ impl Gathering {
 /// Accesses of a trace to items, collected in batches, and the caches that are simulated on these accesses.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct CacheTrace {
-    gathering: Mutex<Option<Gathering>>,
+    gathering: Option<Gathering>,
     granularity: Granularity,
     /// Number of accesses and number of items; `None` unless caches were simulated while requests were added.
     followed: Option<(u64, u32)>,
@@ -171,15 +165,14 @@ impl CacheTrace {
             requests: requests.then(Vec::new),
             sampler: sampler.transpose().or_raise()?,
         };
-        let gathering = Mutex::new(Some(gathering));
-        Ok(Self { gathering, granularity, followed: None, trace: None, requests: None, sample: None })
+        Ok(Self { gathering: Some(gathering), granularity, followed: None, trace: None, requests: None, sample: None })
     }
 
     /// Simulates caches while requests are added. Must be called before the first request is added, and only if all
     /// items have the same size and do not expire.
     fn follow(&mut self, caches: Vec<Asked>) -> PyResult<Vec<FollowingCache>> {
         let granularity = self.granularity;
-        let Some(gathering) = exclusive(&mut self.gathering) else { return Ok(Vec::new()) };
+        let Some(gathering) = &mut self.gathering else { return Ok(Vec::new()) };
         let followers = gathering.followers.get_or_insert_with(|| Followers::new(granularity));
         let mut follow = |cache| {
             let follower = followers.follow(&choice(cache)?).or_raise()?;
@@ -189,7 +182,7 @@ impl CacheTrace {
     }
 
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
-        let Some(gathering) = exclusive(&mut self.gathering) else { return Ok(()) };
+        let Some(gathering) = &mut self.gathering else { return Ok(()) };
         detached(py, None, || gathering.add(&requests.inner))?.or_raise()
     }
 
@@ -197,7 +190,7 @@ impl CacheTrace {
     /// stream of the request that inserts an item determines the item's lifetime. Streams past the end of the list have
     /// the last lifetime.
     fn finish(&mut self, py: Python<'_>, ttls_s: Vec<u32>) -> PyResult<()> {
-        let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
+        let Some(gathering) = self.gathering.take() else { return Ok(()) };
         let finished = detached(py, None, || {
             let Gathering { splitter, followers, accesses, future, mut lives, requests, sampler, .. } = gathering;
             for life in &mut lives {
@@ -312,8 +305,8 @@ impl CacheTrace {
     fn sampled(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let cache = choice(cache)?;
         let sample = self.kept(self.sample.as_ref())?;
-        Ok(watched(stopped, |watch| ssdlab_sim::sampled_point(sample, cache, watch))?
-            .map(|result| vec![point(&result)]))
+        let result = watched(stopped, |watch| ssdlab_sim::sampled_point(sample, cache, watch))?;
+        Ok(result.map(|result| vec![point(&result)]))
     }
 
     /// Returns the points of a policy's miss-ratio curve at all capacities, from a single pass over the trace.

@@ -46,7 +46,7 @@ pub fn by_op<'py, T, V: IntoPyObject<'py>>(
     Ok(dict)
 }
 
-/// Returns the non-empty buckets of a histogram as columns `lower_ns`, `upper_ns` and `count`.
+/// Returns the non-empty buckets of a histogram as three arrays: lower bounds and upper bounds in ns, and counts.
 pub fn buckets<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<Bound<'py, PyTuple>> {
     let buckets = histogram.buckets();
     let column = |pick: fn(&(u64, u64, u64)) -> u64| array(py, buckets.iter().map(pick).collect());

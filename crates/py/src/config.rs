@@ -1,7 +1,7 @@
 //! Python binding for configurations and for the table of options.
 
 use pyo3::prelude::*;
-use ssdlab_config::{Layer, Step};
+use ssdlab_config::{Layer, OPTIONS, OptionSpec, Step};
 use ssdlab_device::FaultPlan;
 use ssdlab_sim::WhatIf;
 
@@ -108,23 +108,15 @@ pub fn json_schema() -> String {
 /// several variants.
 #[pyfunction]
 pub fn options() -> Vec<(&'static str, &'static str, &'static str, Vec<&'static str>)> {
-    ssdlab_config::OPTIONS
-        .iter()
-        .map(|option| {
-            let variants = option.variants().iter().map(|variant| variant.name).collect();
-            (option.key, option.help, option.example, variants)
-        })
-        .collect()
+    let names = |option: &OptionSpec| option.variants().iter().map(|variant| variant.name).collect();
+    OPTIONS.iter().map(|option| (option.key, option.help, option.example, names(option))).collect()
 }
 
 /// Returns the variants of an option as `(name, help)`; empty unless the option's value is one of several variants.
 #[pyfunction]
 pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
-    ssdlab_config::OPTIONS
-        .iter()
-        .filter(|option| option.key == key)
-        .flat_map(|option| option.variants().iter().map(|variant| (variant.name, variant.help)))
-        .collect()
+    let variants = OptionSpec::of(key).map_or(&[][..], OptionSpec::variants);
+    variants.iter().map(|variant| (variant.name, variant.help)).collect()
 }
 
 /// Conditions under which an option exists, as pairs `(key, variant)`: the option `key` must have the value `variant`.
@@ -134,7 +126,7 @@ type Conditions = Vec<(&'static str, String)>;
 /// other options, as `(key, variant)`; `used` states all other conditions in words. Returns None for an unknown option.
 #[pyfunction]
 pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, Vec<String>)> {
-    let option = ssdlab_config::OptionSpec::of(key)?;
+    let option = OptionSpec::of(key)?;
     let conditions = option.conditions().map(|(choice, variant)| (choice.key, variant.to_string())).collect();
     let default = option.describe_default();
     Some((option.kind.describe(), option.kind.units(), default, conditions, option.used()))
@@ -150,7 +142,7 @@ pub fn renamed(key: &str) -> Option<String> {
 /// rules without a number, and the other option is empty for rules without one.
 #[pyfunction]
 pub fn spacing(key: &str) -> Vec<(&'static str, u64, &'static str)> {
-    let steps = ssdlab_config::OptionSpec::of(key).map_or(&[][..], |option| option.kind.steps());
+    let steps = OptionSpec::of(key).map_or(&[][..], |option| option.kind.steps());
     let step = |step: &Step| match *step {
         Step::Multiple(unit) => ("multiple", unit, ""),
         Step::PowerOfTwo => ("power of two", 0, ""),
@@ -163,10 +155,6 @@ pub fn spacing(key: &str) -> Vec<(&'static str, u64, &'static str)> {
 /// Returns the values of an option in those presets that set it, as `(preset, value as TOML, source)`.
 #[pyfunction]
 pub fn stated(key: &str) -> Vec<(&'static str, String, String)> {
-    ssdlab_config::OptionSpec::of(key)
-        .map(ssdlab_config::OptionSpec::stated)
-        .unwrap_or_default()
-        .into_iter()
-        .map(|stated| (stated.preset, stated.value, stated.source))
-        .collect()
+    let stated = OptionSpec::of(key).map(OptionSpec::stated).unwrap_or_default();
+    stated.into_iter().map(|stated| (stated.preset, stated.value, stated.source)).collect()
 }

@@ -2,14 +2,16 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::OnceLock;
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyBlockingIOError, PyException, PyOSError};
+use pyo3::exceptions::{PyBlockingIOError, PyException, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use ssdlab_device::{DriveError, FileError};
+use ssdlab_measure::storage::StorageError;
 use ssdlab_sim::SimError;
 use ssdlab_trace::Placed;
 
@@ -63,6 +65,7 @@ config_errors! {
     ssdlab_codec::SpecError,
     ssdlab_core::UnitError,
     ssdlab_core::registry::UnknownMember,
+    ssdlab_pool::ConfigError,
 }
 
 impl Raise for ssdlab_trace::TraceError {
@@ -106,6 +109,21 @@ pub fn drive_error(error: &DriveError, path: Option<&Path>) -> PyErr {
         (DriveError::Options(text), _) => ConfigError::new_err(text.clone()),
         (_, Some(path)) => PyOSError::new_err((error.errno(), error.to_string(), path.as_os_str().to_owned())),
         (_, None) => PyOSError::new_err((error.errno(), error.to_string())),
+    }
+}
+
+impl Raise for StorageError {
+    fn exception(&self) -> PyErr {
+        match self {
+            Self::Io { path, source } => match source.raw_os_error() {
+                Some(number) => {
+                    PyOSError::new_err((number, io::Error::from_raw_os_error(number).to_string(), path.clone()))
+                }
+                None => PyOSError::new_err(self.to_string()),
+            },
+            Self::Beyond { .. } => PyValueError::new_err(self.to_string()),
+            Self::Simulated(_) => SimulationError::new_err(self.to_string()),
+        }
     }
 }
 

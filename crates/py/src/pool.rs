@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use numpy::PyReadonlyArray1;
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyOSError, PyPermissionError, PyValueError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyPermissionError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
@@ -18,7 +18,7 @@ use ssdlab_pool::{Demotion, Loader, Options, PageId, PoolError, Share, Usage, po
 use crate::compress::{Watch, codec};
 use crate::config::Config;
 use crate::counters;
-use crate::errors::{ConfigError, OrRaise, SimulationError, detached};
+use crate::errors::{ConfigError, OrRaise, Raise, SimulationError, detached};
 use crate::memory;
 use crate::run::PythonMonitor;
 
@@ -42,9 +42,10 @@ impl Settings {
         let mut options = Options::new(Bytes(self.budget_bytes), self.page_bytes);
         options.codec = codec(&self.codec)?;
         options.share = self.share()?;
-        options.raw_policy = policy::policy(&self.policy).map_err(wrong)?;
+        options.raw_policy = policy::policy(&self.policy).or_raise()?;
         options.compressed_policy = policy::policy(&self.compressed_policy)
-            .map_err(|error| wrong(ssdlab_pool::ConfigError { field: "policy of compressed pages", ..error }))?;
+            .map_err(|error| ssdlab_pool::ConfigError { field: "policy of compressed pages", ..error })
+            .or_raise()?;
         options.demotion = match (self.workers, options.demotion) {
             (0, _) => Demotion::Synchronous,
             (workers, Demotion::Background { batch, .. }) => Demotion::Background { workers, batch },
@@ -70,23 +71,6 @@ impl Settings {
             .parse()
             .map_err(|_| ConfigError::new_err(format!("invalid share \"{text}\"; write 25% or adaptive")))?;
         Ok(Share::Fixed { percent })
-    }
-}
-
-fn wrong(error: ssdlab_pool::ConfigError) -> PyErr {
-    ConfigError::new_err(error.to_string())
-}
-
-fn system_error(error: &StorageError) -> PyErr {
-    match error {
-        StorageError::Io { path, source } => match source.raw_os_error() {
-            Some(number) => {
-                PyOSError::new_err((number, std::io::Error::from_raw_os_error(number).to_string(), path.clone()))
-            }
-            None => PyOSError::new_err(error.to_string()),
-        },
-        StorageError::Beyond { .. } => PyValueError::new_err(error.to_string()),
-        StorageError::Simulated(_) => SimulationError::new_err(error.to_string()),
     }
 }
 
@@ -133,11 +117,9 @@ impl Loader for Below {
         Python::attach(|py| {
             let bytes: PyBackedBytes = object.call_method1(py, "load", (id,))?.extract(py)?;
             if bytes.len() != page.len() {
-                return Err(PyValueError::new_err(format!(
-                    "load({id}) returned {} bytes, but a page has {} bytes",
-                    bytes.len(),
-                    page.len()
-                )));
+                let (got, needed) = (bytes.len(), page.len());
+                let message = format!("load({id}) returned {got} bytes, but a page has {needed} bytes");
+                return Err(PyValueError::new_err(message));
             }
             page.copy_from_slice(&bytes);
             Ok(())
@@ -169,7 +151,7 @@ fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
     };
     let exception = match source {
         BelowError::Python(exception) => exception.clone_ref(py),
-        BelowError::File(error) => system_error(&error),
+        BelowError::File(error) => error.exception(),
     };
     match exception.value(py).call_method1("add_note", (note,)) {
         Ok(_) => exception,
@@ -196,7 +178,8 @@ impl PagePool {
     }
 
     /// Returns the loader's exception if it raised one that must end the program; otherwise returns `result`.
-    fn unless_ended<T>(&self, result: PyResult<T>) -> PyResult<T> {
+    fn unless_ended<T>(&self, py: Python<'_>, result: Result<T, PoolError<BelowError>>) -> PyResult<T> {
+        let result = result.map_err(|error| exception(py, error));
         match self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),
             None => result,
@@ -212,10 +195,7 @@ impl PagePool {
         let options = settings.options()?;
         let ended = Arc::default();
         let below = match (loader, path) {
-            (_, Some(path)) => {
-                let file = PagedFile::open(&path, settings.page_bytes as usize);
-                Below::File(file.map_err(|error| system_error(&error))?)
-            }
+            (_, Some(path)) => Below::File(PagedFile::open(&path, settings.page_bytes as usize).or_raise()?),
             (Some(object), None) => Below::Python(object, Arc::clone(&ended)),
             (None, None) => return Err(ConfigError::new_err("a cache needs a loader or a file")),
         };
@@ -224,7 +204,7 @@ impl PagePool {
             Below::File(file) if !file.writable() => Some(file.path().display().to_string()),
             _ => None,
         };
-        let pool = detached(py, None, || ssdlab_pool::Pool::new(options, below))?.map_err(wrong)?;
+        let pool = detached(py, None, || ssdlab_pool::Pool::new(options, below))?.or_raise()?;
         Ok(Self { inner: RwLock::new(Some(Arc::new(pool))), ended, direct, read_only })
     }
 
@@ -238,7 +218,7 @@ impl PagePool {
             drop(pool);
             (result, out)
         })?;
-        self.unless_ended(result.map_err(|error| exception(py, error)))?;
+        self.unless_ended(py, result)?;
         Ok(PyBytes::new(py, &out))
     }
 
@@ -254,21 +234,18 @@ impl PagePool {
                 "page {page} is past {last}, the highest page number that a file can hold"
             )));
         }
-        let written = detached(py, None, move || pool.write(page, &bytes))?.map_err(|error| exception(py, error));
-        self.unless_ended(written)
+        self.unless_ended(py, detached(py, None, move || pool.write(page, &bytes))?)
     }
 
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let pool = self.pool()?;
-        let flushed = detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error));
-        self.unless_ended(flushed)
+        self.unless_ended(py, detached(py, None, move || pool.flush())?)
     }
 
     /// Writes back dirty pages and stops the workers; a second call does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Some(pool) = self.inner.write().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
-        let flushed = detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error));
-        self.unless_ended(flushed)
+        self.unless_ended(py, detached(py, None, move || pool.flush())?)
     }
 
     /// Returns two dictionaries: counters and memory usage of the cache.
@@ -369,9 +346,7 @@ pub fn bench_cache<'py>(
     let contents = Arc::new(contents);
     let kind = match (below.drive, below.path) {
         (Some(drive), _) => Kind::Simulated(Shared(Arc::clone(&contents)), Arc::clone(&drive.get().inner)),
-        (None, Some(path)) => {
-            Kind::File(PagedFile::open(&path, settings.page_bytes as usize).map_err(|error| system_error(&error))?)
-        }
+        (None, Some(path)) => Kind::File(PagedFile::open(&path, settings.page_bytes as usize).or_raise()?),
         (None, None) => {
             let cost = Duration::from_nanos((below.cost_us * 1e3) as u64);
             Kind::Fixed(Shared(Arc::clone(&contents)), cost, wait(below.busy))
@@ -380,7 +355,7 @@ pub fn bench_cache<'py>(
     let direct = matches!(&kind, Kind::File(file) if file.direct());
     let accesses: Vec<_> = accesses.as_slice()?.iter().map(|&access| Access(access)).collect();
     let (before, measured) = accesses.split_at(warm_up.min(accesses.len()));
-    let pool = detached(py, None, || ssdlab_pool::Pool::new(options, Storage::new(kind)))?.map_err(wrong)?;
+    let pool = detached(py, None, || ssdlab_pool::Pool::new(options, Storage::new(kind)))?.or_raise()?;
     let mut watch = Watch::new(&stop);
     let outcome = detached(py, None, || {
         load::send(&pool, before, &contents, threads, &mut |done| watch.goes_on(done))?;
@@ -394,7 +369,7 @@ pub fn bench_cache<'py>(
     let (taken, counts, before, after, usage) = outcome.map_err(|error: load::Error<StorageError>| {
         watch.exception(|| match &error {
             load::Error::Stopped => PyKeyboardInterrupt::new_err("stopped while measuring"),
-            load::Error::Pool(PoolError::Load { source, .. } | PoolError::Store { source, .. }) => system_error(source),
+            load::Error::Pool(PoolError::Load { source, .. } | PoolError::Store { source, .. }) => source.exception(),
             load::Error::Pool(_) | load::Error::Threads(_) => SimulationError::new_err(error.to_string()),
         })
     })?;

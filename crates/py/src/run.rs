@@ -105,9 +105,8 @@ fn log_columns<'py>(py: Python<'py>, figures: &LogFigures) -> PyResult<Bound<'py
 /// Returns the name of the phase, followed by the write amplification while preconditioning overwrites pages.
 fn phase_text(status: &Status) -> String {
     let name = status.phase.name();
-    status
-        .write_amplification
-        .map_or_else(|| name.to_owned(), |ratio| format!("{name}, write amplification {ratio:.2}"))
+    let with_ratio = |ratio| format!("{name}, write amplification {ratio:.2}");
+    status.write_amplification.map_or_else(|| name.to_owned(), with_ratio)
 }
 
 /// Passes progress to Python, and passes signals and stop requests to the simulation.

@@ -53,7 +53,7 @@ pub struct Flash {
     unsettled: bool,
     last_sequence: Option<u64>,
     /// Current host write: its first logical page, and a stamp for each page that identifies the page's new contents.
-    payload: (u32, Vec<u64>),
+    pub(super) payload: (u32, Vec<u64>),
     /// Number of operations left before the power fails.
     pub(super) left: u64,
     last: Last,
@@ -105,10 +105,6 @@ impl Flash {
 
     pub(super) fn is_off(&self) -> bool {
         self.left == 0
-    }
-
-    pub(super) fn begin_write(&mut self, lpn: u32, stamps: Vec<u64>) {
-        self.payload = (lpn, stamps);
     }
 
     /// Decides at random whether the operation fails. An operation interrupted by a power loss never fails at random.

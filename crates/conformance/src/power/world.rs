@@ -275,7 +275,7 @@ impl<R: Iterator<Item = Request>> Visitor for Life<'_, R> {
                 Request::Write(first, count) => {
                     stamps = (host.stamps..host.stamps + u64::from(count)).collect();
                     host.stamps += u64::from(count);
-                    host.flash.begin_write(first, stamps.clone());
+                    host.flash.payload = (first, stamps.clone());
                     ftl.write(Lpn(first), count, WriteContext::default(), &mut host.flash);
                 }
                 Request::Read(first, count) => {

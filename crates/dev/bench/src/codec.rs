@@ -11,6 +11,11 @@ use crate::{Scale, head, machine};
 
 const PAGE_BYTES: usize = 8192;
 
+// Reasons why a codec cannot fail in this benchmark.
+const FITS: &str = "the output buffer is large enough";
+const INTACT: &str = "the page is intact";
+const MEMORY: &str = "memory for a context";
+
 /// Function that compresses or decompresses the first slice into the second. Returns the number of bytes written.
 type Work = Box<dyn FnMut(&[u8], &mut [u8]) -> usize>;
 
@@ -22,8 +27,8 @@ struct Library {
 }
 
 fn libraries() -> Vec<Library> {
-    let mut zstd_in = zstd::bulk::Compressor::new(3).expect("memory for a context");
-    let mut zstd_out = zstd::bulk::Decompressor::new().expect("memory for a context");
+    let mut zstd_in = zstd::bulk::Compressor::new(3).expect(MEMORY);
+    let mut zstd_out = zstd::bulk::Decompressor::new().expect(MEMORY);
     let mut zlib_in = Compress::new(Compression::new(6), true);
     let mut zlib_out = Decompress::new(true);
     let mut deflate_in = libdeflater::Compressor::new(libdeflater::CompressionLvl::new(1).expect("the level is valid"));
@@ -31,48 +36,36 @@ fn libraries() -> Vec<Library> {
     vec![
         Library {
             spec: "lz4",
-            compress: Box::new(|page, out| {
-                lzzzz::lz4::compress(page, out, 1).expect("the output buffer is large enough")
-            }),
-            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect("the page is intact")),
+            compress: Box::new(|page, out| lzzzz::lz4::compress(page, out, 1).expect(FITS)),
+            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect(INTACT)),
         },
         Library {
             spec: "lz4hc:4",
-            compress: Box::new(|page, out| {
-                lzzzz::lz4_hc::compress(page, out, 4).expect("the output buffer is large enough")
-            }),
-            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect("the page is intact")),
+            compress: Box::new(|page, out| lzzzz::lz4_hc::compress(page, out, 4).expect(FITS)),
+            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect(INTACT)),
         },
         Library {
             spec: "zstd:3",
-            compress: Box::new(move |page, out| {
-                zstd_in.compress_to_buffer(page, out).expect("the output buffer is large enough")
-            }),
-            restore: Box::new(move |bytes, page| {
-                zstd_out.decompress_to_buffer(bytes, page).expect("the page is intact")
-            }),
+            compress: Box::new(move |page, out| zstd_in.compress_to_buffer(page, out).expect(FITS)),
+            restore: Box::new(move |bytes, page| zstd_out.decompress_to_buffer(bytes, page).expect(INTACT)),
         },
         Library {
             spec: "zlib:6",
             compress: Box::new(move |page, out| {
                 zlib_in.reset();
-                zlib_in.compress(page, out, FlushCompress::Finish).expect("the output buffer is large enough");
+                zlib_in.compress(page, out, FlushCompress::Finish).expect(FITS);
                 zlib_in.total_out() as usize
             }),
             restore: Box::new(move |bytes, page| {
                 zlib_out.reset(true);
-                zlib_out.decompress(bytes, page, FlushDecompress::Finish).expect("the page is intact");
+                zlib_out.decompress(bytes, page, FlushDecompress::Finish).expect(INTACT);
                 zlib_out.total_out() as usize
             }),
         },
         Library {
             spec: "libdeflate:1",
-            compress: Box::new(move |page, out| {
-                deflate_in.deflate_compress(page, out).expect("the output buffer is large enough")
-            }),
-            restore: Box::new(move |bytes, page| {
-                deflate_out.deflate_decompress(bytes, page).expect("the page is intact")
-            }),
+            compress: Box::new(move |page, out| deflate_in.deflate_compress(page, out).expect(FITS)),
+            restore: Box::new(move |bytes, page| deflate_out.deflate_decompress(bytes, page).expect(INTACT)),
         },
     ]
 }
@@ -117,15 +110,15 @@ pub fn report(scale: Scale) {
     );
     for mut library in libraries() {
         let spec: CodecSpec = library.spec.parse().expect("the codec exists");
-        let [mut codec, mut other] = [(); 2].map(|()| spec.build().expect("memory for a context"));
+        let [mut codec, mut other] = [(); 2].map(|()| spec.build().expect(MEMORY));
         let mut best = [f64::INFINITY; 4];
         let mut stored = Vec::new();
         // ssdlab's codec and the library alternate, so that interference affects both equally.
         for _ in 0..rounds {
             let (compress_us, restore_us, ours) = run(
                 &pages,
-                |page, out| codec.compress(page, out).expect("the output buffer is large enough"),
-                |bytes, page| other.decompress(bytes, page).expect("the page is intact"),
+                |page, out| codec.compress(page, out).expect(FITS),
+                |bytes, page| other.decompress(bytes, page).expect(INTACT),
             );
             let (alone_us, alone_restore_us, theirs) = run(&pages, &mut library.compress, |bytes, page| {
                 (library.restore)(bytes, page);

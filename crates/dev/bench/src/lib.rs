@@ -1,4 +1,4 @@
-//! Benchmarks. The ordinary tests run them at a small size. Each row ends with a hash of the simulated result.
+//! Benchmarks. The ordinary tests run them at a small size. Rows of simulations end with a hash of the result.
 #![allow(clippy::print_stdout, missing_docs, reason = "a development tool that prints its results")]
 
 pub mod baseline;

@@ -17,6 +17,8 @@ use ssdlab_nand::{Collected, Geometry, PageTimes, Parallelism, ProgramOrder, Slc
 use ssdlab_sim::{Clock, Fit, Method, Overwrite, Precondition, Setup};
 use ssdlab_trace::{Op, Request};
 
+use crate::drives::array;
+
 /// Page size of the random devices, in bytes.
 const PAGE_BYTES: u32 = 512;
 
@@ -76,13 +78,7 @@ pub fn parallelisms() -> impl Strategy<Value = Parallelism> {
         (2, 1, 1, 2),
         (1, 2, 2, 1),
     ]);
-    counts.prop_map(|(channels, ways, dies, planes)| Parallelism {
-        channels,
-        ways,
-        dies,
-        planes,
-        ..Parallelism::SINGLE
-    })
+    counts.prop_map(|(channels, ways, dies, planes)| array(channels, ways, dies, planes))
 }
 
 /// Generates FTLs with random options. Each FTL comes with its number of log blocks: up to 5 above the minimum, or 0
@@ -154,14 +150,8 @@ pub fn modern_setups() -> impl Strategy<Value = Setup> {
     let parity_and_passes = (any::<prop::sample::Index>(), 0_u32..4);
     let units = (prop::sample::select(vec![1_u32, 2, 4]), 1_u32..5, collected, parity_and_passes);
     (setups(), units, 1_u32..4, 1_u32..5, 0_u32..3, page_options()).prop_map(
-        |(
-            setup,
-            (per_flash_page, word_line, collected, (parity, pass_distance)),
-            word_lines,
-            data_blocks,
-            spare_blocks,
-            options,
-        )| {
+        |(setup, units, word_lines, data_blocks, spare_blocks, options)| {
+            let (per_flash_page, word_line, collected, (parity, pass_distance)) = units;
             let parity = match collected {
                 Collected::Superblock => parity_of(setup.geometry.parallelism.dies(), parity),
                 Collected::Plane | Collected::Die => 0,
@@ -198,14 +188,8 @@ pub fn slc_setups() -> impl Strategy<Value = Setup> {
         prop_oneof![(1_u32..4, Just(0_u32)), (Just(0), 1_000..=SlcOptions::ALL), (1_u32..4, 1_000..=SlcOptions::ALL)];
     let blocks = (2_u32..5, 1_u32..4, 1_u32..5, 0_u32..6);
     (modern_setups(), page_options(), size, fold, any::<bool>(), blocks).prop_map(
-        |(
-            mut setup,
-            options,
-            (own_blocks, share),
-            fold,
-            bypass,
-            (word_line, word_lines, data_blocks, spare_blocks),
-        )| {
+        |(mut setup, options, (own_blocks, share), fold, bypass, blocks)| {
+            let (word_line, word_lines, data_blocks, spare_blocks) = blocks;
             let geometry = &mut setup.geometry;
             geometry.units.word_line = word_line;
             geometry.pages_per_block = word_lines * geometry.program_unit() * geometry.units_per_word_line();

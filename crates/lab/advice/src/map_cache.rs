@@ -23,7 +23,7 @@
 
 use std::ops::Range;
 
-use ssdlab_core::{PageSize, Pages};
+use ssdlab_core::{PageBits, PageSize, Pages};
 use ssdlab_nand::Timing;
 use ssdlab_sim::{AddressMapper, CacheOptions, Clock, Setup, SimError, runs};
 use ssdlab_trace::{Op, Request, StackDistances, UseCounts};
@@ -40,34 +40,8 @@ pub struct MapAdvisor {
     mapper: AddressMapper,
     host_ns: u64,
     host_read_ns: u64,
-    holds_data: PageSet,
+    holds_data: PageBits,
     segments: Vec<Segments>,
-}
-
-/// A set of pages, one bit for each page of the device.
-struct PageSet(Vec<u64>);
-
-impl PageSet {
-    /// Creates a set for pages 0 to `pages` - 1 that contains pages 0 to `held` - 1.
-    fn of_first(held: u32, pages: u32) -> Self {
-        let mut words = vec![u64::MAX; held as usize / 64];
-        words.resize(pages.div_ceil(64) as usize, 0);
-        let mut set = Self(words);
-        set.set(held - held % 64..held, true);
-        set
-    }
-
-    fn contains(&self, page: u32) -> bool {
-        self.0[page as usize / 64] >> (page % 64) & 1 == 1
-    }
-
-    fn set(&mut self, pages: Range<u32>, to: bool) {
-        for page in pages {
-            let bit = 1 << (page % 64);
-            let word = &mut self.0[page as usize / 64];
-            *word = if to { *word | bit } else { *word & !bit };
-        }
-    }
 }
 
 /// The device's map, divided into segments of one size.
@@ -160,6 +134,8 @@ impl MapAdvisor {
                 return Err(SimError::Setup(why));
             }
         };
+        let mut holds_data = PageBits::new(setup.logical_pages);
+        holds_data.fill(0..setup.filled_pages() as u32, true);
         let segments = |&bytes: &u32| {
             let entries = bytes / sizes.entry_bytes;
             let count = setup.logical_pages.div_ceil(entries);
@@ -183,7 +159,7 @@ impl MapAdvisor {
             mapper: AddressMapper::new(setup),
             host_ns: 0,
             host_read_ns: 0,
-            holds_data: PageSet::of_first(setup.filled_pages() as u32, setup.logical_pages),
+            holds_data,
             segments: sizes.segment_bytes.iter().map(segments).collect(),
         })
     }
@@ -222,7 +198,7 @@ impl MapAdvisor {
                     self.look_up(after - 1, after, Op::Read);
                 }
                 self.look_up(first, after, op);
-                self.holds_data.set(first..after, true);
+                self.holds_data.fill(first..after, true);
                 self.host_ns += u64::from(head) * self.page_read_ns() + u64::from(tail) * self.page_read_ns();
                 self.host_ns += u64::from(count) * self.page_program_ns();
             }
@@ -230,7 +206,7 @@ impl MapAdvisor {
                 let covered = self.page.covered(offset, end);
                 let (first, after) = (covered.start as u32, covered.end as u32);
                 self.look_up(first, after, op);
-                self.holds_data.set(first..after, false);
+                self.holds_data.fill(first..after, false);
             }
             Op::Flush => {}
         }
@@ -248,8 +224,7 @@ impl MapAdvisor {
                 let until = (u64::from(segment + 1) << *shift).min(u64::from(after)) as u32;
                 distances.add(segment, u64::from(until - from), op != Op::Read);
                 // A trim changes only the entries of pages that hold data.
-                let changes =
-                    op == Op::Write || (op == Op::Trim && (from..until).any(|page| holds_data.contains(page)));
+                let changes = op == Op::Write || (op == Op::Trim && holds_data.count(from..until) > 0);
                 write_backs.add(segment, changes);
                 from = until;
             }

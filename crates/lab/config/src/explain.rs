@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::kind::Kind;
 use crate::presets::{OF_DEFAULT_DRIVE, find_preset, presets};
-use crate::table::{Entries, Fallback, OptionSpec};
+use crate::table::{Entries, Fallback, OptionSpec, SECOND};
 use ssdlab_core::units::{write_bytes, write_nanos, write_percent};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
 
@@ -69,13 +69,10 @@ impl Kind {
         match *self {
             Self::Stepped(kind, _) => kind.describe(),
             Self::Bytes { min, max } => format!("size, {} to {}", write_bytes(min), write_bytes(max)),
-            Self::Nanos { min: 0, max } => format!("duration, up to {} s", max / 1_000_000_000),
-            Self::Nanos { min, max } => format!("duration, {} to {} s", write_nanos(min), max / 1_000_000_000),
+            Self::Nanos { min: 0, max } => format!("duration, up to {} s", max / SECOND),
+            Self::Nanos { min, max } => format!("duration, {} to {} s", write_nanos(min), max / SECOND),
             Self::Durations { max } => {
-                format!(
-                    "one duration up to {} s, or up to {MAX_PAGE_TYPES} durations, one per page type",
-                    max / 1_000_000_000
-                )
+                format!("one duration up to {} s, or up to {MAX_PAGE_TYPES} durations, one per page type", max / SECOND)
             }
             Self::Percent { min, max } => format!("share, {} to {}", write_percent(min), write_percent(max)),
             Self::Count { min, max: 0x7FFF_FFFF_FFFF_FFFF } => format!("whole number from {min}"),

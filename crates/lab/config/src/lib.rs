@@ -10,7 +10,6 @@
 
 mod checker;
 mod config;
-mod device;
 mod document;
 mod drive;
 mod error;

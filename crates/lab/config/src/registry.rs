@@ -20,7 +20,7 @@ struct Built {
     /// Number of registered entries when the table was built.
     registered: usize,
     options: Vec<OptionSpec>,
-    /// Keys of all options, sections and variants.
+    /// Result of [`keys`].
     keys: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Options {
         built
     }
 
-    /// Returns the keys of all options, sections and variants.
+    /// Returns the result of [`keys`] for this table.
     pub(crate) fn keys(&self) -> &'static [String] {
         &self.built().keys
     }
@@ -51,7 +51,7 @@ impl Deref for Options {
     }
 }
 
-/// Returns the keys of all options and sections, and of the variants with parameters.
+/// Returns the keys of all options and sections, and of all variants of options with parameters.
 fn keys(options: &[OptionSpec]) -> Vec<String> {
     let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).map(str::to_string);
     let keys = options.iter().map(|option| option.key.to_string());

@@ -31,12 +31,11 @@ impl Config {
         let mut text = String::new();
         for (table, lines) in tables {
             if !table.is_empty() {
-                text.push_str(&format!("\n[{table}]{}\n", self.choice_of(table).map_or_else(String::new, comment)));
+                // If the table contains the parameters of a variant, the comment is about the choice of the variant.
+                let choice = OptionSpec::of(split(table).0).and_then(|option| self.entries.get(option.key));
+                text.push_str(&format!("\n[{table}]{}\n", choice.map_or_else(String::new, comment)));
             }
-            for line in lines {
-                text.push_str(&line);
-                text.push('\n');
-            }
+            lines.iter().for_each(|line| text.extend([line.as_str(), "\n"]));
         }
         text
     }
@@ -44,15 +43,7 @@ impl Config {
     /// True if the option needs no line of its own in the rendered configuration, because its variant has a table of
     /// parameters. The header of that table names the variant.
     fn has_table(&self, key: &str, entry: &Entry) -> bool {
-        let Value::Choice(variant) = entry.value else {
-            return false;
-        };
+        let Value::Choice(variant) = entry.value else { return false };
         self.entries.keys().any(|other| below(key, other).and_then(|rest| below(variant, rest)).is_some())
-    }
-
-    /// Returns the option and the variant whose parameters the TOML table `table` contains.
-    fn choice_of(&self, table: &str) -> Option<&Entry> {
-        let (choice, _) = split(table);
-        OptionSpec::of(choice).and_then(|option| self.entries.get(option.key))
     }
 }

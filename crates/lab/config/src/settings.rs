@@ -2,8 +2,8 @@
 
 use crate::checker::{Checker, Read};
 use crate::config::Config;
-use crate::device::Device;
 use crate::error::ConfigError;
+use crate::sections::device::Device;
 use crate::sections::host::Fitting;
 use ssdlab_sim::Setup;
 use ssdlab_trace::Workload;

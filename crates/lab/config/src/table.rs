@@ -110,8 +110,8 @@ pub enum Fallback {
 pub struct Derived {
     /// The rule for computing the default, in words.
     pub rule: &'static str,
-    /// Computes the default of this option from the options that the user has set. The default has the syntax of a
-    /// `--set` value.
+    /// Computes the default of this option from the values of other options, including the defaults of options that
+    /// are declared earlier. The default has the syntax of a `--set` value.
     pub(crate) value: fn(&Entries) -> String,
 }
 

@@ -157,18 +157,13 @@ impl Kind {
         let value = DeValue::parse(&quoted).map_err(|error| error.message().to_string())?;
         self.read(value.get_ref())
     }
-
-    /// True if values of this type need quotes in TOML.
-    const fn is_quoted(&self) -> bool {
-        !matches!(self, Self::Count { .. } | Self::Float { .. } | Self::Bool | Self::LogSpace)
-    }
 }
 
-/// Returns a value of `--set` as TOML. If the option is unknown or the value is not TOML, the result is a string, which
-/// the reader rejects later.
+/// Returns a value of `--set` as TOML: unchanged if it is TOML and needs no further quotes, otherwise as a string.
 pub(crate) fn with_quotes(kind: Option<&Kind>, text: &str) -> String {
     let is_toml = DeValue::parse(text).is_ok();
-    let is_bare = kind.is_some_and(|kind| !kind.is_quoted()) || text.starts_with(['"', '\'', '{', '[']);
+    let needs_no_quotes = matches!(kind, Some(Kind::Count { .. } | Kind::Float { .. } | Kind::Bool | Kind::LogSpace));
+    let is_bare = needs_no_quotes || text.starts_with(['"', '\'', '{', '[']);
     if is_toml && is_bare { text.into() } else { toml::Value::String(text.into()).to_string() }
 }
 

@@ -92,10 +92,6 @@ fn cause(step: &Step) -> &'static str {
     }
 }
 
-fn is_host_program(step: &Step) -> bool {
-    matches!(step, Step::Program { cause: "host", .. })
-}
-
 struct Writer<'a> {
     drive: &'a Drive,
     choice: &'a FtlChoice,
@@ -333,7 +329,7 @@ impl Writer<'_> {
                     return "for space in the log";
                 }
                 Step::Request { .. } => break,
-                step => written += usize::from(is_host_program(step)),
+                step => written += usize::from(matches!(step, Step::Program { cause: "host", .. })),
             }
             if written == 2 {
                 break;

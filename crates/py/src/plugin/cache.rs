@@ -1,8 +1,6 @@
 //! Replacement policies written in Python. The Rust side keeps the sizes of the cached items, and checks what the
 //! policy evicts.
 
-use std::fmt::{self, Debug, Formatter};
-
 use pyo3::prelude::*;
 use ssdlab_cache::{Access, Counts, POLICIES, Policy, PolicyRules, simulate};
 
@@ -14,6 +12,7 @@ pub(super) fn register(entry: &'static Entry) -> Registered {
     POLICIES.register(entry.info(role))
 }
 
+#[derive(Debug)]
 struct Cache {
     running: Running,
     hit: Py<PyAny>,
@@ -24,12 +23,6 @@ struct Cache {
     sizes: Vec<u32>,
     used: u64,
     capacity: u64,
-}
-
-impl Debug for Cache {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cache").field("used", &self.used).finish_non_exhaustive()
-    }
 }
 
 impl Cache {

@@ -53,6 +53,7 @@ fn leaked<T>(part: T) -> &'static T {
 }
 
 /// A component to register.
+#[derive(Debug)]
 struct Entry {
     name: &'static str,
     help: &'static str,
@@ -116,6 +117,7 @@ pub fn take_calls() -> Vec<CallRow> {
 }
 
 /// A Python component (plug-in) that a run uses.
+#[derive(Debug)]
 struct Running {
     calls: Py<Calls>,
     /// Python object of the class `ssdlab.model.plugin_run.Running`, which turns faults into exceptions.

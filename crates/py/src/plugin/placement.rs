@@ -1,5 +1,6 @@
 //! Placement policies written in Python.
 
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use ssdlab::placement::{self, ByPage, Placement, PlacementRules, WriteContext};
@@ -16,34 +17,30 @@ pub(super) fn register(entry: &'static Entry) -> Registered {
     placement::register(entry.info(role))
 }
 
-/// Argument of the method `written` of a placement policy.
-#[derive(Clone, Copy, PartialEq)]
-enum Argument {
-    Lpn,
-    Now,
-    /// Number of pages that the host has written since it last wrote this page; None if the page was never written.
-    Age,
-    /// True if the page follows the page that the host wrote last.
-    Sequential,
-    RequestPages,
-    Stream,
-    Sync,
-}
+/// Function that returns an argument of the method `written`, given the logical page, the context of the write and the
+/// number of pages that the host has written.
+type Argument = for<'py> fn(&PythonPlacement, Python<'py>, u32, WriteContext, u64) -> PyResult<Bound<'py, PyAny>>;
 
-impl Argument {
-    /// Returns the argument with the given name; `ssdlab.plugin.Placement` lists all names.
-    fn named(name: &str) -> Self {
-        match name {
-            "lpn" => Self::Lpn,
-            "now" => Self::Now,
-            "age" => Self::Age,
-            "sequential" => Self::Sequential,
-            "request_pages" => Self::RequestPages,
-            "stream" => Self::Stream,
-            _ => Self::Sync,
-        }
+/// Returns the argument with the given name; `ssdlab.plugin.Placement` lists all names.
+fn argument(name: &str) -> Argument {
+    match name {
+        "lpn" => |_, py, lpn, _, _| lpn.into_bound_py_any(py),
+        "now" => |_, py, _, _, now| now.into_bound_py_any(py),
+        // Number of pages that the host has written since it last wrote this page; None if it never wrote the page.
+        AGE => |placement, py, lpn, _, now| {
+            let last = placement.last_written[lpn as usize];
+            (last > 0).then(|| now + 1 - last).into_bound_py_any(py)
+        },
+        // True if the page follows the page that the host wrote last.
+        "sequential" => |placement, py, lpn, _, _| (lpn == placement.following).into_bound_py_any(py),
+        "request_pages" => |_, py, _, context, _| context.request_pages.max(1).into_bound_py_any(py),
+        "stream" => |_, py, _, context, _| context.stream.into_bound_py_any(py),
+        _ => |_, py, _, context, _| context.sync.into_bound_py_any(py),
     }
 }
+
+/// Name of the argument that requires the times of the last writes.
+const AGE: &str = "age";
 
 struct PythonPlacement {
     running: Running,
@@ -52,7 +49,7 @@ struct PythonPlacement {
     arguments: Vec<Argument>,
     open_blocks: u8,
     /// For each page, the total number of page writes by the host up to the last write of this page; 0 for unwritten
-    /// pages. Empty unless [`Argument::Age`] is requested.
+    /// pages. Empty unless the argument [`AGE`] is requested.
     last_written: Vec<u64>,
     /// Logical page that follows the one that the host wrote last.
     following: u32,
@@ -62,9 +59,9 @@ impl PythonPlacement {
     fn new(entry: &Entry, logical_pages: u32) -> Self {
         or_unwind(|py| {
             let running = Running::start(py, entry, 0)?;
-            let arguments: Vec<Argument> =
-                running.argument_names(py)?.iter().map(|name| Argument::named(name)).collect();
-            let aged = if arguments.contains(&Argument::Age) { logical_pages as usize } else { 0 };
+            let names = running.argument_names(py)?;
+            let arguments = names.iter().map(|name| argument(name)).collect();
+            let aged = if names.iter().any(|name| name == AGE) { logical_pages as usize } else { 0 };
             let (written, relocated) =
                 (running.plugin.getattr(py, "written")?, running.plugin.getattr(py, "relocated")?);
             let open_blocks = entry.attribute(py, "open_blocks")?;
@@ -73,20 +70,7 @@ impl PythonPlacement {
     }
 
     fn written(&self, py: Python<'_>, lpn: u32, context: WriteContext, now: u64) -> PyResult<u8> {
-        let value = |argument: &Argument| {
-            Ok(match argument {
-                Argument::Lpn => lpn.into_pyobject(py)?.into_any(),
-                Argument::Now => now.into_pyobject(py)?.into_any(),
-                Argument::Age => {
-                    let last = self.last_written[lpn as usize];
-                    (last > 0).then(|| now + 1 - last).into_pyobject(py)?.into_any()
-                }
-                Argument::Sequential => (lpn == self.following).into_pyobject(py)?.to_owned().into_any(),
-                Argument::RequestPages => context.request_pages.max(1).into_pyobject(py)?.into_any(),
-                Argument::Stream => context.stream.into_pyobject(py)?.into_any(),
-                Argument::Sync => context.sync.into_pyobject(py)?.to_owned().into_any(),
-            })
-        };
+        let value = |argument: &Argument| argument(self, py, lpn, context, now);
         let values = || PyTuple::new(py, self.arguments.iter().map(value).collect::<PyResult<Vec<_>>>()?);
         self.running.ask(py, &self.written, values, |answer| self.open_block(answer))
     }

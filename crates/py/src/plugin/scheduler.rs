@@ -1,7 +1,6 @@
 //! I/O schedulers written in Python. The Rust side keeps the waiting requests, and checks what the scheduler picks.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Debug, Formatter};
 
 use pyo3::prelude::*;
 use ssdlab::Settings;
@@ -65,6 +64,7 @@ impl BlockRequest {
     }
 }
 
+#[derive(Debug)]
 struct Scheduler {
     running: Running,
     add: Py<PyAny>,
@@ -73,12 +73,6 @@ struct Scheduler {
     waiting: BTreeMap<u64, Py<BlockRequest>>,
     /// Requests that were sent to the drive and are not complete.
     dispatched: BTreeMap<u64, Py<BlockRequest>>,
-}
-
-impl Debug for Scheduler {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scheduler").field("waiting", &self.waiting.len()).finish_non_exhaustive()
-    }
 }
 
 impl Scheduler {

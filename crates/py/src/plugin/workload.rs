@@ -1,8 +1,8 @@
 //! Workloads written in Python, which yield single requests or arrays of requests.
 
-use std::fmt::{self, Debug, Formatter};
 use std::ops::Range;
 
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyTuple};
 use ssdlab_core::{Rng, Settings};
@@ -23,6 +23,7 @@ pub(super) fn register(entry: &'static Entry) -> Registered {
     PATTERNS.register(entry.info(PatternRules::whole(start)))
 }
 
+#[derive(Debug)]
 struct PythonWorkload {
     entry: &'static Entry,
     workload: Workload,
@@ -40,6 +41,7 @@ struct PythonWorkload {
 }
 
 /// A workload that yields requests.
+#[derive(Debug)]
 struct Started {
     running: Running,
     requests: Py<PyIterator>,
@@ -47,12 +49,6 @@ struct Started {
     /// method.
     shown: Py<PyAny>,
     ended: bool,
-}
-
-impl Debug for PythonWorkload {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PythonWorkload").field("name", &self.entry.name).finish_non_exhaustive()
-    }
 }
 
 impl PythonWorkload {
@@ -116,12 +112,12 @@ impl Started {
         let method = running.plugin.getattr(py, "requests")?;
         let names = running.argument_names(py)?;
         let argument = |name: &String| match name.as_str() {
-            "span" => Ok(workload.span_bytes.into_pyobject(py)?.into_any()),
-            "align" => Ok(workload.align_bytes.into_pyobject(py)?.into_any()),
-            "count" => Ok(workload.requests.into_pyobject(py)?.into_any()),
-            "reads" => Ok(workload.reads.into_pyobject(py)?.into_any()),
-            "sizes" => workload.sizes.clone().into_pyobject(py),
-            _ => Ok(workload.seed.into_pyobject(py)?.into_any()),
+            "span" => workload.span_bytes.into_bound_py_any(py),
+            "align" => workload.align_bytes.into_bound_py_any(py),
+            "count" => workload.requests.into_bound_py_any(py),
+            "reads" => workload.reads.into_bound_py_any(py),
+            "sizes" => workload.sizes.clone().into_bound_py_any(py),
+            _ => workload.seed.into_bound_py_any(py),
         };
         let call = || {
             let arguments = names.iter().map(argument).collect::<PyResult<Vec<_>>>()?;

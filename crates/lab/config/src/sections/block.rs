@@ -45,7 +45,7 @@ static MERGES: Choices<NoMerges, 3> = Choices::new([
     ("none", "no merges", NoMerges::None),
 ]);
 
-/// Returns all options of the block layer. The options are never freed, so this function must be called only once.
+/// Returns all options of the block layer. The options are never freed, so this function must be called rarely.
 fn options() -> Vec<OptionSpec> {
     let direct = ("direct", "no block layer: requests go straight to the drive's queues");
     let names = std::iter::once(direct).chain(SCHEDULERS.iter().map(|info| (info.name, info.help)));

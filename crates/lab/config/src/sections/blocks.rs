@@ -35,10 +35,11 @@ pub(super) struct Shape<'a> {
     /// Number of word lines per erase block of a plane; `word_line` is the number of flash pages per word line.
     pub word_lines: u32,
     pub word_line: u32,
+    /// Number of parts in which the FTL collects garbage separately; `area` is the name of such a part.
     pub planes: u32,
     /// Number of logical pages of the nominal drive if smaller drives are scale models of it; otherwise `None`.
     pub nominal_pages: Option<u64>,
-    /// Part of the drive in which the FTL collects garbage separately: plane, die or drive.
+    /// Plane, die or drive.
     pub area: &'static str,
     /// True if the FTL's reserve is added to the over-provisioning.
     pub extra: bool,

@@ -7,12 +7,30 @@ use super::provision;
 use super::scale;
 use super::units::{DriveUnits, UNIT};
 use crate::checker::{Checker, Read};
-use crate::device::Device;
 use crate::kind::Choices;
 use crate::table::{Derived, Fallback, KIB, MEBI, OptionSpec, Section, U32, bytes, option, percent, value_or};
 use ssdlab_core::units::write_bytes;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::{Collected, Geometry};
+use ssdlab_sim::Size;
+
+/// Device whose geometry and capacity have passed all checks of their configuration sections.
+pub(crate) struct Device {
+    pub geometry: Geometry,
+    pub logical_pages: u32,
+    pub size: Size,
+    /// Number of blocks that the FTL reserves for open blocks, erased blocks or its map; part of `geometry.blocks`.
+    pub reserve_blocks: u32,
+}
+
+/// Device that passed its checks; `None` if the checks found a violation.
+pub(crate) type KnownDevice<'a> = Option<&'a Device>;
+
+impl Device {
+    pub fn capacity_bytes(&self) -> u64 {
+        u64::from(self.logical_pages) * u64::from(self.geometry.page_bytes)
+    }
+}
 
 pub(crate) const SECTION: Section = Section {
     name: "device",

@@ -2,8 +2,8 @@
 
 use super::nand::many_planes;
 use crate::checker::{Checker, Read, Reader};
-use crate::device::KnownDevice;
 use crate::kind::Choices;
+use crate::sections::device::KnownDevice;
 use crate::table::{Fallback, OptionSpec, SECOND, Section, count, nanos, option, switch};
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_nanos;

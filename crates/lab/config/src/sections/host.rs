@@ -1,7 +1,7 @@
 //! Settings of the host, which determine how the host issues requests.
 
 use super::repeat;
-use crate::checker::{Checker, Read};
+use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
 use crate::table::{Case, Fallback, Is, OptionSpec, SECOND, Section, count, float, nanos, option, switch};
 use ssdlab_core::Nanos;
@@ -13,7 +13,7 @@ pub(crate) const SECTION: Section =
 
 const STREAM_DEPTH: &str = "host.replay.open.depth";
 
-static REPLAYS: Choices<fn(&mut Checker<'_>) -> Read<Replay>, 3> = Choices::new([
+static REPLAYS: Choices<Reader<Replay>, 3> = Choices::new([
     ("closed", "`queue_depth` outstanding requests; timestamps of the trace are ignored", |checker| {
         let depth = checker.small("host.replay.closed.queue_depth")?;
         let per_stream = checker.flag("host.replay.closed.per_stream")?;
@@ -113,8 +113,7 @@ const REPEAT: [OptionSpec; 4] = repeat::options(
 
 impl Checker<'_> {
     pub(crate) fn replay(&mut self, clock: &Clock, block: Option<&BlockOptions>) -> Read<Replay> {
-        let read = self.choice("host.replay", &REPLAYS)?;
-        let replay = read(self)?;
+        let replay = self.variant("host.replay", &REPLAYS)?;
         if matches!(replay, Replay::Open { depths: Some(_), .. }) && !matches!(clock, Clock::Event(..)) {
             self.report(STREAM_DEPTH, "needs the event clock; set time to \"event\"");
         }
@@ -151,8 +150,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Rejects a workload whose duration in nanoseconds could exceed 64 bits if its requests were executed one at a
-    /// time. Ignores garbage collection.
+    /// Rejects a workload whose duration could exceed 292 years (63 bits of nanoseconds) if its requests were executed
+    /// one at a time. Ignores garbage collection.
     pub(crate) fn refuse_endless(&mut self, setup: &Setup, workload: &Workload) {
         let page_bytes = u64::from(setup.geometry.page_bytes);
         let pages = |bytes: u32| u64::from(bytes).div_ceil(page_bytes) as f64;

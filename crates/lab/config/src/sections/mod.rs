@@ -3,7 +3,7 @@
 mod block;
 mod blocks;
 mod cache;
-mod device;
+pub(crate) mod device;
 pub(crate) mod drive;
 pub(crate) mod ftl;
 mod general;

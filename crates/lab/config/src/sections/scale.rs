@@ -65,11 +65,6 @@ impl Shape<'_> {
         self.with_word_lines(u32::try_from(word_lines).unwrap_or(self.word_lines).clamp(least, self.word_lines))
     }
 
-    /// Returns the number of logical pages of the smallest scale model that suits a trace.
-    fn smallest_model(&self) -> u64 {
-        self.least_pages(self.least_word_lines())
-    }
-
     /// Returns the minimum number of word lines per block in a scale model.
     fn least_word_lines(&self) -> u32 {
         LEAST_UNITS.div_ceil(self.pages_per_block / self.word_lines).min(self.word_lines)
@@ -100,7 +95,8 @@ impl Checker<'_> {
     /// after a violation.
     pub(super) fn modelled(&mut self, shape: &Shape<'_>, logical_pages: u64, nominal_pages: u64) -> Read<Option<u64>> {
         if logical_pages <= nominal_pages {
-            return Ok(Some(logical_pages.max(shape.smallest_model()).min(nominal_pages)));
+            let smallest_model = shape.least_pages(shape.least_word_lines());
+            return Ok(Some(logical_pages.max(smallest_model).min(nominal_pages)));
         }
         let Some(larger) = shape.capacities(logical_pages - 1).next() else {
             // A separate check reports drives with too many pages, so this function reports no error.

@@ -1,8 +1,8 @@
 //! Reads the settings of the drive's write buffer.
 
 use crate::checker::{Checker, Read, Reader};
-use crate::device::{Device, KnownDevice};
 use crate::kind::Choices;
+use crate::sections::device::{Device, KnownDevice};
 use crate::sections::units::PASSES;
 use crate::table::{OptionSpec, TIB, bytes, option, percent, switch};
 use ssdlab_core::units::{write_bytes, write_percent};
@@ -66,14 +66,9 @@ impl Checker<'_> {
         };
         let Some(flush) = self.variant("drive.buffer", &BUFFERS)? else {
             if unit > 1 {
-                let message = match two_passes {
-                    true => {
-                        format!("without a buffer, a write would wait until all {unit} pages of {what} are written")
-                    }
-                    false => format!(
-                        "without a buffer, a write would wait until all {unit} pages of its program unit are written"
-                    ),
-                };
+                let what = if two_passes { what } else { "its program unit" };
+                let message =
+                    format!("without a buffer, a write would wait until all {unit} pages of {what} are written");
                 self.report("drive.buffer", format!("{message}; set it to \"eager\""));
             }
             return Ok(None);

@@ -1,8 +1,8 @@
 //! Reads the settings for collecting garbage in advance, before free pages run out.
 
 use crate::checker::{Checker, Read};
-use crate::device::{Device, KnownDevice};
 use crate::kind::Choices;
+use crate::sections::device::{Device, KnownDevice};
 use crate::table::{OptionSpec, SECOND, count, nanos, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_sim::{Collect, CollectGoal};

@@ -11,8 +11,8 @@ mod stripe;
 mod thermal;
 
 use crate::checker::{Checker, Read};
-use crate::device::KnownDevice;
 use crate::kind::{Choices, Kind};
+use crate::sections::device::KnownDevice;
 use crate::table::{KIB, OptionSpec, Section, Use, bytes, count, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::Commands;

@@ -2,9 +2,9 @@
 //! log blocks.
 
 use crate::checker::{Checker, Read};
-use crate::device::Device;
 use crate::kind::Kind;
 use crate::parameters::of_table;
+use crate::sections::device::Device;
 use crate::table::{OptionSpec, option};
 use crate::value::{LogSpace, Value};
 use ssdlab_core::units::{counted, write_percent};
@@ -37,10 +37,6 @@ fn log_key(info: &LogInfo) -> String {
 }
 
 impl Checker<'_> {
-    pub(super) fn log_choice(&mut self, info: &'static LogInfo) -> Read<LogChoice> {
-        Ok(LogChoice { info, settings: self.parameters(&path(info), info.parameters)? })
-    }
-
     /// Returns the chosen FTL with its number of log blocks on this device; `None` after reporting an error.
     pub(super) fn log_ftl(&mut self, choice: &LogChoice, device: &Device) -> Read<Option<FtlChoice>> {
         let Some(count) = self.log_blocks(choice, device)? else {

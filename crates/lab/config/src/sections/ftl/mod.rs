@@ -8,8 +8,8 @@ mod trigger;
 pub(crate) use slc::SLC;
 
 use crate::checker::{Checker, Read};
-use crate::device::Device;
 use crate::kind::Kind;
+use crate::sections::device::Device;
 use crate::table::{OptionSpec, Section, option};
 use ssdlab_ftl::choice::LOG_FTLS;
 use ssdlab_ftl::page::{PageOptions, Trigger};
@@ -85,7 +85,7 @@ impl Checker<'_> {
     /// depends on the device.
     pub(crate) fn ftl(&mut self) -> Read<FtlChoice> {
         match LOG_FTLS.find(self.name("ftl")?) {
-            Some(info) => Ok(FtlChoice::Log(self.log_choice(info)?, 0)),
+            Some(_) => Ok(FtlChoice::Log(self.chosen("ftl", &LOG_FTLS)?, 0)),
             None => self.page_ftl(),
         }
     }

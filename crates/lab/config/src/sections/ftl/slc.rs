@@ -1,9 +1,9 @@
 //! Settings of the SLC cache of page mapping.
 
 use crate::checker::{Checker, Read};
-use crate::device::Device;
 use crate::kind::Choices;
 use crate::sections::blocks::{Shape, largest};
+use crate::sections::device::Device;
 use crate::table::{Derived, Fallback, KIB, OptionSpec, TIB, bytes, option, percent, switch};
 use crate::value::Value;
 use ssdlab_core::units::{counted, write_bytes, write_percent};
@@ -148,13 +148,11 @@ impl Checker<'_> {
             counted(own_blocks, "cache block"),
             shape.area
         );
-        match most >= LEAST_BLOCKS.into() {
-            true => {
-                let bytes = write_bytes(most * self.slc_row_bytes()?);
-                self.report(key, format!("{message}; lower it to {bytes}"));
-            }
-            false => self.report(key, format!("{message}; set {SLC} to \"none\"")),
-        }
+        let remedy = match most >= LEAST_BLOCKS.into() {
+            true => format!("lower it to {}", write_bytes(most * self.slc_row_bytes()?)),
+            false => format!("set {SLC} to \"none\""),
+        };
+        self.report(key, format!("{message}; {remedy}"));
         Ok(true)
     }
 
@@ -175,10 +173,11 @@ impl Checker<'_> {
                 counted(blocks, "cache block")
             );
             let least = (f64::from(LEAST_BLOCKS) * 100.0 / f64::from(free.max(1))).ceil();
-            match least <= 100.0 {
-                true => self.report(DYNAMIC_SHARE, format!("{message}; raise it to {}", write_percent(least))),
-                false => self.report(DYNAMIC_SHARE, format!("{message}; set {SLC} to \"none\"")),
-            }
+            let remedy = match least <= 100.0 {
+                true => format!("raise it to {}", write_percent(least)),
+                false => format!("set {SLC} to \"none\""),
+            };
+            self.report(DYNAMIC_SHARE, format!("{message}; {remedy}"));
         }
         Ok(())
     }
