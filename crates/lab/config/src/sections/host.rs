@@ -8,8 +8,7 @@ use ssdlab_core::Nanos;
 use ssdlab_sim::{BlockOptions, Clock, DriveOptions, Fit, Protocol, Repeat, Replay, Setup, StreamDepths};
 use ssdlab_trace::{Arrival, Pattern, Workload};
 
-pub(crate) const SECTION: Section =
-    Section { name: "host", help: "How the host issues requests.", used: &[], options: || [OPTIONS, &REPEAT].concat() };
+pub(crate) const SECTION: Section = Section { name: "host", help: "How the host issues requests.", used: &[], options };
 
 const STREAM_DEPTH: &str = "host.replay.open.depth";
 
@@ -104,12 +103,15 @@ const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-const REPEAT: [OptionSpec; 4] = repeat::options(
-    ["host.repeat", "host.repeat.times.count", "host.repeat.until-steady.within", "host.repeat.until-steady.most"],
-    "times",
-    "Number of replays of the trace. The last replay is measured; each replay starts when the previous replay has \
-     ended.",
-);
+fn options() -> Vec<OptionSpec> {
+    let repeat = repeat::options(
+        "host.repeat",
+        "times",
+        "Number of replays of the trace. The last replay is measured; each replay starts when the previous replay has \
+         ended.",
+    );
+    [OPTIONS, &repeat].concat()
+}
 
 impl Checker<'_> {
     pub(crate) fn replay(&mut self, clock: &Clock, block: Option<&BlockOptions>) -> Read<Replay> {

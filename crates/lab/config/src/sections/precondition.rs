@@ -6,12 +6,8 @@ use crate::kind::Choices;
 use crate::table::{OptionSpec, Section, float, option, percent};
 use ssdlab_sim::{Method, Overwrite, Precondition};
 
-pub(crate) const SECTION: Section = Section {
-    name: "precondition",
-    help: "State of the device before the first request.",
-    used: &[],
-    options: || [OPTIONS, &TRACE].concat(),
-};
+pub(crate) const SECTION: Section =
+    Section { name: "precondition", help: "State of the device before the first request.", used: &[], options };
 
 static OVERWRITES: Choices<Reader<Overwrite>, 4> = Choices::new([
     ("none", "not overwritten", |_| Ok(Overwrite::None)),
@@ -60,16 +56,14 @@ const OPTIONS: &[OptionSpec] = &[
         .help("Number of overwritten pages, as a multiple of the number of filled pages."),
 ];
 
-const TRACE: [OptionSpec; 4] = repeat::options(
-    [
+fn options() -> Vec<OptionSpec> {
+    let repeat = repeat::options(
         "precondition.overwrite.trace.repeat",
-        "precondition.overwrite.trace.repeat.times.count",
-        "precondition.overwrite.trace.repeat.until-steady.within",
-        "precondition.overwrite.trace.repeat.until-steady.most",
-    ],
-    "until-steady",
-    "Number of times that the writes and trims of the trace are replayed before the first request.",
-);
+        "until-steady",
+        "Number of times that the writes and trims of the trace are replayed before the first request.",
+    );
+    [OPTIONS, &repeat].concat()
+}
 
 impl Checker<'_> {
     pub(crate) fn precondition(&mut self) -> Read<Precondition> {

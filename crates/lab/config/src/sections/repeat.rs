@@ -1,8 +1,8 @@
 //! Options for the number of replays of a trace, used by several sections.
 
 use crate::checker::{Checker, Read};
-use crate::kind::{Choices, Kind};
-use crate::table::{OptionSpec, option, percent};
+use crate::kind::Choices;
+use crate::table::{OptionSpec, count, option, percent};
 use ssdlab_sim::Repeat;
 
 type Reader = fn(&Checker<'_>, &str) -> Read<Repeat>;
@@ -22,22 +22,17 @@ pub(super) static REPEATS: Choices<Reader, 2> = Choices::new([
     ),
 ]);
 
-/// Returns the option `choice` with the variants [`REPEATS`], and options for the variants' parameters: `times.count`,
-/// `until-steady.within` and `until-steady.most` below the key `choice`.
-pub(super) const fn options(
-    [choice, count, within, most]: [&'static str; 4],
-    default: &'static str,
-    help: &'static str,
-) -> [OptionSpec; 4] {
-    let replays = Kind::Count { min: 1, max: 1_000_000 };
+/// Returns the option `choice` with the variants [`REPEATS`], and options for the variants' parameters.
+pub(super) fn options(choice: &'static str, default: &'static str, help: &'static str) -> [OptionSpec; 4] {
+    let key = |name| -> &'static str { format!("{choice}.{name}").leak() };
     [
         option(choice, REPEATS.kind()).default(default).example("until-steady").help(help),
-        option(count, replays).default("1").example("3").help("Number of replays."),
-        percent(within, 0.01..=50.0)
+        count(key("times.count"), 1..=1_000_000).default("1").example("3").help("Number of replays."),
+        percent(key("until-steady.within"), 0.01..=50.0)
             .default("1%")
             .example("0.5%")
             .help("Maximum relative difference in write amplification between two successive windows."),
-        option(most, replays)
+        count(key("until-steady.most"), 1..=1_000_000)
             .default("100")
             .example("20")
             .help("Maximum number of replays, even if write amplification is not steady."),

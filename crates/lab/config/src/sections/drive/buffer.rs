@@ -20,7 +20,6 @@ static BUFFERS: Choices<Reader<Option<FlushPolicy>>, 3> = Choices::new([
     ),
 ]);
 
-/// Returns the option `size` of a write buffer.
 const fn size(key: &'static str) -> OptionSpec {
     // This default is our choice: the buffer holds the data that a fast host writes in a few milliseconds.
     bytes(key, 512..=TIB)

@@ -22,7 +22,6 @@ static COLLECTIONS: Choices<ReadCollect, 3> = Choices::new([
     }),
 ]);
 
-/// Returns the option `blocks` of garbage collection in advance.
 const fn blocks(key: &'static str) -> OptionSpec {
     // This default is our choice: it suffices for a burst of writes that fills a few blocks per plane.
     count(key, 1..=65_536)
@@ -31,7 +30,6 @@ const fn blocks(key: &'static str) -> OptionSpec {
         .help("Target number of erased blocks per plane, in addition to the FTL's reserve.")
 }
 
-/// Returns the option `step` of garbage collection in advance.
 const fn step(key: &'static str) -> OptionSpec {
     // This default is our choice: a step is short compared with copying a block, so that an arriving request waits only
     // briefly.

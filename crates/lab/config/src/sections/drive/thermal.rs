@@ -1,8 +1,8 @@
 //! Reads the settings of thermal throttling.
 
 use crate::checker::{Checker, Read, Reader};
-use crate::kind::{Choices, Kind};
-use crate::table::{OptionSpec, SECOND, nanos, option};
+use crate::kind::Choices;
+use crate::table::{OptionSpec, SECOND, float, nanos, option};
 use ssdlab_sim::Thermal;
 
 const RELEASE: &str = "drive.thermal.throttle.release";
@@ -17,30 +17,25 @@ pub(super) static POLICIES: Choices<Reader<Option<Thermal>>, 2> = Choices::new([
     ),
 ]);
 
-/// Returns an option of the thermal model, with the given key and range.
-const fn number(key: &'static str, min: f64, max: f64) -> OptionSpec {
-    option(key, Kind::Float { min, max })
-}
-
 // The defaults are our choice: they describe an M.2 drive without a heat sink that throttles above 80 degrees.
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.thermal", POLICIES.kind())
         .default("none")
         .example("throttle")
         .help("Thermal throttling: when the drive slows down requests because it is hot."),
-    number("drive.thermal.throttle.ambient", 0.0, 60.0)
+    float("drive.thermal.throttle.ambient", 0.0..=60.0)
         .default("45")
         .example("30")
         .help("Ambient temperature, in degrees Celsius: the temperature of an idle drive."),
-    number("drive.thermal.throttle.threshold", 62.0, 150.0)
+    float("drive.thermal.throttle.threshold", 62.0..=150.0)
         .default("80")
         .example("85")
         .help("Temperature above which the drive throttles, in degrees Celsius."),
-    number(RELEASE, 61.0, 149.0)
+    float(RELEASE, 61.0..=149.0)
         .default("75")
         .example("70")
         .help("Temperature below which the drive stops throttling, in degrees Celsius; less than `threshold`."),
-    number("drive.thermal.throttle.resistance", 0.01, 1_000.0)
+    float("drive.thermal.throttle.resistance", 0.01..=1_000.0)
         .default("10")
         .example("5")
         .help("Thermal resistance between drive and ambient, in kelvin per watt."),
@@ -48,15 +43,15 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         "Thermal time constant: the time in which an idle drive cools to 37 % (1/e) of its initial temperature \
              excess over `ambient`.",
     ),
-    number("drive.thermal.throttle.read_energy", 0.0, 1_000_000.0)
+    float("drive.thermal.throttle.read_energy", 0.0..=1_000_000.0)
         .default("0.6")
         .example("1")
         .help("Heat per byte read by the host, in nanojoules; 1 nJ per byte is 1 W at 1 GB/s."),
-    number("drive.thermal.throttle.write_energy", 0.0, 1_000_000.0)
+    float("drive.thermal.throttle.write_energy", 0.0..=1_000_000.0)
         .default("1.2")
         .example("2")
         .help("Heat per byte written by the host, in nanojoules; 1 nJ per byte is 1 W at 1 GB/s."),
-    number("drive.thermal.throttle.factor", 1.0, 1_000.0)
+    float("drive.thermal.throttle.factor", 1.0..=1_000.0)
         .default("2")
         .example("4")
         .help("Factor by which throttling multiplies the time of a request."),
