@@ -73,7 +73,6 @@ impl Visitor for ReadBack<'_> {
             if let Request::Read(first, count) = *request {
                 sink.0.verify_read(&ftl, Lpn(first), count);
             }
-            sink.1 = Budget::FULL;
             ftl.check()?;
             if let Some(violation) = sink.0.violation() {
                 return Err(violation.to_owned());
@@ -86,8 +85,9 @@ impl Visitor for ReadBack<'_> {
 /// Number of write streams that the host uses. The first page of a write determines its stream.
 const STREAMS: u32 = 3;
 
-/// Serves a request; returns the number of pages read that had never been written.
-fn serve<F: Ftl, S: FlashSink>(ftl: &mut F, request: Request, sink: &mut S) -> u32 {
+/// Serves a request with a full budget; returns the number of pages read that had never been written.
+fn serve<F: Ftl, S: FlashSink>(ftl: &mut F, request: Request, sink: &mut (S, Budget)) -> u32 {
+    sink.1 = Budget::FULL;
     match request {
         Request::Write(first, count) => {
             let stream = (first % STREAMS) as u16;
@@ -198,7 +198,6 @@ impl Visitor for Count<'_> {
         let (mut written, mut read, mut unmapped) = (0, 0, 0);
         for &request in requests {
             let unmapped_now = serve(&mut ftl, request, &mut sink);
-            sink.1 = Budget::FULL;
             let (counts, tally) = &sink.0;
             match request {
                 Request::Write(first, count) => {
@@ -281,7 +280,6 @@ fn recorded<F: Ftl>(ftl: &mut F, requests: &[Request]) -> Vec<FlashOp> {
     let mut sink = (Vec::new(), Budget::FULL);
     for &request in requests {
         serve(ftl, request, &mut sink);
-        sink.1 = Budget::FULL;
     }
     sink.0
 }

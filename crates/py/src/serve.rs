@@ -94,9 +94,8 @@ impl DriveServer {
         }
         let tls = tls.map(|folder| Tls::load(&folder, true, verify_clients)).transpose();
         let tls = tls.map_err(|error| PyOSError::new_err(error.to_string()))?;
-        let failed = |error: &dyn ToString| PyOSError::new_err(error.to_string());
         // The address is bound first, because creating the drive may take long and leaves a file behind.
-        let sockets = Sockets::bind(&addresses).map_err(|error| failed(&error))?;
+        let sockets = Sockets::bind(&addresses).map_err(|error| PyOSError::new_err(error.to_string()))?;
         let settings = config.inner.drive_settings();
         let states = States { from: state.as_deref(), cache: kept.as_deref(), save: None };
         let start = (precondition || state.is_some()).then_some(states);
@@ -186,7 +185,7 @@ impl DriveServer {
 
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let report = detached(py, None, || self.drive.report(self.server.lag()))?;
-        serde_json::to_string(&report).map_err(|error| SsdlabError::new_err(error.to_string()))
+        serde_json::to_string(&report).or_raise()
     }
 
     /// Returns simulated response times: (lower_ns, upper_ns, count) per operation, with one entry per non-empty

@@ -141,7 +141,7 @@ impl Running {
 
     /// Returns the names of the arguments that the component's method has.
     fn argument_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.inner.getattr(py, "arguments")?.extract(py)?)
+        self.inner.getattr(py, "arguments")?.extract(py)
     }
 
     /// Calls a method of a plug-in and converts the returned value with `read`. The time to build `arguments` counts as

@@ -221,28 +221,22 @@ impl Checker<'_> {
     /// Reads the number of hardware queues, which must equal the number of drive queues.
     fn hardware_queues(&mut self, layer: BlockLayerKind, protocol: &Protocol) -> Read<u16> {
         let queues = self.small(QUEUES)?;
-        if queues > 1 {
-            match (layer, protocol) {
-                (BlockLayerKind::SingleQueue, _) => {
-                    self.report(
-                        QUEUES,
-                        "the single-queue layer has only one queue; set block.layer to \"multi-queue\"",
-                    );
-                }
-                (_, Protocol::SingleQueue { .. }) => {
-                    let protocol = self.name("drive.protocol")?;
-                    self.report(
-                        QUEUES,
-                        format!("drive.protocol {protocol} has only one queue, not {queues}; lower it to 1"),
-                    );
-                }
-                (_, &Protocol::MultiQueue { queues: of_drive, .. }) if of_drive != queues => {
-                    let message =
-                        format!("drive.protocol nvme has {of_drive} queues, not {queues}; set it to {of_drive}");
-                    self.report(QUEUES, message);
-                }
-                _ => {}
+        let problem = match (layer, protocol) {
+            _ if queues == 1 => None,
+            (BlockLayerKind::SingleQueue, _) => {
+                Some("the single-queue layer has only one queue; set block.layer to \"multi-queue\"".into())
             }
+            (_, Protocol::SingleQueue { .. }) => {
+                let protocol = self.name("drive.protocol")?;
+                Some(format!("drive.protocol {protocol} has only one queue, not {queues}; lower it to 1"))
+            }
+            (_, &Protocol::MultiQueue { queues: of_drive, .. }) if of_drive != queues => {
+                Some(format!("drive.protocol nvme has {of_drive} queues, not {queues}; set it to {of_drive}"))
+            }
+            _ => None,
+        };
+        if let Some(problem) = problem {
+            self.report(QUEUES, problem);
         }
         // The cast is safe, because the range of the option ends at 1,024.
         Ok(queues as u16)

@@ -194,8 +194,7 @@ impl Checker<'_> {
         }
         let flash_pages = |word_lines| word_lines * u64::from(word_line);
         let message = format!(
-            "a drive with {planes} planes and blocks of {pages_per_block} pages is not possible at \
-                               any capacity"
+            "a drive with {planes} planes and blocks of {pages_per_block} pages is not possible at any capacity"
         );
         match (kept_erased(shape.ftl), largest(word_lines.into(), fits).map(flash_pages).filter(|pages| *pages > 1)) {
             (Some((key, erased, _)), _) if u64::from(erased) > USUAL_ERASED => {

@@ -111,13 +111,8 @@ impl Checker<'_> {
         if matches!(ftl, FtlChoice::Log(..)) {
             if per_flash_page > 1 && self.is_of_default_drive(UNIT) {
                 let name = self.name("ftl")?;
-                self.report(
-                    "ftl",
-                    format!(
-                        "{name} maps whole flash pages, but the default drive maps smaller units; use preset \
-                             small-tlc"
-                    ),
-                );
+                let message = format!("{name} maps whole flash pages, but the default drive maps smaller units");
+                self.report("ftl", format!("{message}; use preset small-tlc"));
                 return Ok(());
             }
             if per_flash_page > 1 {
