@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 use ssdlab_core::Lpn;
-use ssdlab_ftl::choice::Visitor;
-use ssdlab_ftl::{CachedEntries, Ftl, FtlChoice, Shape, WriteContext};
+use ssdlab_ftl::{BoxedFtl, CachedEntries, Ftl, Shape, WriteContext};
 use ssdlab_nand::backend::{Flash, SerialFlash};
 use ssdlab_nand::{Cause, FlashOp, Geometry};
 
@@ -105,51 +104,32 @@ pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result
     geometry.order = shape.order;
     geometry.units.word_line = shape.program_unit;
     let flash = SerialFlash::new(&drive.times.timing()?, &geometry);
-    let run = Run { drive, choice: &choice, state, flash, before, requests };
-    choice.build(shape, drive.seed, run)?
-}
-
-struct Run<'a> {
-    drive: &'a Drive,
-    choice: &'a FtlChoice,
-    state: State,
-    flash: SerialFlash,
-    before: &'a [Request],
-    requests: &'a [Request],
-}
-
-impl Visitor for Run<'_> {
-    type Output = Result<Recording, String>;
-
-    fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
-        let Self { state, flash, .. } = self;
-        let mut recorder = Recorder { ftl, state, flash, steps: Vec::new(), ended_ns: Vec::new(), ram: Vec::new() };
-        let mut fill = (0..self.drive.filled).map(|page| Request { op: Op::Write, page, count: 1 });
-        fill.try_for_each(|request| recorder.serve_unseen(request))?;
-        let mut preloaded = Vec::new();
-        recorder.ftl.preload(&mut preloaded);
-        recorder.take(preloaded);
-        self.before.iter().try_for_each(|&request| recorder.serve_unseen(request))?;
-        recorder.forget();
-        recorder.flash.reset_clock();
-        recorder.ram = vec![Ram { step: 0, entries: recorder.entries() }];
-        let start = recorder.state.clone();
-        self.requests.iter().try_for_each(|&request| recorder.serve(request))?;
-        let Recorder { ftl, steps, ended_ns, ram, .. } = recorder;
-        let end = End {
-            map: (0..self.drive.logical_pages).map(|lpn| ftl.lookup(Lpn(lpn)).map(|ppn| ppn.0)).collect(),
-            erases: erases(&ftl),
-        };
-        let spans = spans(&start, &steps);
-        let title = sentence::title(self.choice);
-        let (sentences, summaries) = sentence::sentences(self.drive, self.choice, &start, &steps, &spans, &ram);
-        let drive = self.drive.clone();
-        Ok(Recording { drive, start, steps, ended_ns, title, sentences, spans, summaries, ram, end })
-    }
+    let ftl = BoxedFtl(choice.build_dyn(shape, drive.seed)?);
+    let mut recorder = Recorder { ftl, state, flash, steps: Vec::new(), ended_ns: Vec::new(), ram: Vec::new() };
+    let mut fill = (0..drive.filled).map(|page| Request { op: Op::Write, page, count: 1 });
+    fill.try_for_each(|request| recorder.serve_unseen(request))?;
+    let mut preloaded = Vec::new();
+    recorder.ftl.preload(&mut preloaded);
+    recorder.take(preloaded);
+    before.iter().try_for_each(|&request| recorder.serve_unseen(request))?;
+    recorder.forget();
+    recorder.flash.reset_clock();
+    recorder.ram = vec![Ram { step: 0, entries: recorder.entries() }];
+    let start = recorder.state.clone();
+    requests.iter().try_for_each(|&request| recorder.serve(request))?;
+    let Recorder { ftl, steps, ended_ns, ram, .. } = recorder;
+    let end = End {
+        map: (0..drive.logical_pages).map(|lpn| ftl.lookup(Lpn(lpn)).map(|ppn| ppn.0)).collect(),
+        erases: erases(&ftl),
+    };
+    let spans = spans(&start, &steps);
+    let title = sentence::title(&choice);
+    let (sentences, summaries) = sentence::sentences(drive, &choice, &start, &steps, &spans, &ram);
+    Ok(Recording { drive: drive.clone(), start, steps, ended_ns, title, sentences, spans, summaries, ram, end })
 }
 
 /// Returns the number of erases of each block, including erases in SLC mode.
-fn erases<F: Ftl>(ftl: &F) -> Vec<u32> {
+fn erases(ftl: &BoxedFtl) -> Vec<u32> {
     let mut erases = ftl.erase_counts().to_vec();
     if let Some(slc) = ftl.slc_counts() {
         erases.iter_mut().zip(&slc.erases).for_each(|(native, slc)| *native += slc);
@@ -157,8 +137,8 @@ fn erases<F: Ftl>(ftl: &F) -> Vec<u32> {
     erases
 }
 
-struct Recorder<F> {
-    ftl: F,
+struct Recorder {
+    ftl: BoxedFtl,
     state: State,
     /// Flash model that runs operations one by one and measures their durations, as in a simulation.
     flash: SerialFlash,
@@ -167,7 +147,7 @@ struct Recorder<F> {
     ram: Vec<Ram>,
 }
 
-impl<F: Ftl> Recorder<F> {
+impl Recorder {
     /// Serves a request page by page, so that the cached map entries can be recorded after each page.
     fn serve(&mut self, request: Request) -> Result<(), String> {
         let Request { op, page, count } = request;
