@@ -85,7 +85,7 @@ impl PageBits {
         Self::windows(pages).map(|(first, count)| self.window(first, count).count_ones()).sum()
     }
 
-    /// Copies the bits of the page range `pages` from `other`; page `first` gets the bit of the first page in the range.
+    /// Copies the bits of the page range `pages` from `other`; page `first` gets the bit of the range's first page.
     pub fn copy(&mut self, first: u32, other: &Self, pages: Range<u32>) {
         let shift = pages.start;
         for (from, count) in Self::windows(pages) {

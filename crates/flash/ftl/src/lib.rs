@@ -1,7 +1,7 @@
 //! Flash translation layers: deterministic state machines that turn host page operations into flash operations.
 //!
-//! An FTL emits operations into a [`FlashSink`], and sees neither a clock nor page contents. The same code, compiled
-//! once per sink, counts operations, drives a timing model, or moves real bytes.
+//! An FTL emits operations into a [`FlashSink`], and sees neither a clock nor page contents. The same code counts
+//! operations, drives a timing model, or moves real bytes.
 //!
 //! Rules for every FTL in this crate:
 //!
@@ -147,6 +147,7 @@ pub trait Ftl {
     }
 
     /// True if so many blocks have failed that the next write might not fit; the drive must then become read-only.
+    /// Never true on flash that does not fail.
     fn is_worn_out(&self) -> bool {
         false
     }
@@ -232,7 +233,8 @@ pub trait Ftl {
     {
     }
 
-    /// Returns the map entries that are cached in RAM. If the eviction order is known, the next victims come first.
+    /// Returns the map entries that are cached in RAM; empty if the whole map is in RAM. If the eviction order is
+    /// known, the next victims come first.
     fn cached_entries(&self) -> Vec<CachedEntries> {
         Vec::new()
     }

@@ -119,8 +119,8 @@ pub(crate) struct Maps<'a> {
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],
-    /// Lowest and highest version in each block; until the block is scanned, the range covers all versions. They usually
-    /// suffice to find out which of two copies is newer, so that the other copy need not be read.
+    /// Lowest and highest version in each block; until the block is scanned, the range covers all versions. They
+    /// usually suffice to find out which of two copies is newer, so that the other copy need not be read.
     versions: Vec<[AtomicU64; 2]>,
     /// One bit per flash page, set for the newest copy of a logical page. Threads toggle bits: a thread that finds a
     /// newer copy may clear the old copy's bit before another thread has set it.

@@ -4,8 +4,8 @@
 //! ([`backend::SerialFlash`], [`backend::parallel::ParallelFlash`]), records them (`Vec<FlashOp>`) or checks them
 //! against the rules of a chip ([`FlashArray`]). Geometry, timing and commands describe the chips.
 //!
-//! Sinks compose as tuples, and the sink `()` does nothing. FTLs are generic over the sink, and are compiled for each
-//! back end without unused operations. `&mut dyn FlashSink` is a sink too.
+//! Sinks compose as tuples, and the sink `()` does nothing. FTLs are generic over the sink, and are compiled for
+//! [`Counts`] without unused operations. `&mut dyn FlashSink` is a sink too: it stands for all other back ends.
 //!
 //! - **A chip decides how it copies.** [`FlashSink::copy`] is a read and a program unless the sink overrides it.
 //! - **The spare area suffices for recovery.** [`SpareArea`] has the logical page, a sequence number and the [`Role`]

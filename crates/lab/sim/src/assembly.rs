@@ -22,8 +22,8 @@ use crate::run::monitor::{Control, Monitor};
 use crate::run::repeat::Replays;
 use crate::setup::{Clock, Setup};
 
-/// An assembled device, which has no time model yet. To prepare it, use it as a [`Device`]. Its code is compiled for each
-/// FTL.
+/// An assembled device, which has no time model yet. To prepare it, use it as a [`Device`]. Its code is compiled for
+/// each FTL.
 pub(crate) trait Assembled: Device {
     fn ftl(&mut self) -> &mut dyn DynFtl;
 
@@ -122,6 +122,7 @@ impl Assembly<'_> {
     {
         let setup = self.setup;
         let geometry = &setup.geometry;
+        // Parity is not emitted by the FTL, so flash that only counts operations would miss it.
         if !setup.check && geometry.units.parity == 0 {
             let sinks = Sinks::new(CountingFlash::default(), (), meter);
             return Box::new(Stack::<(F, CountingFlash, (), M)>::new(setup, ftl, sinks));

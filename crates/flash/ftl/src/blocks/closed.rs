@@ -397,7 +397,8 @@ impl<'a> PlaneView<'a> {
     }
 
     /// Returns the blocks of the plane that have changed since the policy last chose a victim in it, without duplicates
-    /// and in no particular order. Returns None unless [`Uses::changes`] is set.
+    /// and in no particular order. A policy that keeps data about blocks only needs to update these. Returns None
+    /// unless [`Uses::changes`] is set.
     pub fn changes(self) -> Option<&'a [u32]> {
         Some(&self.blocks.watched.as_ref()?.changes.as_ref()?.of_planes[self.plane])
     }

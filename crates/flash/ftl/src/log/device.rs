@@ -45,7 +45,8 @@ pub(super) struct Waited {
 
 /// State of every page and block of the device.
 ///
-/// A page is valid if and only if `l2p[p2l[ppn]] == ppn`. `p2l[ppn]` is the logical page if the page can be read.
+/// A page is valid if and only if `l2p[p2l[ppn]] == ppn`. `p2l[ppn]` is a logical page if the page can be read, `NONE`
+/// if it is erased.
 pub struct LogDevice {
     pub(super) pages_per_block: u32,
     pub(super) order: ProgramOrder,

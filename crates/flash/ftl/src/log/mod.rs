@@ -65,7 +65,7 @@ pub struct LogRules {
     pub least_log_blocks: fn(&Settings) -> u32,
     /// Checks the settings for conflicts. Called only if the number of log blocks reaches the minimum.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
-    /// Constructor of an FTL of another crate; None for FTLs that [`crate::choice`] compiles for each type of flash.
+    /// Constructor of an FTL of another crate; None for the FTLs that [`crate::choice`] lists.
     pub build: Option<BuildLogFtl>,
 }
 

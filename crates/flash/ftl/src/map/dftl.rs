@@ -9,7 +9,8 @@
 //! moved(lpn):    in the CMT: changed only there (lazy copying);  else rewrite its translation page, once for all pages
 //!                of a victim
 //! ```
-//! CMT is the cached mapping table, a segmented LRU. The directory (GTD), 4 bytes per translation page, is in RAM.
+//! CMT is the cached mapping table, a segmented LRU. The global translation directory (GTD), 4 bytes per translation
+//! page, is in RAM.
 //!
 //! Source: Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of
 //! page-level address mappings", ASPLOS 2009. Without batch update, this map evicts entries like the authors'

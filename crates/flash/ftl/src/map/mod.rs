@@ -27,8 +27,8 @@ pub struct MapRules {
     pub pages: fn(&Settings, u32, u32) -> u32,
     /// Finds settings that conflict with each other or with the page size (in bytes).
     pub problems: fn(&Settings, u32) -> Vec<Problem>,
-    /// Constructor of a page-mapped FTL with a map that another crate defines; None for maps of this crate, which
-    /// [`crate::choice`] compiles for each type of flash.
+    /// Constructor of a page-mapped FTL with a map that another crate defines; None for the maps that
+    /// [`crate::choice`] lists.
     pub build: Option<BuildPageFtl>,
 }
 

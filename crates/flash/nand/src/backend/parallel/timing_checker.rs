@@ -5,7 +5,8 @@
 //!
 //! If program units are gathered in memory, blocks are die blocks, and reads need not keep the order of emission. A die
 //! block is erased only after every read emitted before the erase has ended. A page is read from memory only until its
-//! program has ended. A fine pass begins only after the coarse passes that it requires.
+//! program has ended. A fine pass begins only after the coarse passes of its page and of the following word lines that
+//! it requires.
 
 use std::collections::{BTreeMap, VecDeque};
 

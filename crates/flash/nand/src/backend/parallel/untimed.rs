@@ -1,5 +1,5 @@
-//! Flash that does not model time, but whose operations can be checked: before the clock of a drive starts, and for drives
-//! without a clock.
+//! Flash that does not model time, but whose operations can be checked: before the clock of a drive starts, and for
+//! drives without a clock.
 
 use ssdlab_core::{BlockId, Ppn};
 
