@@ -138,8 +138,11 @@ impl Export for Memory {
 
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno> {
         let hole = |chunk: usize| self.shared(chunk).is_none();
-        let is_hole = hole((offset / CHUNK) as usize);
-        let same = parts(offset, bytes).take_while(|&(chunk, _)| hole(chunk) == is_hole);
-        Ok(Extent { bytes: same.map(|(_, part)| part.len() as u64).sum(), hole: is_hole, zero: is_hole })
+        let mut run = parts(offset, bytes);
+        // Looks at the first chunk only once, because a write may fill a hole meanwhile, and an extent is never empty.
+        let (first, part) = run.next().ok_or(Errno::Inval)?;
+        let is_hole = hole(first);
+        let rest: usize = run.take_while(|&(chunk, _)| hole(chunk) == is_hole).map(|(_, part)| part.len()).sum();
+        Ok(Extent { bytes: (part.len() + rest) as u64, hole: is_hole, zero: is_hole })
     }
 }
