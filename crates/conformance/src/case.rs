@@ -108,8 +108,8 @@ pub(crate) fn check_limits<V>(limits: impl Iterator<Item = V>, check: impl Fn(V)
     Ok(all)
 }
 
-/// Runs `holds` on random test cases. An error or panic of `holds` means that the component broke a rule. `cases` is the
-/// default number of test cases; `PROPTEST_CASES` overrides it.
+/// Runs `holds` on random test cases. An error or panic of `holds` means that the component broke a rule. `cases` is
+/// the default number of test cases; `PROPTEST_CASES` overrides it.
 pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
     component: String,
     check: &'static str,

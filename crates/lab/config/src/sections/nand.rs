@@ -63,13 +63,16 @@ fn suspend_options(variant: &str) -> [OptionSpec; 5] {
     [
         // Source of the default: `Suspend_Write_Time` in `Flash_Parameter_Set.cpp` of MQSim.
         nanos(key("time"), 0..=SECOND).default("100us").example("50us").help(
-            "Time from a suspend request until the die can read; must be less than the time of the suspended operation.",
+            "Time from a suspend request until the die can read; must be less than the time of the suspended \
+             operation.",
         ),
         nanos(key("spread"), 0..=SECOND).default("0ns").example("20us").help(
-            "Upper limit of the random extra time per suspension, which is uniformly distributed between 0 and this limit.",
+            "Upper limit of the random extra time per suspension, which is uniformly distributed between 0 and this \
+             limit.",
         ),
         nanos(key("slice"), 0..=SECOND).default("0ns").example("250us").help(
-            "Minimum time that a die works on a resumed operation before the next suspension; host reads wait until then.",
+            "Minimum time that a die works on a resumed operation before the next suspension; host reads wait until \
+             then.",
         ),
         nanos(key("resume"), 0..=SECOND)
             .default("0ns")
