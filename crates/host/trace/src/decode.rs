@@ -53,8 +53,8 @@ pub trait LineFormat: Send + Sized + 'static {
     /// [`Self::LAYOUT`].
     const KEY: &'static str = "";
 
-    /// Last character of every complete line; [`Self::line`] rejects lines without it. A last line without a line end is
-    /// known to be complete if it ends with this character.
+    /// Last character of every complete line; [`Self::line`] rejects lines without it. A last line without a line end
+    /// is known to be complete if it ends with this character.
     const CLOSING: Option<u8> = None;
 
     /// True if lines that begin with `#` are comments.

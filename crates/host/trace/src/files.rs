@@ -9,9 +9,9 @@ use crate::formats::{self, columns};
 use crate::input::{Input, Origin};
 use crate::{Files, Format, ReadOptions, TraceError};
 
-/// Returns the common format of all inputs at `paths`. The bytes read for detection stay in the inputs' windows. Fails if
-/// the formats differ or an input is empty. In a recording, the empty files of idle CPUs are accepted, unless all files
-/// are empty.
+/// Returns the common format of all inputs at `paths`. The bytes read for detection stay in the inputs' windows. Fails
+/// if the formats differ or an input is empty. In a recording, the empty files of idle CPUs are accepted, unless all
+/// files are empty.
 pub(crate) fn format_of<I: BorrowMut<Input>>(
     paths: &[&Path],
     inputs: impl Iterator<Item = Result<I, TraceError>>,

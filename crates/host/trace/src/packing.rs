@@ -117,8 +117,8 @@ impl Packing {
     }
 
     /// Returns the request at its new address, after the used pages have been moved together without gaps. A trim
-    /// shrinks to the used pages in its range. Returns `None` for a trim of unused pages only. Fails if the request uses
-    /// a page that the first pass did not see.
+    /// shrinks to the used pages in its range. Returns `None` for a trim of unused pages only. Fails if the request
+    /// uses a page that the first pass did not see.
     pub fn pack(&self, request: &Request) -> Result<Option<Request>, TraceError> {
         if request.bytes == 0 {
             return Ok(Some(*request));

@@ -1,8 +1,8 @@
 //! Trace reader: opens files and detects their formats; merges, sorts and counts their requests.
 //!
 //! Requests pass through these stages, all with bounded buffers: files, `Decoder` (parses, selects the device, checks),
-//! merging by time, `Reorder`, spreading over the second if times are whole seconds, and conversion to times relative to
-//! the first request.
+//! merging by time, `Reorder`, spreading over the second if times are whole seconds, and conversion to times relative
+//! to the first request.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -42,8 +42,8 @@ impl Lane {
         Ok(!self.batch.is_empty())
     }
 
-    /// Returns the request of the batch if it ends beyond `capacity_bytes`. The batch must hold a single request, or all
-    /// pieces of a request that was split.
+    /// Returns the request of the batch if it ends beyond `capacity_bytes`. The batch must hold a single request, or
+    /// all pieces of a request that was split.
     fn ends_beyond(&self, capacity_bytes: u64) -> Option<Placed> {
         let (first, last) = self.batch.first().zip(self.batch.last())?;
         last.ends_beyond(capacity_bytes).then(|| {
@@ -56,7 +56,8 @@ impl Lane {
 /// Reader of a trace of one or several files, as a [`Source`].
 ///
 /// Times are relative to the first request and never decrease. Memory is bounded at any trace length: two reorder
-/// windows, one byte window per file, tables of at most 65,536 names, and 24 MiB of requests if times are whole seconds.
+/// windows, one byte window per file, tables of at most 65,536 names, and 24 MiB of requests if times are whole
+/// seconds.
 pub struct TraceReader {
     origins: Vec<Origin>,
     options: ReadOptions,

@@ -215,7 +215,7 @@ macro_rules! held {
 }
 
 /// Implements `grow`, `bytes` and `prefetch` of a [`Policy`] that keeps its state of items in the fields `$table`. The
-/// fields after the semicolon are not prefetched.
+/// field after the semicolon is not prefetched.
 macro_rules! tables {
     ($($table:ident),+ $(; $rare:ident)?) => {
         fn grow(&mut self, items: u32) {

@@ -130,7 +130,8 @@ impl RecordFormat for Lcs {
         let Some(op) = operation(kind) else { return Ok((Entry::unknown_op("op", b""), tail)) };
         let time_ns = u64::from(u32_at(record, 0)) * SECOND_NS;
         let offset = u64_at(record, 4);
-        // In versions from 3 on, the time to live follows the shared part. It is unknown until the whole record is here.
+        // In versions from 3 on, the time to live follows the shared part. It is unknown until the whole record is
+        // here.
         let has_ttl = self.version >= 3 && record.len() >= Self::HEAD + tail;
         let ttl_s = if has_ttl { u32_at(record, Self::HEAD) } else { 0 };
         let stream = Stream::Number(ttl_s.into());

@@ -30,7 +30,7 @@ pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> 
 #[derive(Clone, Debug)]
 pub struct Clock {
     arrival: Arrival,
-    /// Mean time between two arrivals.
+    /// Mean time between two arrivals; 0 if all requests arrive at time 0.
     gap_ns: f64,
     /// Time of the next arrival of a Poisson process.
     now_ns: u64,

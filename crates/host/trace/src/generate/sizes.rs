@@ -24,7 +24,7 @@ pub(super) fn weighted(sizes: &[(u32, f64)]) -> impl Iterator<Item = u32> {
     sizes.iter().filter(|(_, weight)| *weight > 0.0).map(|(size, _)| *size)
 }
 
-/// Distribution of request sizes, with cumulative weights.
+/// Distribution of request sizes in bytes, with cumulative weights.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
     steps: Vec<(f64, u32)>,

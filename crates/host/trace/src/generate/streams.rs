@@ -83,8 +83,9 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::switch("random_headers", true, "Lets random requests access block headers.").example(0),
 ];
 
-/// Values of [`PARAMETERS`]. The pages of the parameters are called slots here, and the runs are called sub-streams: a
-/// stream is a sequence of sub-streams. A request that would pass the end of a sub-stream starts the next sub-stream.
+/// Values of [`PARAMETERS`]. The pages of the parameters are called slots here: aligned addresses divide the device
+/// into slots. The runs are called sub-streams: a stream is a sequence of sub-streams. A request counts once for each
+/// slot that it touches. A request that would pass the end of a sub-stream starts another sub-stream.
 #[derive(Clone, Debug)]
 struct Streams {
     streams: u64,

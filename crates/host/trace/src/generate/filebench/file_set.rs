@@ -4,8 +4,7 @@
 //! rotation), or else the next higher file, wrapping around, and moves the rotor past that file. Threads share the
 //! rotors, because only oltp uses `opennext`.
 
-/// A set of small numbers. Its search for the first member at or after a given number is ten times as fast as a search in
-/// a `BTreeSet`.
+/// A set of small numbers with a fast search for the first member at or after a given number.
 #[derive(Clone, Debug)]
 pub(super) struct Members {
     words: Vec<u64>,

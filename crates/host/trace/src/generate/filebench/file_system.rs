@@ -78,7 +78,8 @@ pub(super) enum Pages {
     Placed,
 }
 
-/// Numbers of pages that became dirty, of dirty pages written, and of dirty pages dropped because their file was deleted.
+/// Numbers of pages that became dirty, of dirty pages written, and of dirty pages dropped because their file was
+/// deleted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fate {
     pub dirtied: u64,

@@ -18,6 +18,7 @@ const BATCH_PAGES: u32 = 1024;
 pub(super) struct Throttle {
     background: u32,
     hard: u32,
+    /// Number of pages being written to the device.
     writing: u32,
     waiting: Vec<Actor>,
 }
