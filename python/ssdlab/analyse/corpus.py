@@ -71,6 +71,9 @@ class Corpus:
 def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
     """Reads the given files, and all files in the given directories in the order of their names. Links in directories
     are not followed. Unreadable, special and empty files are skipped and reported.
+
+    Raises:
+        ConfigError: If no file remains.
     """
     members, skipped, shortened = [], {}, []
     room = LIMIT_BYTES

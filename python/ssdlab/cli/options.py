@@ -215,7 +215,7 @@ def replay_sets(replay: str | None, speed: str | None) -> settings.Sets:
 
 
 def writable(written: str) -> Path:
-    """Returns the directory given with --out. Rejects a directory that cannot be written before a long run starts."""
+    """Returns the directory given with --out. Before a long run starts, rejects a directory that cannot be written."""
     if not written:
         raise ConfigError("--out '': the directory name is empty; use --out DIR, or omit --out")
     if "://" in written:

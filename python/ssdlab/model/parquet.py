@@ -34,7 +34,7 @@ def _begins(path: Path, *marks: bytes) -> bool:
 
 
 def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
-    """True if all files are Parquet, false if none is. Messages show the second path of each pair."""
+    """True if all files are Parquet, false if none is; rejects mixtures. Messages show the second path of each pair."""
     for path, name in named:
         if _begins(path, b"ARROW1", b"FEA1"):
             shown, made = text.path(name), text.path(name.with_suffix(".parquet"))

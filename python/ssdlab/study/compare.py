@@ -57,6 +57,7 @@ class Comparison(Finding):
         self.missing = [label for label, results in measured.items() if not results]
         """Names of cases without measurements."""
         self.seeds = seeds
+        """Number of runs per case."""
 
     @property
     def results(self) -> dict[str, Result]:

@@ -70,6 +70,7 @@ class DriveAdvice(Advice):
     dwpd: float | None
     """Drive writes per day set by the user; None to use the write rate of the requests."""
     years: float
+    """Required number of years of service."""
     p99_ns: float | None
     """Required p99 latency in nanoseconds, if any."""
 

@@ -197,7 +197,7 @@ class MissRatioCurves(_Caches):
         """Standard error of `byte_miss_ratio`; 0 if the ratio is exact."""
         grow = self.granularity == "sized-objects"
         self.outgrown: Counts | None = points["outgrown"] if grow else None
-        """Estimated hits that requested more bytes than the object had when inserted; None without object sizes."""
+        """Hits, counted or estimated, that requested more bytes than were inserted; None without object sizes."""
         self.bytes_outgrown: Counts | None = points["outgrown_units"] if grow else None
         """Bytes that hits requested beyond the object's size at insertion. They also count as missed."""
         self.scaled_units: Counts = points["scaled_units"]

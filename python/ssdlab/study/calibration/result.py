@@ -86,7 +86,7 @@ class Calibration(Finding):
 
     @property
     def settings(self) -> dict[str, str]:
-        """Settings for the scheduler `pardispatcher`, without a region size if it has no effect."""
+        """Settings for the scheduler `pardispatcher`, without a region size if it has no effect; empty if partial."""
         region = self.region
         if region is None:
             return {}

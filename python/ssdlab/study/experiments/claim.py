@@ -54,6 +54,7 @@ class Verdict:
     what: str
     """Unit of the counts: `cells`, `columns` or `rows`."""
     of: int
+    """Number of cells, columns or rows checked."""
     missed: tuple[Missed, ...]
 
     @property

@@ -178,6 +178,7 @@ class Table:
     name: str
     title: str
     unit: str
+    """Unit of the cells' values; empty if they have no unit."""
     note: str
     """Notes on the table: assumptions, interpretations of the document, and gaps."""
     rows: Axis
@@ -245,6 +246,7 @@ class Experiment:
     """Text of the experiment's TOML file."""
     title: str
     document: str
+    """Authors, title and year of the document."""
     preset: str | None
     """Default preset of a cell, used if table, row and column select no preset."""
     settings: Settings

@@ -25,6 +25,7 @@ STEP = 0.1
 """Change of a parameter's logarithm for computing a derivative."""
 
 ROUNDS = 6
+"""Maximum number of Gauss-Newton steps."""
 
 SHRINKS = (1.0, 0.4, 0.1)
 """Fractions of the full Gauss-Newton step that the search tries."""

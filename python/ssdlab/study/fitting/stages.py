@@ -52,6 +52,7 @@ class Stage:
     variants: Callable[[Config, Sequence[Measured]], list[Change]] = lambda _base, _chosen: [{}]
     """Returns alternative settings for the base drive. Each alternative is fitted, and the best fit is used."""
     measure: str = ""
+    """Measurement to suggest if the stage has no metrics."""
 
 
 def _only(measured: Measured, figures: dict[Figure, float]) -> list[Measured]:

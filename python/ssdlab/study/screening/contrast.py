@@ -52,9 +52,10 @@ def results(study: Study, part: str) -> Results:
 
 
 def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> float:
-    """Returns the gain over the best, mean or worst of the others in log points: 100 times the logarithm of the ratio.
+    """Returns the gain over the best, mean or worst of the others in log points.
 
-    With logarithms, the mean of a doubling and a halving is 0. The gain is nan if a value is 0.
+    A gain in log points is 100 times the natural logarithm of the ratio, so the mean of a doubling and a halving is 0.
+    The gain is nan if a value is 0.
     """
     if against == "mean":
         other = statistics.fmean(others)

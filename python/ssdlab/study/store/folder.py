@@ -100,7 +100,7 @@ class Store:
             raise
 
     def ask(self, plan: Mapping[str, Any]) -> None:
-        """Stores a plan. Raises an error if the folder has another search, or a sweep in place of a search."""
+        """Stores a plan. Raises an error if the folder has another search, or if only one of both plans is a search."""
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
             other = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]

@@ -45,6 +45,7 @@ class Question:
     conditions: tuple[Condition, ...] = ()
     seeds: int = 1
     outcomes: tuple[str, ...] = ()
+    """Names of the metrics to show first."""
     written: Mapping[str, str] = field(default_factory=dict)
     """Prefix of the error messages about each axis, by axis key; `AXIS` by default."""
 

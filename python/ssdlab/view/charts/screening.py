@@ -9,7 +9,7 @@ from ssdlab.view.colours import INK, colour
 
 
 def effects(screened: Screened) -> Chart:
-    """Draws how each factor changes the tested scheduler's mean gain over the others, with confidence intervals."""
+    """Draws how factors change the tested scheduler's gain over the mean of the others, with confidence intervals."""
     first = screened.parts[0]
     names = rows([text.path(name) for name in first.factors])
     panels = []

@@ -14,6 +14,7 @@ FEW = 100
 
 def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
     """Builds the report page of simulated caches on one trace."""
+    # Curves need several cache sizes; for a single size, a table suffices.
     note = "Misses per access by cache size; caches start empty."
     drawn = Section("Miss ratios", [Figure(simulation.plot.chart)], note=note, terminal=False)
     return Page(

@@ -224,7 +224,7 @@ def _titles(comparison: Comparison) -> dict[str, str]:
 
 
 def _below(comparison: Comparison) -> dict[str, str]:
-    """Returns titles of sections on requests below a cache or block layer that all cases, or only some cases, have."""
+    """Returns titles of sections on requests below a cache or block layer, which say if only some cases have it."""
     of_cases = [above(run.summary) for run in comparison.results.values()]
     titles = {}
     for section in dict.fromkeys(section for layers in of_cases for section in layers):

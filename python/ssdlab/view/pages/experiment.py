@@ -196,7 +196,7 @@ def _changes(result: TableResult) -> list[str]:
 
 
 def _winners(result: TableResult) -> list[str]:
-    """Describes how often our winners (best cells) of rows or columns agree with the published ones, and the others."""
+    """Describes how often our winners (best cells) of rows or columns agree with the published ones, and where not."""
     winners = result.winners
     compared = [winner for winner in winners if winner.agrees is not None]
     if not compared:
