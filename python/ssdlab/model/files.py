@@ -70,7 +70,7 @@ def locked(file: Path, access: int, *, wait: bool = False) -> Iterator[None]:
     """Holds a lock on a file, after waiting for it if `wait` is true; otherwise raises OSError for a locked file. Also
     raises OSError for a missing file or a link, and if the file system does not support locks.
     """
-    opened = os.open(file, access | os.O_NOFOLLOW)
+    opened = os.open(file, access | os.O_NOFOLLOW, 0o666)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
