@@ -55,9 +55,13 @@ pub fn require_run(settings: &Settings) -> Result<(), PyErr> {
 }
 
 /// Returns the number of page accesses of a workload; stops counting once it reaches `most`. A page that several
-/// requests access is counted for each request.
+/// requests access is counted for each request. Returns `most` for a workload with long preparation, such as the
+/// creation of many files, because counting would take as long.
 fn accessed_pages(workload: &Workload, page_bytes: u32, most: u64) -> Result<u64, TraceError> {
     let mut generator = Generator::new(workload)?;
+    if generator.prepare()? {
+        return Ok(most);
+    }
     let (page, mut batch, mut pages) = (PageSize::new(page_bytes), Vec::new(), 0);
     while pages < most && generator.fill(&mut batch, BATCH)? > 0 {
         pages += batch.drain(..).map(|request| u64::from(page.split(request.offset, request.end()).count)).sum::<u64>();
