@@ -102,7 +102,7 @@ class MapCacheAdvice(TraceFinding):
         self.segments: Counts = np.array([size["segment_bytes"] for size in sizes], np.uint64)
         """Segment sizes in bytes (columns)."""
         self.requests: int = found["requests"]
-        """Number of requests of all operations."""
+        """Total number of requests, of any operation."""
         self.read_look_ups: int = sizes[0]["read_look_ups"]
         """Number of look-ups for reads, one per page, including pages read for partial writes."""
         self.change_look_ups: int = sizes[0]["change_look_ups"]

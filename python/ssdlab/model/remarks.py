@@ -59,7 +59,7 @@ def provided(config: Config) -> str:
 
 
 def other_spare(config: Config, summary: Summary) -> Spare | None:
-    """Returns the spare space of a drive if it is noticeably larger than the setting."""
+    """Returns the spare space of a drive if it is noticeably larger than the configured spare space."""
     settings = config.to_dict()
     has = summary["device"][provided(config)]
     key = "device.op"

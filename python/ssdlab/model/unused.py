@@ -51,7 +51,7 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
 
 
 def unused_when_served(config: Config, *, preconditioned: bool = False) -> list[str]:
-    """Returns remarks on user settings that a served drive, preconditioned by the server or not, does not use."""
+    """Returns remarks on user settings that have no effect on a served drive, preconditioned by the server or not."""
     so_anyway = [key for key in config.made if config[key] == SERVED.get(key)]
     sections = [name for name in RUN_ONLY if not (preconditioned and name == "precondition")]
     idle = [key for key in config.made if key.partition(".")[0] in sections and key not in so_anyway]

@@ -33,8 +33,8 @@ pub enum Failure {
 
 /// Flash as presented to an FTL: receives operations in dependency order.
 ///
-/// A sink that checks rules records the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`].
-/// For other sinks, both methods return constants, and an FTL's handling of failures compiles to nothing.
+/// A sink that checks rules records violations. A sink that models failures overrides [`Self::fails`] and
+/// [`Self::failure`]. In all other sinks these methods return constants, so an FTL's failure handling is compiled out.
 pub trait FlashSink {
     /// True if flash operations may fail.
     #[inline(always)]

@@ -26,7 +26,7 @@ impl PageTimes {
         Some(Self { times: all, types: times.len() as u8 })
     }
 
-    /// Returns the duration for page `page` of a block.
+    /// Returns the duration of the operation on page `page` of a block.
     #[inline]
     pub const fn of_page(&self, page: u32) -> Nanos {
         if self.types == 1 { self.times[0] } else { self.times[(page % self.types as u32) as usize] }

@@ -50,7 +50,7 @@ impl Config {
     }
 }
 
-/// Returns the checked settings; `None` if the configuration has violations that leave no valid drive.
+/// Returns the checked settings; `None` if the configuration has errors that make a drive impossible.
 fn settings(checker: &mut Checker<'_>, extent_bytes: Option<u64>) -> Read<Option<Settings>> {
     let ftl = checker.ftl()?;
     let precondition = checker.precondition()?;

@@ -17,10 +17,10 @@ pub enum Share {
     },
     /// Adaptive share: memory moves to the pool where more memory saves more time.
     ///
-    /// Each shard counts two types of events. With another sixteenth of the budget, the compressed pool would have
-    /// avoided misses on recently dropped pages; each avoided miss saves `miss_us - restore_us`. With the same
-    /// additional memory, the uncompressed pool would have avoided restoring recently compressed pages; each avoided
-    /// restoration saves `restore_us`.
+    /// Each shard counts two types of events: misses on recently dropped pages, which the compressed pool would have
+    /// avoided with another sixteenth of the budget, saving `miss_us - restore_us` each; and restorations of recently
+    /// compressed pages, which the uncompressed pool would have avoided with the same additional memory, saving
+    /// `restore_us` each.
     Adaptive {
         /// Time to load a page, in microseconds.
         miss_us: f64,

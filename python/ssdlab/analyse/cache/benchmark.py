@@ -32,7 +32,7 @@ CODECS = ("lz4", "zstd:1")
 RUNS = 3
 _ADAPTIVE = "adaptive"
 _PROBE_PAGES = 1024
-"""Number of pages that are compressed and restored to measure the times for adaptive shares."""
+"""Number of pages to compress and restore when the times that adaptive shares need are measured."""
 
 
 @takes()

@@ -70,7 +70,7 @@ class Figure(NamedTuple):
     def spread(self, value: float) -> float:
         """Returns the expected relative standard deviation of the metric.
 
-        It covers the noise of a measurement over several minutes and of the simulation; tail latencies vary most.
+        This allows for the noise of a measurement over several minutes and of the simulation; tail latencies vary most.
         """
         if self.is_rate:
             return 0.02

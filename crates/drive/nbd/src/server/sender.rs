@@ -113,7 +113,7 @@ impl QueuedReply {
 struct ScheduledReply {
     at: Instant,
     number: u64,
-    /// True if an export determined the time of the reply.
+    /// True if the export set the time of the reply; false if the reply may be sent at once.
     timed: bool,
 }
 

@@ -179,7 +179,7 @@ impl<M: MapModel> PageFtl<M> {
     /// Makes sure that a block of the SLC cache is open. Returns false if the host page bypasses the cache.
     fn open_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) -> bool {
         if self.cache().planes[plane].bypassed {
-            // Host pages return to the SLC cache only after they have completed the program unit in the native block.
+            // Host writes go to the SLC cache again only after they have filled the program unit in the native block.
             if self.unit_of.is_some_and(|unit_of| self.is_begun(plane, PlacementRules::HOST, unit_of)) {
                 return false;
             }

@@ -50,7 +50,7 @@ impl LineFormat for DiskSim {
     }
 }
 
-/// Writer of DiskSim traces. Writes device 0, and times in milliseconds with six decimals.
+/// Writes DiskSim traces. The device number is always 0; times are in milliseconds with six decimals.
 struct DiskSimEncoder;
 
 impl Encoder for DiskSimEncoder {

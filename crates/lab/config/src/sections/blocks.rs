@@ -51,7 +51,7 @@ pub(super) struct Blocks {
     asked: u64,
     /// Number of blocks provided, rounded up to an equal number per plane.
     pub provided: u64,
-    /// Number of blocks added to the provided blocks for the FTL's reserve.
+    /// Number of further blocks for the FTL's reserve, in addition to `provided`.
     pub added: u64,
     /// Number of blocks that the data fills.
     data: u64,

@@ -169,7 +169,8 @@ pub struct LogSummary {
     pub retired_blocks: u64,
     /// Mean share of the pages of a log block that had been programmed when the block was retired.
     pub utilisation_mean: Option<f64>,
-    /// Capture metrics of the sequential log blocks, for all streams together; `None` for a log without such blocks.
+    /// How well sequential log blocks captured sequential writes, over all streams; `None` for a log without such
+    /// blocks.
     pub capture: Option<CaptureSummary>,
     /// Capture metrics of the sequential log blocks by stream, if the trace has stream numbers.
     pub capture_by_stream: Vec<CaptureSummary>,

@@ -143,7 +143,7 @@ impl Die {
         DieView { ready: self.ready.map(|list| list.number), begun: self.begun }
     }
 
-    /// Adds a ready operation to the list of its class, in which it usually has the highest number.
+    /// Adds a ready operation to the list of its class, which is sorted by number; it usually comes last.
     #[inline]
     pub fn make_ready(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];

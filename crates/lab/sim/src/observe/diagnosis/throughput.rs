@@ -254,7 +254,8 @@ fn uneven(name: &'static str, of: &Spread) -> Finding {
     Finding::new(Subject::Throughput, name, of.max).with("busiest", of.max)
 }
 
-/// For each type of wait, returns its share of the latencies and a finding with the what-if changes that shorten it.
+/// For each type of wait, returns its share of all latency, and a finding that lists the changes that would shorten
+/// the wait.
 fn waiting(
     setup: &Setup,
     options: &DriveOptions,
