@@ -5,10 +5,10 @@ use std::path::Path;
 use ssdlab_ftl::choice::{Start, Visitor};
 use ssdlab_ftl::{DynFtl, Ftl};
 use ssdlab_nand::backend::parallel::{TimingChecker, UntimedFlash};
-use ssdlab_nand::backend::{CountingFlash, Resume};
+use ssdlab_nand::backend::{CountingFlash, OneByOne, Resume};
 
 use crate::check::data_checker::DataChecker;
-use crate::drive::parts::AtRest;
+use crate::drive::parts::{AtRest, Parts};
 use crate::drive::serial::SerialDrive;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
@@ -40,33 +40,30 @@ pub(crate) trait Assembled: Device {
     fn boxed(self: Box<Self>) -> Stack<AtRest>;
 }
 
-impl<F, M> Assembled for Stack<(F, CountingFlash, (), M)>
+/// Parts of a device without a time model.
+trait Untimed: Parts<Flash: OneByOne> + Sized {
+    fn boxed(stack: Stack<Self>) -> Stack<AtRest>;
+}
+
+impl<F, M> Untimed for (F, CountingFlash, (), M)
 where
     F: Ftl + Send + 'static,
     M: Meter + Send + 'static,
 {
-    fn ftl(&mut self) -> &mut dyn DynFtl {
-        &mut self.ftl
-    }
-
-    fn run_without_time(
-        self: Box<Self>,
-        source: &mut Replays<'_>,
-        monitor: &mut dyn Monitor,
-        prepared: (PreconditionSummary, Control),
-        save: Option<&Path>,
-    ) -> Result<Outcome, SimError> {
-        SerialDrive::new(*self).run(source, monitor, prepared, save)
-    }
-
-    fn boxed(self: Box<Self>) -> Stack<AtRest> {
-        let mut flash = UntimedFlash::new(&self.setup.geometry, None);
-        flash.resume(self.sinks.flash, &self.ftl.slc_blocks(), std::iter::empty());
-        self.with_parts(|ftl, sinks| (ftl.boxed(), Sinks::new(flash, None, sinks.meter.boxed())))
+    fn boxed(stack: Stack<Self>) -> Stack<AtRest> {
+        let mut flash = UntimedFlash::new(&stack.setup.geometry, None);
+        flash.resume(stack.sinks.flash, &stack.ftl.slc_blocks(), std::iter::empty());
+        stack.with_parts(|ftl, sinks| (ftl.boxed(), Sinks::new(flash, None, sinks.meter.boxed())))
     }
 }
 
-impl Assembled for Stack<AtRest> {
+impl Untimed for AtRest {
+    fn boxed(stack: Stack<Self>) -> Stack<AtRest> {
+        stack
+    }
+}
+
+impl<P: Untimed> Assembled for Stack<P> {
     fn ftl(&mut self) -> &mut dyn DynFtl {
         &mut self.ftl
     }
@@ -82,7 +79,7 @@ impl Assembled for Stack<AtRest> {
     }
 
     fn boxed(self: Box<Self>) -> Stack<AtRest> {
-        *self
+        P::boxed(*self)
     }
 }
 
