@@ -91,8 +91,7 @@ impl Buffer {
         Self { options, pages: BTreeMap::new(), order: VecDeque::new(), accepted: 0, draining: false }
     }
 
-    /// Creates a buffer that contains the pages of an earlier buffer, all of which are due to be programmed. `pages`
-    /// lists the oldest page first.
+    /// Creates a buffer with the pages of an earlier buffer, oldest first. All of them are due to be programmed.
     pub fn of(options: WriteBuffer, pages: Vec<(u32, BufferedPage)>) -> Self {
         let mut buffer = Self::new(options);
         for (lpn, held) in pages {

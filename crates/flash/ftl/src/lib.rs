@@ -358,7 +358,7 @@ pub trait DynFtl: Ftl + Any + Send {
     fn take_over_sections_dyn(&mut self, part: Box<dyn Any>, shares: Shares);
 }
 
-/// The type of a part of an FTL is that of the FTL.
+/// What a downcast expects. It cannot fail, because a part has the same type as its FTL.
 const OTHER_PART: &str = "a part of this FTL";
 
 impl<F: Ftl + Send + 'static> DynFtl for F {

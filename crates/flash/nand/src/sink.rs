@@ -13,7 +13,7 @@ pub enum Source {
     Host(u32),
     /// The data is copied from this flash page.
     Copy(Ppn),
-    /// The data is a map page, which the FTL generates. Map pages have numbers after those of the logical pages.
+    /// The data is a map page, which the FTL generates. Map pages are numbered after the logical pages.
     Map,
     /// No data: the page only completes a program unit, and is never read.
     Padding,

@@ -14,7 +14,7 @@
 //! - **Open questions are tunables.** If a paper or kernel leaves a choice open, the scheduler has a tunable, or its
 //!   file documents the choice. The file also states which facts could not be checked against a source.
 //! - **Process state is never dropped**, so that the statistics of a process survive its pauses. A trace has at most
-//!   65,536 processes, each of which takes a few hundred bytes.
+//!   65,536 processes, and the state of each takes a few hundred bytes.
 //!
 //! This crate reads no clock, draws no random numbers and starts no threads. Each call passes the time in nanoseconds;
 //! times that the kernel rounds to jiffies are exact here. The caller's event loop calls [`BlockLayer::next`] after

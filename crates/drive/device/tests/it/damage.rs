@@ -15,7 +15,7 @@ use crate::world::{Lie, Stop, World, lose_log};
 const HEADS: [u64; 2] = [0, 4 << 10];
 /// Size of a journal head in bytes.
 const HEAD_BYTES: u64 = 32;
-/// Number of bytes to examine; the logs of these drives are shorter.
+/// Number of bytes to read from the start of a log; the logs of these drives are shorter.
 const LOG_BYTES: usize = 4 << 10;
 
 /// Flips a bit of a journal head, or of the written part of a log or note, often near its end. Returns a description.

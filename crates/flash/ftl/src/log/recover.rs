@@ -73,7 +73,7 @@ impl<L: Log> LogFtl<L> {
 }
 
 impl LogDevice {
-    /// Scans the flash. Returns the survey, and the blocks to discard, one of which `unfinished` may propose.
+    /// Scans the flash. Returns the survey and the blocks to discard, including the block that `unfinished` returns.
     fn survey(
         &mut self,
         scan: &dyn Scan,

@@ -336,7 +336,7 @@ impl<M: MapModel> PageFtl<M> {
         self.options.open_blocks() as u8
     }
 
-    /// Opens an erased block for pages of the stream `owner`. Opens none if failures have left no erased block.
+    /// Opens an erased block for pages of the stream `owner`, unless failures have left no erased block.
     fn open_block<S: FlashSink>(&mut self, plane: usize, number: u8, owner: u16, sink: &mut S) {
         if sink.fails() && self.blocks.free(plane) == 0 {
             self.stuck = true;

@@ -49,8 +49,7 @@ struct Oltp {
 
 impl Addresses for Oltp {
     /// Checks that the blocks can receive the requests: there is at least one hot block, and at least one block that is
-    /// neither hot nor idle. Each of these two classes may be empty if it receives no requests; the idle blocks receive
-    /// none.
+    /// neither hot nor idle. A class of blocks may be empty if it receives no requests. Idle blocks never receive any.
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
         let (block_bytes, hot_requests) = (settings.get(BLOCK.name), settings.fraction(HOT_REQUESTS.name));
         let [hot, idle] = [HOT_BLOCKS, IDLE_BLOCKS].map(|class| settings.fraction(class.name));

@@ -158,9 +158,9 @@ impl Attribution {
         self.begin_or_end_wait(index, now_ns);
     }
 
-    /// Begins or ends the wait of an operation. Each call replaces charges by the clock reading minus the charge: only
-    /// the charge to the bus if the operation waits for the bus, otherwise all charges. After both calls, each of these
-    /// charges has grown by the time that its clock advanced during the wait.
+    /// Begins or ends the wait of an operation. Each call replaces a charge by the clock reading minus the charge. It
+    /// does so for the charge to the bus if the operation waits for the bus, and otherwise for all charges. After both
+    /// calls, each of these charges has grown by the time that its clock advanced during the wait.
     #[inline(always)]
     fn begin_or_end_wait(&mut self, index: u32, now_ns: u64) {
         let now = Wrapping(now_ns);
