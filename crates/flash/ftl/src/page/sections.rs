@@ -5,7 +5,8 @@
 //! block of the device:  [ written of section 0 | written of section 1 | ... | rest of section 0 | ... ]
 //! ```
 //! A superblock extends over all planes, so the sampled part of the device cannot be some of its planes. But the number
-//! of pages per superblock is so large that it hardly affects garbage collection: blocks with fewer pages have the same ages and shares of valid pages.
+//! of pages per superblock is so large that it hardly affects garbage collection: blocks with fewer pages have the same
+//! ages and shares of valid pages.
 //!
 //! The maps are not copied: an entry that the run has not set yet is computed from the maps of the part. Preparing a
 //! device of any size is therefore as fast as preparing its part, and takes memory only for entries that a run sets.
